@@ -67,14 +67,24 @@ if(JR_MEMCHECK)
 endif()
 # What cannot be held to its word in valgrind, which knows no pidfd_open(2), no
 # close_range(2) and no openat2(2) (3.19), takes each process for valgrind in
-# /proc, and sees undefined values in what PCRE2 compiles at run time.
-set(JR_NO_MEMCHECK base.beneath vcs.git vcs.revision session.session
-    record.record_facts judge.pattern record.run_record judge.restart
-    run.rank_state)
+# /proc, sees undefined values in what PCRE2 compiles at run time, takes what a
+# forked child has of its parent's threads and frames for lost, and dies where exec
+# fails. One test asks the kernel which pages are mapped.
+set(JR_NO_MEMCHECK base.beneath cluster.controller cluster.srun judge.pattern
+    judge.restart output.line_writer output.replay record.await_run
+    record.record_facts record.record_folder record.run_list
+    resolve.custom_device run.rank_state session.session store.outcome vcs.git
+    vcs.revision worker.entry_call worker.threads)
 # What takes 20 s and more there, and has nothing that AddressSanitizer does not
 # see: vectors by the thousand.
-set(JR_LONG_MEMCHECK doc.limits output.log_file plan.sketch report.top
-    resolve.sizes spawn.reap_descendants spec.assemble)
+set(JR_LONG_MEMCHECK cluster.agent doc.limits output.log_file plan.lazy
+    report.top resolve.sizes spawn.reap_descendants spec.assemble)
+foreach(name ${JR_NO_MEMCHECK} ${JR_LONG_MEMCHECK})
+  string(REPLACE "." "/test_" file "${name}")
+  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/unit/${file}.c")
+    message(FATAL_ERROR "${name} is no unit test any more")
+  endif()
+endforeach()
 
 # jr_unit_test(FOLDER MODULE): tests/unit/FOLDER/test_MODULE.c with CUnit, which
 # sees the headers of all layers.

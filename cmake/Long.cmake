@@ -20,6 +20,11 @@ set(JR_LONG_TESTS
   python.forks:release:180
   system.lost_peers.long.8:release:180
   memcheck.jobrun:release:150
+  install.release:release:150
+  install.debian:release:120
+  install.first_minutes:release:250
+  install.wheel:release:120
+  install.portable:release:90
   run.chaos.long:release:120
   system.lost_peers.long.0:release:100
   starve.long:asan:120

@@ -10,6 +10,34 @@ _jobrun_files() {
     COMPREPLY+=($(compgen "$@" -- "$word"))
 }
 
+# Programs, as names or as paths; no builtins and functions.
+_jobrun_programs() {
+    local name
+    if [[ $1 == */* ]]; then
+        compopt -o filenames 2>/dev/null
+        while IFS= read -r name; do
+            [[ -d $name || -x $name ]] && COMPREPLY+=("$name")
+        done < <(compgen -f -- "$1")
+        return
+    fi
+    while IFS= read -r name; do
+        type -P -- "$name" >/dev/null && COMPREPLY+=("$name")
+    done < <(compgen -c -- "$1" | sort -u)
+}
+
+# The words behind "--" by the completion of their command, if there is one.
+_jobrun_arguments() {
+    local at
+    if declare -F _command_offset >/dev/null; then
+        for ((at = 1; at < ${#COMP_WORDS[@]}; at++)); do
+            [[ ${COMP_WORDS[at]} == -- ]] && break
+        done
+        _command_offset $((at + 1))
+        return
+    fi
+    _jobrun_files "$1" -f
+}
+
 _jobrun() {
     local -a words
     local cur offer lead='' breaks=${COMP_WORDBREAKS//[^=:]/}
@@ -29,6 +57,8 @@ _jobrun() {
             ;;
         @file) _jobrun_files "${cur#"$lead"}" -f ;;
         @folder) _jobrun_files "${cur#"$lead"}" -d ;;
+        @command) _jobrun_programs "$cur" ;;
+        @arguments) _jobrun_arguments "${cur#"$lead"}" ;;
         *) COMPREPLY+=("${offer#"$lead"}") ;;
         esac
     done < <("${words[0]/#\~/$HOME}" completion bash -- "${words[@]:1}" \

@@ -1,6 +1,16 @@
 # fish completion for jobrun. What is offered comes from jobrun itself, which is
 # asked with the words of the line up to the cursor.
 
+# Programs, as names or as paths; no builtins and functions.
+function __jobrun_programs
+    for offer in (complete -C "$argv[1]")
+        set -l name (string split -m 1 \t -- $offer)[1]
+        if string match -q '*/*' -- $name; or command -sq -- $name
+            echo $offer
+        end
+    end
+end
+
 function __jobrun_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)
@@ -18,6 +28,12 @@ function __jobrun_complete
                 set files (__fish_complete_path "$path")
             case @folder
                 set files (__fish_complete_directories "$path")
+            case @command
+                __jobrun_programs "$word"
+            case @arguments
+                set -l dashes (contains -i -- -- $words)
+                set -e words[1..$dashes]
+                complete -C (string join ' ' -- (string escape -- $words) "$word")
             case '*'
                 echo $offer
         end

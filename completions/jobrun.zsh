@@ -5,6 +5,7 @@
 _jobrun() {
     local -a offers whole open
     local offer word help
+    local -i dashes
     offers=("${(@f)$("${${(Q)words[1]}/#\~/$HOME}" completion zsh -- \
         "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
     for offer in $offers; do
@@ -17,6 +18,14 @@ _jobrun() {
     done
     (( $#whole )) && _describe -t words 'jobrun' whole
     (( $#open )) && _describe -t fields 'field' open -S ''
+    if (( $offers[(I)@command] || $offers[(I)@arguments] )); then
+        # What stands behind "--" is a command line of its own.
+        dashes=${words[(i)--]}
+        words=("${(@)words[dashes+1,-1]}")
+        (( CURRENT -= dashes ))
+        _normal -p jobrun
+        return
+    fi
     (( $offers[(I)@*] )) && compset -P '--*='
     (( $offers[(I)@spec] )) && _files -g '*.jobrun.yaml(-.)'
     (( $offers[(I)@file] )) && _files

@@ -1,14 +1,18 @@
 """Holds the map to the tree: docs/architecture.md, CONTRIBUTING.md and the
 README of each folder name every folder and every edge of the layers, and no
-folder, edge, file or type that is not there.
+folder, edge, file or type that is not there; and the commands of the tests to
+the files that they run, the long ones' too.
 
 In these pages a word in `backticks` with a slash is a path, from the top, from
 src or from the page's own folder; one that ends as a source file does is a file
 beside the page; one that begins as the tree's own names do is such a name.
 What a run writes begins with a word in capitals: RUN/results.json.
 """
+import json
+import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 import layers
@@ -162,6 +166,23 @@ class Map(unittest.TestCase):
                    for word in words(page.read_text())
                    for found in [NAME.fullmatch(word)]
                    if found and found.group(1) not in known])
+
+
+class Commands(unittest.TestCase):
+    @unittest.skipUnless("CTEST" in os.environ, "only ctest knows its tests")
+    def test_what_the_tests_run_is_there(self):
+        """A file that was renamed fails a long test where nobody looks."""
+        shown = subprocess.run([os.environ["CTEST"], "--show-only=json-v1"],
+                               cwd=os.environ["BUILD"], check=True,
+                               stdout=subprocess.PIPE)
+        tests = json.loads(shown.stdout)["tests"]
+        self.assertGreater(len(tests), 100)
+        missing = [f"{test['name']} runs {word}" for test in tests
+                   for word in test.get("command", [])
+                   if word.startswith(str(ROOT)) and not
+                   pathlib.Path(word).exists()
+                   and not word.startswith(os.environ["BUILD"])]
+        self.assertEqual(missing, [])
 
 
 if __name__ == "__main__":

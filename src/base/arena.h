@@ -35,13 +35,13 @@ void *jr_arena_alloc(struct jr_arena *arena, size_t size);
  * yields a valid pointer to nothing. */
 void *jr_arena_array(struct jr_arena *arena, size_t count, size_t size);
 
-/* Copies. A NULL source yields NULL without failing the arena. */
+/* A copy of a text. A NULL source yields NULL without failing the arena. */
 char *jr_arena_strdup(struct jr_arena *arena, const char *text);
 
 /* The same of the first `len` bytes of a text. */
 char *jr_arena_strndup(struct jr_arena *arena, const char *text, size_t len);
 
-/* A formatted string. */
+/* What printf(3) would print, as a string; NULL if memory runs out. */
 char *jr_arena_printf(struct jr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -152,28 +152,91 @@ void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
     jr_buf_str(buf, text);
 }
 
-void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent)
+/* How wide the buffer's last line is so far. */
+static size_t line_column(const struct jr_buf *buf)
 {
     const char *start =
         buf->len == 0 ? NULL : memrchr(buf->data, '\n', buf->len);
-    size_t column =
-        start == NULL ? buf->len : (size_t)(buf->data + buf->len - start) - 1;
+    return start == NULL ? buf->len
+                         : (size_t)(buf->data + buf->len - start) - 1;
+}
+
+static size_t line_width(const struct jr_buf *buf)
+{
+    return buf->width == 0 ? JR_BUF_WIDTH : buf->width;
+}
+
+static void break_line(struct jr_buf *buf, size_t indent)
+{
+    jr_buf_char(buf, '\n');
+    jr_buf_fill(buf, ' ', indent);
+}
+
+/* The length of the next word, of at most `most` bytes if it has blanks. */
+static size_t word_length(const char *text, size_t most)
+{
+    size_t first = strcspn(text, " \n"), len = 0;
+    bool typed = false;
+    for (; text[len] != '\0' && (typed || strchr(" \n", text[len]) == NULL);
+         len++)
+        typed = text[len] == '`' ? !typed : typed;
+    return typed || len > most ? first : len;
+}
+
+void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent)
+{
+    size_t column = line_column(buf), width = line_width(buf);
+    size_t room = width > indent ? width - indent : 1;
     bool first = true;
     for (text += strspn(text, " \n"); *text != '\0';) {
-        size_t len = strcspn(text, " \n");
-        bool fits = column + len + !first <= JR_BUF_WIDTH;
+        size_t len = word_length(text, room);
+        bool fits = column + len + !first <= width;
         if (!first && !fits) {
-            jr_buf_char(buf, '\n');
-            jr_buf_fill(buf, ' ', indent);
+            break_line(buf, indent);
             column = indent;
         } else if (!first) {
             jr_buf_char(buf, ' ');
             column++;
         }
-        jr_buf_add(buf, text, len);
+        for (size_t i = 0; i < len; i++)
+            jr_buf_char(buf, text[i] == '\n' ? ' ' : text[i]);
         column += len;
         first = false;
         text += len + strspn(text + len, " \n");
+    }
+}
+
+/* What is read in one breath, as is what stands in parentheses; the blank
+ * behind it is not counted. */
+static size_t phrase_length(const char *text)
+{
+    size_t len = 0;
+    bool typed = false, within = text[0] == '(';
+    for (; text[len] != '\0'; len++) {
+        typed = text[len] == '`' ? !typed : typed;
+        within = within && (len == 0 || text[len - 1] != ')');
+        bool ends = len > 0 && strchr(",;:", text[len - 1]) != NULL;
+        if (!typed && !within && text[len] == ' ' &&
+            (ends || text[len + 1] == '('))
+            return len;
+    }
+    return len;
+}
+
+void jr_buf_phrases(struct jr_buf *buf, const char *text, size_t indent)
+{
+    JR_BUF_CLEANUP struct jr_buf phrase = JR_BUF_INIT;
+    for (bool first = true; *text != '\0' && !buf->failed; first = false) {
+        size_t len = phrase_length(text);
+        jr_buf_clear(&phrase);
+        jr_buf_add(&phrase, text, len);
+        if (!first && line_column(buf) + 1 + len > line_width(buf))
+            break_line(buf, indent);
+        else if (!first)
+            jr_buf_char(buf, ' ');
+        jr_buf_wrapped(buf, phrase.failed ? "" : phrase.data, indent);
+        buf->failed |= phrase.failed;
+        text += len + (text[len] == ' ');
     }
 }
 
@@ -191,6 +254,6 @@ char *jr_buf_detach(struct jr_buf *buf)
     char *data = buf->failed ? NULL : buf->data;
     if (data == NULL)
         free(buf->data);
-    *buf = JR_BUF_INIT;
+    *buf = (struct jr_buf){.width = buf->width};
     return data;
 }

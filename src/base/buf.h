@@ -15,6 +15,7 @@ struct jr_buf {
     char *data; /* NULL while empty */
     size_t len; /* bytes, without the terminating NUL */
     size_t cap;
+    size_t width; /* of the lines that texts are broken into; 0: JR_BUF_WIDTH */
     bool failed;
 };
 
@@ -50,25 +51,29 @@ void jr_buf_fill(struct jr_buf *buf, char byte, size_t count);
 void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Text from outside, made safe to show: control bytes and broken UTF-8 as
- * \xNN, so that it cannot move a cursor or forge a line. `len` bytes, or all
- * of a string. */
+/* Append `len` bytes of text from outside, made safe to show: control bytes and
+ * broken UTF-8 as \xNN, so that it cannot move a cursor or forge a line. */
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
 
 /* The same for a NUL-terminated text. */
 void jr_buf_safe(struct jr_buf *buf, const char *text);
 
-/* The text with each `from`, which is not empty, replaced by `to`. */
+/* Append the text with each `from`, which is not empty, replaced by `to`. */
 void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
                      const char *to);
 
-/* The words of a text, broken into lines of at most JR_BUF_WIDTH bytes; each
- * line but the first begins with `indent` blanks. The first continues where the
- * buffer's last line ends. No newline is added at the end. */
 enum { JR_BUF_WIDTH = 80 };
 
-/* Append the words; see JR_BUF_WIDTH. */
+/* Append the words of a text, broken into lines of at most `width` bytes; each
+ * line but the first begins with `indent` blanks. The first continues where the
+ * buffer's last line ends. No newline is added at the end. What stands between
+ * `backticks` is one word unless it is longer than a line. */
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);
+
+/* The same for the text of a table's row: a line is broken behind a comma, a
+ * semicolon or a colon, or before a parenthesis, and elsewhere only where what
+ * is between two of these is longer than a line. */
+void jr_buf_phrases(struct jr_buf *buf, const char *text, size_t indent);
 
 /* Forget the contents but keep the memory. */
 void jr_buf_clear(struct jr_buf *buf);

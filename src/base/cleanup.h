@@ -6,17 +6,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* What JR_FREE calls, with the address of the variable. */
 static inline void jr_cleanup_free(void *pointer)
 {
     free(*(void **)pointer);
 }
 
+/* What JR_CLOSE calls, with its address as well; -1 is no descriptor. */
 static inline void jr_cleanup_close(const int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
 }
 
+/* Variables that are freed, or closed, where their scope ends. */
 #define JR_FREE  __attribute__((cleanup(jr_cleanup_free)))
 #define JR_CLOSE __attribute__((cleanup(jr_cleanup_close)))
 

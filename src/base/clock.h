@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 
-/* Nanoseconds of CLOCK_MONOTONIC; of CLOCK_REALTIME since the epoch. */
+/* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t jr_clock_ns(void);
 
-/* The same of CLOCK_REALTIME, since the epoch. */
+/* Nanoseconds of CLOCK_REALTIME since the epoch. */
 uint64_t jr_clock_wall_ns(void);
 
 /* How far another process's clock is ahead of one of ours. Its value comes from
@@ -20,7 +20,8 @@ static inline int64_t jr_clock_ahead(int64_t other, uint64_t ours)
     return (int64_t)((uint64_t)other - ours);
 }
 
-/* RFC 3339, UTC, milliseconds: 2026-11-21T06:30:12.345Z */
+/* Write nanoseconds since the epoch as RFC 3339 has them, in UTC and with
+ * milliseconds: 2026-11-21T06:30:12.345Z */
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
 
 /* Seconds since the epoch from such a text; 0 if it is not one. */
@@ -30,7 +31,8 @@ double jr_clock_of_rfc3339(const char *text);
  * 0 of what is negative, no number, or more than three centuries. */
 uint64_t jr_clock_ns_of(double seconds);
 
-/* For people: "84 ms", "2.4 s", "3 min 05 s", "2 h 10 min". */
+/* Append nanoseconds for people: "84 ms", "2.4 s", "3 min 05 s", "2 h 10 min".
+ */
 void jr_clock_human(struct jr_buf *out, uint64_t ns);
 
 #endif

@@ -35,8 +35,8 @@ int jr_io_write_all(int fd, const void *bytes, size_t len);
 int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
                   mode_t mode, struct jr_error *err);
 
-/* The same of what `fill` writes to `fd`, piece by piece; it returns 0, or -1
- * with errno. */
+/* The bytes of a file, piece by piece: `fill` writes them to `fd` and returns
+ * 0, or -1 with errno. */
 struct jr_io_source {
     int (*fill)(void *data, int fd);
     void *data;

@@ -19,15 +19,14 @@ json_t *jr_json_str(const char *text);
 /* The same of a buffer's text; NULL also where the buffer has failed. */
 json_t *jr_json_buf(const struct jr_buf *text);
 
-/* Set a key, or append an item. `value` is taken over; NULL, as of an
- * allocation that failed, makes jr_json_print fail. */
+/* Set a key. `value` is taken over; NULL, as of an allocation that failed,
+ * makes jr_json_print fail. */
 void jr_json_set(json_t *object, const char *key, json_t *value);
 
-/* The same for an item at the end of a list. */
+/* Append an item to a list. The same holds for `value`. */
 void jr_json_append(json_t *list, json_t *value);
 
-/* Set `key` to a new value. NULL text is null; a real that is not a number is
- * left out. */
+/* Set `key` to a new string; to null for NULL text. */
 void jr_json_set_str(json_t *object, const char *key, const char *text);
 
 /* Set `key` to a whole number. */

@@ -292,3 +292,25 @@ int jr_exact_number_compare(const struct jr_exact_number *a,
         return a->fraction - b->fraction;
     return a->fraction == 0 ? 0 : compare_reals(a->real, b->real);
 }
+
+struct jr_decimal_point jr_decimal_point_begin(void)
+{
+    struct jr_decimal_point point = {0};
+    locale_t copy = duplocale(uselocale((locale_t)0));
+    if (copy == (locale_t)0)
+        return point;
+    point.plain = newlocale(LC_NUMERIC_MASK, "C", copy);
+    if (point.plain != (locale_t)0)
+        point.before = uselocale(point.plain);
+    else
+        freelocale(copy);
+    return point;
+}
+
+void jr_decimal_point_end(struct jr_decimal_point *point)
+{
+    if (point->plain == (locale_t)0)
+        return;
+    (void)uselocale(point->before);
+    freelocale(point->plain);
+}

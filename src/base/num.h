@@ -1,10 +1,12 @@
 /*
  * Strict reading of numbers: the whole text or nothing. No blanks, no sign
- * where none is allowed, no octal by accident, no trailing junk.
+ * where none is allowed, no octal by accident, no trailing junk. And a point in
+ * numbers, whatever the locale of the program is.
  */
 #ifndef JR_NUM_H
 #define JR_NUM_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,5 +68,25 @@ bool jr_exact_number_read(struct jr_exact_number *ret, const char *text);
 /* Below, at or above 0, as `a` is less than, equal to or more than `b`. */
 int jr_exact_number_compare(const struct jr_exact_number *a,
                             const struct jr_exact_number *b);
+
+/*
+ * For libraries that read and write numbers as the locale has them: libcyaml,
+ * for one, would take 0.5 for 0 where a comma is wanted.
+ */
+struct jr_decimal_point {
+    locale_t plain, before; /* plain 0: there was no memory for it */
+};
+
+/* From here to the end of the block, in this thread; uselocale(3). */
+#define JR_DECIMAL_POINT                                                       \
+    __attribute__((cleanup(jr_decimal_point_end),                              \
+                   unused)) struct jr_decimal_point decimal_point =            \
+        jr_decimal_point_begin()
+
+/* Have this thread read and write numbers with a point. */
+struct jr_decimal_point jr_decimal_point_begin(void);
+
+/* Give the thread its locale back. */
+void jr_decimal_point_end(struct jr_decimal_point *point);
 
 #endif

@@ -19,7 +19,7 @@ struct jr_regex;
 int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
                  struct jr_error *err);
 
-/* NULL is allowed. */
+/* Free an expression. NULL is allowed. */
 void jr_regex_free(struct jr_regex *regex);
 
 struct jr_match {
@@ -31,15 +31,14 @@ struct jr_match {
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
                    size_t from, struct jr_match *ret, bool *ret_limited);
 
-/* Named groups: their number, the name of group i, and where it took part in
- * the last successful find (false when it did not). */
+/* The number of named groups. */
 size_t jr_regex_group_count(const struct jr_regex *regex);
 
-/* The name of group `i`, borrowed from the expression. */
+/* The name of named group `i`, from 0, borrowed from the expression. */
 const char *jr_regex_group_name(const struct jr_regex *regex, size_t i);
 
-/* Where group `i` took part in the last successful find; false when it did
- * not. */
+/* Where named group `i` took part in the last successful find; false when it
+ * did not. */
 bool jr_regex_group(const struct jr_regex *regex, size_t i,
                     struct jr_match *ret);
 

@@ -50,11 +50,11 @@ bool jr_restart_trigger_parse(struct jr_restart_trigger *ret,
 void jr_restart_trigger_print(struct jr_buf *out,
                               const struct jr_restart_trigger *trigger);
 
-/* Whether the trigger takes an exit code other than 0, or a signal. */
+/* Whether the trigger takes this exit code, which is not 0. */
 bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger,
                                    int code);
 
-/* The same for a signal that ended a rank. */
+/* Whether the trigger takes this signal, which ended a rank. */
 bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger,
                                      int signal);
 

@@ -18,10 +18,10 @@ struct jr_strv {
 /* Append `item` itself; NULL fails the arena. */
 void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item);
 
-/* Environment use: items are NAME=VALUE. Lookup is linear; `name` must not
- * contain '='. */
+/* Environments: items are NAME=VALUE; lookup is linear. */
 
-/* The value of `name` in a NULL-terminated envp, or NULL. */
+/* The value of `name`, which has no '=' in it, in a NULL-terminated envp, or
+ * NULL. */
 const char *jr_env_get(char *const *envp, const char *name);
 
 /* Remove every NAME=... whose name matches the glob (fnmatch, no flags). */

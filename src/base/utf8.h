@@ -16,7 +16,7 @@ size_t jr_utf8_decode(const char *text, size_t len, uint32_t *ret);
  * code point of its own. `len` is not 0. */
 size_t jr_utf8_next(const char *text, size_t len, uint32_t *ret);
 
-/* How many code points that are. */
+/* How many code points a text has; broken bytes are one each. */
 size_t jr_utf8_points(const char *text, size_t len);
 
 /* Whether all of a string is well-formed. */

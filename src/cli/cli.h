@@ -28,14 +28,17 @@ struct jr_cli {
     const struct jr_verb *verb;
     bool verb_stated; /* else it is the default one */
     char *const *environ;
-    char **words; /* without the verb */
+    char *const *argv; /* as it was typed */
+    char **words;      /* without the verb; NULL-terminated */
     int words_count;
-    char **rest; /* what followed "--", NULL-terminated; NULL: no "--" */
+    char **rest; /* what followed "--", NULL-terminated; NULL: no "--", or a
+                    verb to which its words are as those before */
     bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
     bool color_out, color_err;
     bool moves_cursor; /* standard output is a terminal that can */
 
-    bool help, version;
+    bool help, version, all;
+    bool lock; /* resolve */
     bool explain, env, follow, local, json, stacks, once;
     bool strict, quiet, fix; /* validate */
     bool exact, trust;       /* rerun */
@@ -45,7 +48,8 @@ struct jr_cli {
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
     struct jr_strv sets, allow_env;
-    const char *root; /* of parents */
+    const char *root;   /* of parents */
+    const char *locked; /* "": the lock beside the spec */
     const char *color, *format, *on, *run_id;
     const char *ranks; /* --rank of logs and of show --stacks */
     const char *inject;
@@ -64,29 +68,20 @@ struct jr_cli {
     uint32_t count_value, node_rank_value, keep_value, attempt_value;
 };
 
-/* The verbs' functions. Each returns the exit status. */
-int jr_cmd_run(struct jr_cli *cli);
-int jr_cmd_validate(struct jr_cli *cli);
-int jr_cmd_resolve(struct jr_cli *cli);
-int jr_cmd_plan(struct jr_cli *cli);
-int jr_cmd_runs(struct jr_cli *cli);
-int jr_cmd_show(struct jr_cli *cli);
-int jr_cmd_report(struct jr_cli *cli);
-int jr_cmd_top(struct jr_cli *cli);
-int jr_cmd_logs(struct jr_cli *cli);
-int jr_cmd_wait(struct jr_cli *cli);
-int jr_cmd_stop(struct jr_cli *cli);
-int jr_cmd_prune(struct jr_cli *cli);
-int jr_cmd_doctor(struct jr_cli *cli);
-int jr_cmd_schema(struct jr_cli *cli);
-int jr_cmd_explain(struct jr_cli *cli);
-int jr_cmd_completion(struct jr_cli *cli);
-int jr_cmd_new(struct jr_cli *cli);
-int jr_cmd_render(struct jr_cli *cli);
-int jr_cmd_submit(struct jr_cli *cli);
-int jr_cmd_rerun(struct jr_cli *cli);
-int jr_cmd_diff(struct jr_cli *cli);
-int jr_cmd_migrate(struct jr_cli *cli);
-int jr_cmd_agent(struct jr_cli *cli);
+/* Parse argv into *ret. Returns 0, or the exit status after the mistake was
+ * told on standard error. */
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
+
+/* What a verb does. Returns the exit status; messages have been printed. */
+typedef int jr_verb_function(struct jr_cli *cli);
+
+/* The functions of the verbs, each in cmd_NAME.c or beside a verb like it: what
+ * it does is in the table of verbs.c. */
+jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan,
+    jr_cmd_runs, jr_cmd_show, jr_cmd_report, jr_cmd_top, jr_cmd_logs,
+    jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor, jr_cmd_schema,
+    jr_cmd_explain, jr_cmd_completion, jr_cmd_new, jr_cmd_render, jr_cmd_submit,
+    jr_cmd_rerun, jr_cmd_diff, jr_cmd_migrate, jr_cmd_agent, jr_cmd_help,
+    jr_cmd_version;
 
 #endif

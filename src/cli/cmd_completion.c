@@ -7,7 +7,7 @@
 #include "cli/complete.h"
 #include "cli/output.h"
 #include "cli/placeholders.h"
-#include "scripts.h"
+#include "generated/scripts.h"
 
 #include "base/banned.h"
 

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "spec/manual.h"
+#include "diag/codes.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 
@@ -60,67 +60,24 @@ static int explain_code(const struct jr_cli *cli, const char *word)
     return jr_cli_out(cli, &out);
 }
 
-/* Append the paths whose last word this is: "min" is results.fields.*.min. */
-static void same_end(struct jr_buf *out, const char **paths, const char *word)
+static int explain_field(const struct jr_cli *cli, const char *word)
 {
-    for (; *paths != NULL; paths++) {
-        const char *dot = strrchr(*paths, '.');
-        if (dot != NULL && strcmp(dot + 1, word) == 0)
-            jr_buf_printf(out, "%s'%s'", out->len > 0 ? " or " : "", *paths);
-    }
-}
-
-static int unknown_field(const struct jr_cli *cli, const char *word)
-{
-    const char *foreign = jr_field_foreign(word);
-    if (foreign != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "'%s' is called '%s' here: jobrun explain %s", word,
-                          foreign, foreign);
-    const char *needless = jr_field_needless(word);
-    if (needless != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE, "there is no field '%s': %s",
-                          word, needless);
-    struct jr_arena arena = JR_ARENA_INIT;
-    JR_BUF_CLEANUP struct jr_buf help = JR_BUF_INIT;
-    const char **paths = jr_field_paths(&arena);
-    if (paths != NULL)
-        same_end(&help, paths, word);
-    const char *near = paths != NULL ? jr_did_you_mean(word, paths) : NULL;
-    if (help.len == 0 && near != NULL)
-        jr_buf_printf(&help, "'%s'", near);
-    jr_arena_release(&arena);
-    if (help.len > 0 && !help.failed)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "there is no field '%s'; did you mean %s?", word,
-                          help.data);
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "there is no field or code '%.*s'; jobrun explain lists "
-                      "the fields",
-                      MAX_WORD, word);
-}
-
-/* The field of a path as a finding shows it: [2] is an item of a list. */
-static const struct jr_spec_field *find_field(const char *word)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    char *path = jr_arena_strndup(&arena, word, strcspn(word, "["));
-    const struct jr_spec_field *field = NULL;
-    if (path != NULL)
-        field = jr_field_find(path);
-    jr_arena_release(&arena);
-    return field;
+    struct jr_buf out = {.width = jr_cli_columns()};
+    struct jr_error err = {0};
+    if (jr_spec_help_field(&out, word, &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    return jr_cli_out(cli, &out);
 }
 
 int jr_cmd_explain(struct jr_cli *cli)
 {
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out = {.width = jr_cli_columns()};
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "explain takes one argument: what is '%.*s'?",
                           MAX_WORD, cli->words[1]);
     if (cli->words_count == 0) {
-        jr_field_list(&out);
+        jr_spec_help_list(&out);
         jr_buf_str(&out, "\n"
                          "jobrun explain FIELD describes one field, by its "
                          "path: parallelism.model\n"
@@ -129,11 +86,6 @@ int jr_cmd_explain(struct jr_cli *cli)
         return jr_cli_out(cli, &out);
     }
     const char *word = cli->words[0];
-    if (looks_like_code(word))
-        return explain_code(cli, word);
-    const struct jr_spec_field *field = find_field(word);
-    if (field == NULL)
-        return unknown_field(cli, word);
-    jr_field_explain(&out, field);
-    return jr_cli_out(cli, &out);
+    return looks_like_code(word) ? explain_code(cli, word)
+                                 : explain_field(cli, word);
 }

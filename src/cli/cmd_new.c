@@ -7,12 +7,26 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/starter_specs.h"
-#include "cli/translate/print_spec.h"
-#include "cli/translate/translate.h"
-#include "spec/load.h"
+#include "cli/placeholders.h"
+#include "session/specs/starter_specs.h"
+#include "session/translate/print_spec.h"
+#include "session/translate/translate.h"
 
 #include "base/banned.h"
+
+/* There is no such starter: all that there are, and the nearest. */
+static int refuse_kind(const struct jr_cli *cli, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const char *near = jr_value_near("KIND", word);
+    for (const struct jr_starter_spec *row = jr_starter_specs; row->word; row++)
+        jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ", ", row->word);
+    if (near != NULL)
+        jr_buf_printf(&text, "; did you mean 'jobrun new %s'?", near);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "there is no starter '%s'; there are %s", word,
+                      text.failed ? "" : text.data);
+}
 
 static int print_starter(const struct jr_cli *cli)
 {
@@ -23,13 +37,7 @@ static int print_starter(const struct jr_cli *cli)
         jr_starter_spec_print(&out, starter);
         return jr_cli_deliver(cli, &out);
     }
-    for (starter = jr_starter_specs; starter->word != NULL; starter++)
-        jr_buf_printf(&out, "%s%s", out.len == 0 ? "" : ", ", starter->word);
-    int status = jr_cli_say(cli, JR_STATUS_USAGE,
-                            "there is no starter '%s'; there are %s", word,
-                            out.data == NULL ? "" : out.data);
-    jr_buf_release(&out);
-    return status;
+    return refuse_kind(cli, word);
 }
 
 /* Say on standard error what the spec leaves out or says otherwise. */
@@ -48,37 +56,23 @@ static void print_notes_to_stderr(const struct jr_cli *cli,
     }
 }
 
-/* The reader of specs has the last word on what the line said. */
-static int check_translation(const struct jr_cli *cli,
-                             const struct jr_buf *text)
-{
-    struct jr_diags diags = {0};
-    struct jr_spec_file *file = NULL;
-    int status =
-        jr_spec_load_text(&file, "--from", "/", text->data, text->len, &diags);
-    if (status != 0)
-        jr_cli_diags(cli, &diags);
-    jr_diags_release(&diags);
-    jr_spec_free(file);
-    return status == 0 ? 0
-                       : jr_cli_say(cli, JR_STATUS_USAGE,
-                                    "the line contradicts itself");
-}
-
 static int print_translation(const struct jr_cli *cli,
-                             const struct jr_translation *translation)
+                             struct jr_translation *translation)
 {
     struct jr_buf out = JR_BUF_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
     if (translation->help != NULL) {
+        out.width = jr_cli_columns();
         jr_launcher_print(&out, translation->help);
         return jr_cli_out(cli, &out);
     }
-    jr_translation_print(&out, translation);
-    int status = out.failed ? 0 : check_translation(cli, &out);
-    if (status != 0) {
+    if (jr_translation_print(&out, translation, &diags) != 0) {
+        jr_cli_diags(cli, &diags);
+        jr_diags_release(&diags);
         jr_buf_release(&out);
-        return status;
+        return jr_cli_say(cli, JR_STATUS_USAGE, "the line contradicts itself");
     }
+    jr_diags_release(&diags);
     print_notes_to_stderr(cli, translation);
     return jr_cli_deliver(cli, &out);
 }

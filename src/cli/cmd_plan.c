@@ -3,6 +3,7 @@
 #include "cli/stage.h"
 
 #include "cli/output.h"
+#include "session/preflight.h"
 
 #include "base/banned.h"
 
@@ -10,6 +11,14 @@ static int make_plan(struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_error err = {0};
     enum jr_status status = jr_session_make_plan(session, &err);
+    return jr_stage_told(session, cli, status, &err);
+}
+
+/* What the launch will need is said last, below the plan. */
+static int check_machine(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    enum jr_status status = jr_session_preflight(session);
     return jr_stage_told(session, cli, status, &err);
 }
 
@@ -27,6 +36,8 @@ int jr_cmd_plan(struct jr_cli *cli)
     if (status == 0)
         status = jr_stage_print(session, cli,
                                 format == 1 ? JR_TEXT_PLAN_JSON : what);
+    if (status == 0 && cli->on == NULL)
+        status = check_machine(session, cli);
     jr_session_close(session);
     return status;
 }

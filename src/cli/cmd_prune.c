@@ -53,10 +53,6 @@ int jr_cmd_prune(struct jr_cli *cli)
     struct jr_pruned pruned;
     struct jr_buf out = JR_BUF_INIT, bad = JR_BUF_INIT;
     struct jr_error err = {0};
-    if (cli->words_count != 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "prune takes no argument: what is '%s'?",
-                          cli->words[0]);
     int status = read_prune_options(cli, &options);
     if (status != 0)
         return status;

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
-#include "report/page.h"
+#include "report/show.h"
 
 #include "base/banned.h"
 
@@ -70,7 +70,7 @@ int jr_cmd_report(struct jr_cli *cli)
     if (find_run_link(&way, cli, id) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "cannot find the path from here to the run folder");
-    struct jr_record_look look = {
+    struct jr_record_report_view look = {
         .html = format == 1,
         .color = cli->color_out && cli->output == NULL,
         .base = way.data,

@@ -2,6 +2,8 @@
  * it. */
 #include "cli/cmd_runs.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rank_set.h"
@@ -17,29 +19,11 @@ const char *jr_cli_log_dir(const struct jr_cli *cli)
     return cli->log_dir != NULL ? cli->log_dir : "runs";
 }
 
-int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
-{
-    struct jr_error err = {0};
-    if (cli->words_count > 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give one run only: what is '%s'?", cli->words[1]);
-    const char *run = cli->words_count == 1 ? cli->words[0] : "latest";
-    if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
-    return 0;
-}
-
 void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
 {
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_trust trust;
-    JR_CLOSE int fd =
-        jr_record_folder_enter(&trust, jr_cli_log_dir(cli), id, NULL);
-    if (fd < 0 || jr_trust_is_ours(&trust))
-        return;
-    jr_trust_explain(&text, &trust);
-    (void)jr_cli_say(cli, 0, "note: %s %s, so what follows need not be true",
-                     id, text.failed ? "is not yours" : text.data);
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    if (jr_record_folder_doubt(&line, jr_cli_log_dir(cli), id) && !line.failed)
+        (void)jr_cli_say(cli, 0, "note: %s", line.data);
 }
 
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
@@ -113,6 +97,52 @@ static void print_runs_json(struct jr_buf *out,
     json_decref(top);
 }
 
+/* Whether `run` is the beginning of several ids, which the error names. */
+static bool is_beginning(const struct jr_records *records, const char *run)
+{
+    bool any = false;
+    for (size_t i = 0; i < records->count; i++)
+        any = any || strncmp(records->items[i].id, run, strlen(run)) == 0;
+    return any;
+}
+
+/* No run is meant: say so, and show the newest ones. */
+static int refuse_run(const struct jr_cli *cli, const char *run,
+                      const struct jr_error *err)
+{
+    enum { MOST_SHOWN = 5 };
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_records records = JR_RECORDS_INIT;
+    (void)jr_records_list(&records, jr_cli_log_dir(cli), NULL);
+    struct jr_records newest = records;
+    if (is_beginning(&records, run))
+        newest.count = 0;
+    if (newest.count > MOST_SHOWN)
+        newest.count = MOST_SHOWN;
+    jr_buf_str(&out, "jobrun: ");
+    jr_buf_escaped(&out, err->text, strlen(err->text));
+    jr_buf_str(&out, newest.count == 0               ? "\n"
+                     : newest.count == records.count ? "; the runs are:\n"
+                                                     : "; the newest are:\n");
+    if (newest.count > 0)
+        print_runs_table(&out, &newest);
+    jr_records_release(&records);
+    jr_cli_err(cli, &out);
+    return JR_STATUS_USAGE;
+}
+
+int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
+{
+    struct jr_error err = {0};
+    if (cli->words_count > 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "give one run only: what is '%s'?", cli->words[1]);
+    const char *run = cli->words_count == 1 ? cli->words[0] : "latest";
+    if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
+        return refuse_run(cli, run, &err);
+    return 0;
+}
+
 int jr_cmd_runs(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -122,11 +152,6 @@ int jr_cmd_runs(struct jr_cli *cli)
     int format = jr_cli_format(cli, formats);
     if (format < 0)
         return JR_STATUS_USAGE;
-    if (cli->words_count != 0)
-        return jr_cli_say(
-            cli, JR_STATUS_USAGE,
-            "runs takes no argument: what is '%s'? (jobrun show %s)",
-            cli->words[0], cli->words[0]);
     if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     if (format == 1)

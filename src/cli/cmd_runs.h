@@ -16,10 +16,11 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
  * told by its word. */
 void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
 
-/* What --rank says, in `arena`; all ranks without it. Returns the exit status,
- * 0 to go on. */
 struct jr_arena;
 struct jr_set;
+
+/* What --rank says, in `arena`; all ranks without it. Returns the exit status,
+ * 0 to go on. */
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
                  struct jr_set *ret);
 

@@ -7,7 +7,7 @@
 #include "cli/verbs.h"
 #include "diag/codes.h"
 #include "record/run_list.h"
-#include "spec/manual.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 
@@ -78,63 +78,18 @@ static void offer_codes(const struct line *line)
     }
 }
 
-/* Words of a field's value; "custom" is followed by a name. */
-static void offer_equals(const struct line *line, const char *path,
-                         const struct jr_spec_word *words)
+/* The same for what a spec can say. */
+static void offer_spec_word(void *data, const char *text, const char *help)
 {
-    for (; words != NULL && words->word != NULL; words++) {
-        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        jr_buf_printf(&text, "%s=%s", path, words->word);
-        bool whole = strcmp(words->word, "custom") != 0;
-        if (!text.failed && whole)
-            offer_candidate(line, text.data, words->help);
-    }
+    offer_candidate(data, text, help);
 }
 
-/* What `field=` may continue with. */
-static void offer_setting_values(const struct line *line, const char *path,
-                                 const struct jr_spec_field *field)
+/* The verbs; those that are rarely typed only once their beginning is. */
+static void offer_verbs(const struct line *line)
 {
-    static const struct jr_spec_word booleans[] = {
-        {"true", NULL}, {"false", NULL}, {0}};
-    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"},
-                                                  {0}};
-    offer_equals(line, path, jr_field_words(field->type));
-    if (field->type->kind == JR_KIND_BOOLEAN)
-        offer_equals(line, path, booleans);
-    if (field->need == JR_NEED_RESOLVED)
-        offer_equals(line, path, missing);
-}
-
-/* Fields as they are set: "nodes=", and once that is typed, what may follow. */
-static void offer_setting(const struct line *line, const char *path,
-                          const struct jr_spec_field *field)
-{
-    if (field->since == NULL || strchr(path, '*') != NULL)
-        return;
-    size_t len = strlen(path);
-    if (strncmp(line->word, path, len) == 0 && line->word[len] == '=') {
-        offer_setting_values(line, path, field);
-        return;
-    }
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&text, "%s=", path);
-    if (!text.failed)
-        offer_candidate(line, text.data, field->help);
-}
-
-static void offer_fields(const struct line *line, bool as_settings)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    const char **paths = jr_field_paths(&arena);
-    for (; paths != NULL && *paths != NULL; paths++) {
-        const struct jr_spec_field *field = jr_field_find(*paths);
-        if (as_settings)
-            offer_setting(line, *paths, field);
-        else
-            offer_candidate(line, *paths, field->help);
-    }
-    jr_arena_release(&arena);
+    for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++)
+        if (line->word[0] != '\0' || !(verb->flags & JR_VERB_RARE))
+            offer_candidate(line, verb->name, verb->help);
 }
 
 /* All candidates for a word in capitals. */
@@ -147,11 +102,13 @@ static void offer_value(const struct line *line, const char *name)
     if (kinds & JR_VALUE_RUN)
         offer_runs(line);
     if (kinds & JR_VALUE_FIELD)
-        offer_fields(line, false);
+        jr_spec_help_paths(offer_spec_word, (void *)line);
     if (kinds & JR_VALUE_SETTING)
-        offer_fields(line, true);
+        jr_spec_help_settings(line->word, offer_spec_word, (void *)line);
     if (kinds & JR_VALUE_CODE)
         offer_codes(line);
+    if (kinds & JR_VALUE_VERB)
+        offer_verbs(line);
     if (kinds & JR_VALUE_SPEC)
         jr_buf_str(line->out, "@spec\n");
     if (kinds & JR_VALUE_FILE)
@@ -163,10 +120,8 @@ static void offer_value(const struct line *line, const char *name)
 /* A word that is no option: a verb, or what the synopsis has there. */
 static void offer_position(const struct line *line)
 {
-    const struct jr_verb *verb = jr_verbs;
     if (!line->verb_stated && line->positions == 0)
-        for (; verb->name != NULL; verb++)
-            offer_candidate(line, verb->name, verb->help);
+        offer_verbs(line);
     struct jr_synopsis walk = {.at = line->verb->words};
     char name[JR_VALUE_NAME];
     while (jr_synopsis_next(&walk, name))
@@ -185,22 +140,6 @@ static void offer_options(const struct line *line)
     }
 }
 
-static const struct jr_option *find_long(const char *name, size_t len)
-{
-    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
-        if (strlen(row->name) == len && memcmp(row->name, name, len) == 0)
-            return row;
-    return NULL;
-}
-
-static const struct jr_option *find_letter(char letter)
-{
-    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
-        if (row->letter == letter)
-            return row;
-    return NULL;
-}
-
 /* The option with a value in a word: --name, --name=value, or the last of a
  * cluster of letters. *ret_value is that value; NULL when it is the next word.
  */
@@ -211,11 +150,11 @@ static const struct jr_option *find_option(const char *word,
     const char *end = word + 1;
     if (word[1] == '-') {
         size_t len = strcspn(word + 2, "=");
-        row = find_long(word + 2, len);
+        row = jr_option_by_name(word + 2, len);
         end = word + 2 + len + (word[2 + len] == '=');
     } else {
         while (*end != '\0' && (row == NULL || row->arg == NULL))
-            row = find_letter(*end++);
+            row = jr_option_by_letter(*end++);
     }
     bool takes = row != NULL && row->arg != NULL;
     *ret_value = takes && (*end != '\0' || end[-1] == '=') ? end : NULL;
@@ -269,6 +208,19 @@ static const struct jr_option *valued_option(struct line *line)
     return option;
 }
 
+/* A word behind "--"; `first`: the one right behind it. Without a spec these
+ * words are a command, which the shell knows better; with one they are what the
+ * job's program gets. */
+static void offer_rest(const struct line *line, bool first)
+{
+    if (!(line->verb->flags & (JR_VERB_JOB | JR_VERB_REST)))
+        offer_position(line);
+    else if (!(line->verb->flags & JR_VERB_JOB) || line->positions > 0)
+        jr_buf_str(line->out, "@file\n");
+    else
+        jr_buf_str(line->out, first ? "@command\n" : "@arguments\n");
+}
+
 void jr_complete(struct jr_buf *out, char *const *words, const char *log_dir)
 {
     struct line line = {.out = out,
@@ -278,12 +230,17 @@ void jr_complete(struct jr_buf *out, char *const *words, const char *log_dir)
                         .lead = ""};
     for (; words[0] != NULL && words[1] != NULL && !line.rest; words++)
         take_word(&line, words[0]);
+    bool first = words[0] != NULL && words[1] == NULL;
+    for (; line.rest && words[0] != NULL && words[1] != NULL; words++)
+        line.positions += !(line.verb->flags & JR_VERB_JOB);
     if (words[0] != NULL)
         line.word = words[0];
+    if (line.rest) {
+        offer_rest(&line, first);
+        return;
+    }
     const struct jr_option *option = valued_option(&line);
-    if (line.rest)
-        jr_buf_str(out, "@file\n");
-    else if (option != NULL)
+    if (option != NULL)
         offer_value(&line, option->arg);
     else if (line.word[0] == '-')
         offer_options(&line);

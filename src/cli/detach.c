@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/output.h"
+#include "session/foreground.h"
 
 #include "base/banned.h"
 
@@ -56,13 +57,10 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
 }
 
 /* All three standard descriptors, so that nothing holds the terminal. */
-static int move_console(const struct jr_run_folder *dir)
+static int move_console(const struct jr_session *session)
 {
     JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    JR_CLOSE int file =
-        openat(dir->fd, CONSOLE,
-               O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-               dir->file_mode);
+    JR_CLOSE int file = jr_session_create_file(session, CONSOLE);
     if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(file, STDOUT_FILENO) < 0)
         return -1;
@@ -70,11 +68,11 @@ static int move_console(const struct jr_run_folder *dir)
 }
 
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_run_folder *dir)
+                    const struct jr_session *session)
 {
     if (detach->fd < 0)
         return 0;
-    if (move_console(dir) != 0)
+    if (move_console(session) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s",
                           strerror(errno));
     JR_CLOSE int fd = jr_steal_fd(&detach->fd);
@@ -82,7 +80,8 @@ int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
     (void)jr_cli_color(cli);
     /* The caller may be gone, for example by Ctrl-C: then the run is not
      * wanted. */
-    if (jr_io_write_all(fd, dir->path, strlen(dir->path)) != 0)
+    const char *name = jr_session_run_name(session);
+    if (jr_io_write_all(fd, name, strlen(name)) != 0)
         return JR_STATUS_LAUNCH;
     return 0;
 }

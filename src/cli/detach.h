@@ -7,7 +7,6 @@
 #define JR_DETACH_H
 
 #include "cli/cli.h"
-#include "store/run_folder.h"
 
 struct jr_detach {
     int fd; /* to the process that was called; -1: not detached */
@@ -24,10 +23,10 @@ struct jr_detach {
 bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
                     int *ret_status);
 
-/* In the child, once the run folder exists: report the id and leave the
+/* In the child, once the run has begun: report the id and leave the
  * terminal, which changes what `cli` says about the outputs. Does nothing if
  * nothing was forked. Returns the exit status, or 0 to continue. */
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_run_folder *dir);
+                    const struct jr_session *session);
 
 #endif

@@ -6,17 +6,27 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/placeholders.h"
-#include "cli/translate/translate.h"
+#include "session/translate/translate.h"
 #include "cli/verbs.h"
 
 #include "base/banned.h"
 
-enum { OPTION_COLUMN = 26, VERB_COLUMN = 14 };
+/* A column of texts beside the words needs so much room; else a text stands
+ * below its word. */
+enum { OPTION_COLUMN = 26, VERB_COLUMN = 14, LEAST_TEXT = 30, BELOW = 10 };
 
-static void pad_help_column(struct jr_buf *out, size_t start, size_t column)
+/* The text of a row whose word begins at `start`. */
+static void print_row_text(struct jr_buf *out, size_t start, size_t column,
+                           const char *text)
 {
     size_t width = out->len - start;
-    jr_buf_fill(out, ' ', width < column ? column - width : 1);
+    bool below = out->width < column + LEAST_TEXT;
+    if (below)
+        jr_buf_printf(out, "\n%*s", BELOW, "");
+    else
+        jr_buf_fill(out, ' ', width < column ? column - width : 1);
+    jr_buf_phrases(out, text, below ? BELOW : column);
+    jr_buf_char(out, '\n');
 }
 
 static void print_option(struct jr_buf *out, const struct jr_option *option,
@@ -29,13 +39,12 @@ static void print_option(struct jr_buf *out, const struct jr_option *option,
         jr_buf_printf(out, "      --%s", option->name);
     if (option->arg != NULL)
         jr_buf_printf(out, " %s", option->arg);
-    pad_help_column(out, start, OPTION_COLUMN);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, option->help);
     if (option->arg != NULL)
         jr_value_words(&text, option->arg, verb);
-    jr_buf_wrapped(out, text.failed ? option->help : text.data, OPTION_COLUMN);
-    jr_buf_char(out, '\n');
+    print_row_text(out, start, OPTION_COLUMN,
+                   text.failed ? option->help : text.data);
 }
 
 static void print_options(struct jr_buf *out, const char *verb)
@@ -46,34 +55,33 @@ static void print_options(struct jr_buf *out, const char *verb)
             print_option(out, row, verb != NULL ? verb : "");
 }
 
-static void print_verbs(struct jr_buf *out)
+static void print_verbs(struct jr_buf *out, bool all)
 {
-    jr_buf_str(out,
-               "usage: jobrun [run] SPEC [-- ARG...]\n"
-               "       jobrun [run] -n N -- CMD...\n"
-               "       jobrun VERB ...\n\n"
-               "jobrun reads a job spec, fills in missing values from the "
-               "hardware, launches the\n"
-               "ranks, and succeeds only if every rank delivers its result."
-               "\n\n"
-               "verbs:\n");
+    jr_buf_str(out, "\nverbs:\n");
     for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
         size_t start = out->len;
+        if (!all && (verb->flags & JR_VERB_RARE))
+            continue;
         jr_buf_printf(out, "  %s", verb->name);
-        pad_help_column(out, start, VERB_COLUMN);
-        jr_buf_wrapped(out, verb->help, VERB_COLUMN);
-        jr_buf_char(out, '\n');
+        print_row_text(out, start, VERB_COLUMN, verb->help);
     }
+}
+
+static void print_word_row(struct jr_buf *out, const char *word,
+                           const char *help)
+{
+    size_t start = out->len;
+    jr_buf_printf(out, "  %s", word);
+    print_row_text(out, start, VERB_COLUMN, help);
 }
 
 static void print_statuses(struct jr_buf *out)
 {
     jr_buf_str(out, "\nexit status:\n");
-#define ROW(name, code, word, help)                                            \
-    jr_buf_printf(out, "  %d  %s\n", code, help);
+#define ROW(name, code, word, help) print_word_row(out, #code, help);
     JR_STATUSES(ROW)
 #undef ROW
-    jr_buf_str(out, "  128+N  jobrun was stopped by signal N\n");
+    print_word_row(out, "128+N", "jobrun was stopped by signal N");
 }
 
 /* Print the meaning of the words that may replace the capitals of a synopsis or
@@ -88,7 +96,7 @@ static void print_words(struct jr_buf *out, const char *name, const char *verb)
         jr_buf_char(out, (char)tolower((unsigned char)*name));
     jr_buf_str(out, "s:\n");
     for (const struct jr_value_word *row = value->words; row->word; row++)
-        jr_buf_printf(out, "  %-*s%s\n", VERB_COLUMN - 2, row->word, row->help);
+        print_word_row(out, row->word, row->help);
 }
 
 static void print_legends(struct jr_buf *out, const struct jr_verb *verb)
@@ -153,15 +161,26 @@ static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
     jr_buf_str(out, "\nexit status: see jobrun --help\n");
 }
 
-void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb)
+static void print_program(struct jr_buf *out, bool all)
 {
-    if (verb != NULL) {
-        print_verb(out, verb);
-        return;
-    }
-    print_verbs(out);
+    jr_buf_str(out, "usage: jobrun [run] SPEC [-- ARG...]\n"
+                    "       jobrun [run] -n N -- CMD...\n"
+                    "       jobrun VERB ...\n");
+    print_paragraphs(out, "jobrun reads a job spec, fills in missing values "
+                          "from the hardware, launches the ranks, and succeeds "
+                          "only if every rank delivers its result.");
+    print_verbs(out, all);
     print_options(out, NULL);
     print_statuses(out);
-    jr_buf_str(out, "\njobrun VERB --help describes one verb, and\n"
-                    "jobrun explain describes the fields of a spec.\n");
+    print_paragraphs(out, "`jobrun help VERB` describes one verb, `jobrun help "
+                          "--all` lists all of them, and `jobrun explain` "
+                          "describes the fields of a spec.");
+}
+
+void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb, bool all)
+{
+    if (verb != NULL)
+        print_verb(out, verb);
+    else
+        print_program(out, all);
 }

@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eventloop/signals.h"
+#include "session/foreground.h"
 
 #include "base/banned.h"
 
@@ -12,14 +12,10 @@ static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 enum { STOPS = sizeof stops / sizeof stops[0] };
 
-void jr_hold_signals(const struct jr_policy *policy)
+void jr_hold_signals(const struct jr_session *session)
 {
-    static const struct jr_policy none;
-    struct jr_signals signals;
     sigset_t set;
-    jr_signals_ignored(&set);
-    jr_signals_make(&signals, policy != NULL ? policy : &none, &set);
-    jr_signals_set(&signals, &set);
+    jr_session_signals(session, &set);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 

@@ -9,10 +9,10 @@
 #ifndef JR_HOLD_SIGNALS_H
 #define JR_HOLD_SIGNALS_H
 
-#include <jobrun/types.h>
+struct jr_session;
 
-/* Block what a run under `policy` takes; NULL: what any does. */
-void jr_hold_signals(const struct jr_policy *policy);
+/* Block the signals that the session's run takes. */
+void jr_hold_signals(const struct jr_session *session);
 
 /* The judgement is written, or there will be none. Drops what came meanwhile,
  * which was for the run; from now on the stop signals end the process, those

@@ -6,11 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/help.h"
-#include "cli/options.h"
-#include "cli/output.h"
 #include "cli/verbs.h"
-#include "version.h"
 
 #include "base/banned.h"
 
@@ -23,26 +19,12 @@ static bool fill_descriptor(int fd)
     return open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) >= 0;
 }
 
-static int print_version(const struct jr_cli *cli)
-{
-    struct jr_buf out = JR_BUF_INIT;
-    jr_buf_str(&out, "jobrun " JR_VERSION "\n");
-    return jr_cli_out(cli, &out);
-}
-
-static int print_help(const struct jr_cli *cli)
-{
-    struct jr_buf out = JR_BUF_INIT;
-    jr_cli_help(&out, cli->verb_stated ? cli->verb : NULL);
-    return jr_cli_out(cli, &out);
-}
-
 static int dispatch_verb(struct jr_cli *cli)
 {
     if (cli->version)
-        return print_version(cli);
+        return jr_cmd_version(cli);
     if (cli->help)
-        return print_help(cli);
+        return jr_cmd_help(cli);
     return cli->verb->run(cli);
 }
 

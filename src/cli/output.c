@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
-#include "session/attempts.h"
+#include "session/foreground.h"
 
 #include "base/banned.h"
 
@@ -123,8 +126,11 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
         }
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", words[i]);
     }
+    const char *near = jr_did_you_mean(format, words);
+    if (near != NULL)
+        jr_buf_printf(&list, "; did you mean '%s'?", near);
     (void)jr_cli_say(cli, 0, "'%s' is not a format of '%s', which has %s",
-                     format, cli->verb->name, list.data);
+                     format, cli->verb->name, list.failed ? "" : list.data);
     jr_buf_release(&list);
     return -1;
 }
@@ -175,4 +181,16 @@ int jr_cli_color(struct jr_cli *cli)
     cli->color_err =
         when == ALWAYS || (when == AUTO && on_terminal(STDERR_FILENO));
     return 0;
+}
+
+unsigned jr_cli_columns(void)
+{
+    const char *stated = getenv("COLUMNS");
+    struct winsize window;
+    uint32_t columns = 0;
+    if (stated != NULL && jr_num_u32(stated, &columns) && columns > 0)
+        return columns;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+        return window.ws_col;
+    return JR_BUF_WIDTH;
 }

@@ -10,6 +10,10 @@
  * the exit status. */
 int jr_cli_color(struct jr_cli *cli);
 
+/* How wide help is printed: COLUMNS, or else the width of the terminal, or 80
+ * where standard output is none. */
+unsigned jr_cli_columns(void);
+
 /* Whether --format, or --json, is one of the NULL-terminated `words`; index, or
  * -1 after saying so. Without either it is the first. */
 int jr_cli_format(const struct jr_cli *cli, const char *const *words);

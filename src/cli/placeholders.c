@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-#include "cli/starter_specs.h"
+#include "base/did_you_mean.h"
 #include "diag/diag.h"
+#include "session/specs/starter_specs.h"
 
 #include "base/banned.h"
 
@@ -41,6 +42,7 @@ static const struct jr_value values[] = {
     {"RUN", NULL, JR_VALUE_RUN, NULL},
     {"A", "diff", JR_VALUE_SPEC | JR_VALUE_RUN, NULL},
     {"B", "diff", JR_VALUE_SPEC | JR_VALUE_RUN, NULL},
+    {"VERB", NULL, JR_VALUE_VERB, NULL},
     {"CODE", NULL, JR_VALUE_CODE, NULL},
     {"FIELD", NULL, JR_VALUE_FIELD, NULL},
     {"PATH=VALUE", NULL, JR_VALUE_SETTING, NULL},
@@ -53,6 +55,16 @@ const struct jr_value *jr_value_find(const char *name, const char *verb)
             (values[i].verb == NULL || strcmp(values[i].verb, verb) == 0))
             return &values[i];
     return NULL;
+}
+
+const char *jr_value_near(const char *name, const char *word)
+{
+    enum { MOST = 16 };
+    const struct jr_value *value = jr_value_find(name, "");
+    const char *words[MOST + 1] = {NULL};
+    for (size_t i = 0; i < MOST && value->words[i].word != NULL; i++)
+        words[i] = value->words[i].word;
+    return jr_did_you_mean(word, words);
 }
 
 void jr_value_words(struct jr_buf *out, const char *name, const char *verb)

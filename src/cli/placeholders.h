@@ -18,7 +18,8 @@ enum jr_value_kind {
     JR_VALUE_RUN = 16,
     JR_VALUE_FIELD = 32,
     JR_VALUE_CODE = 64,
-    JR_VALUE_SETTING = 128 /* FIELD=VALUE */
+    JR_VALUE_SETTING = 128, /* FIELD=VALUE */
+    JR_VALUE_VERB = 256
 };
 
 struct jr_value_word {
@@ -34,6 +35,9 @@ struct jr_value {
 
 /* What `name` means to a verb; NULL: nothing that could be offered. */
 const struct jr_value *jr_value_find(const char *name, const char *verb);
+
+/* The word of `name` that is nearest to a misspelt one; NULL: none is near. */
+const char *jr_value_near(const char *name, const char *word);
 
 /* Append ": text, json" for a name whose words say enough, ": see below" for
  * one whose words have a help, and nothing for all others. */

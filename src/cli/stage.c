@@ -5,27 +5,12 @@
 
 #include "cli/detach.h"
 #include "cli/hold_signals.h"
+#include "cli/mistakes.h"
 #include "cli/output.h"
-#include "session/attempts.h"
-#include "session/findings_text.h"
+#include "session/foreground.h"
 #include "session/multinode_session.h"
-#include "session/session.h"
 
 #include "base/banned.h"
-
-struct jr_spec_options jr_stage_checked(const struct jr_cli *cli)
-{
-    static char *const nothing[] = {NULL};
-    return (struct jr_spec_options){
-        .sets = cli->sets.items,
-        .root = cli->root,
-        .environ = cli->environ,
-        .allow_env = cli->allow_env.count > 0 ? cli->allow_env.items : nothing,
-        .validate = true,
-        .strict = cli->strict,
-        .unbound = true,
-    };
-}
 
 static void note_stage_line(void *data, const char *line)
 {
@@ -46,6 +31,7 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .end_children = true,
         .run_id = cli->run_id,
         .inject = cli->inject,
+        .lock = cli->locked,
         .note = note_stage_line,
         .data = cli,
     };
@@ -72,16 +58,10 @@ int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
 /* -n needs a command, a spec needs no -n. */
 static int check_words(const struct jr_cli *cli)
 {
+    if (cli->words_count > 0 && cli->count != NULL)
+        return jr_mistake_count(cli);
     if (cli->words_count > 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "give one spec only: what is '%s'? (arguments for "
-                          "the job go after --)",
-                          cli->words[1]);
-    if (cli->words_count == 1 && cli->count != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-n goes with a command after --, not with a spec: "
-                          "state world_size in '%s'",
-                          cli->words[0]);
+        return jr_mistake_second_word(cli);
     bool command = cli->rest != NULL && cli->rest[0] != NULL;
     if (cli->words_count == 0 && !command)
         return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -117,7 +97,7 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_error err = {0};
-    options.dry_run = options.sketch = true;
+    options.dry_run = options.lazy = true;
     int failed = jr_stage_open(ret, cli, &options);
     if (failed == 0)
         failed = jr_stage_load(*ret, cli);
@@ -125,11 +105,11 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
         failed = jr_stage_facts(*ret, cli);
     if (failed != 0)
         return failed;
-    enum jr_status status = jr_session_recruit(*ret, &err);
+    enum jr_status status = jr_session_connect_agents(*ret, &err);
     if (status == JR_STATUS_OK)
         status = jr_session_resolve(*ret, &err);
     if (status == JR_STATUS_OK)
-        status = jr_session_brief(*ret, &err);
+        status = jr_session_send_spec(*ret, &err);
     return jr_stage_told(*ret, cli, status, &err);
 }
 
@@ -150,10 +130,10 @@ static int begin_run(struct jr_session *session, const struct jr_cli *cli)
     int failed = jr_stage_facts(session, cli);
     if (failed != 0)
         return failed;
-    enum jr_status status = jr_session_recruit(session, &err);
+    enum jr_status status = jr_session_connect_agents(session, &err);
     if (status != JR_STATUS_OK)
         return jr_stage_told(session, cli, status, &err);
-    jr_hold_signals(NULL);
+    jr_hold_signals(session);
     status = jr_session_begin(session, &err);
     if (status != JR_STATUS_OK)
         jr_hold_end();
@@ -168,7 +148,7 @@ static void print_start_texts(const struct jr_session *session,
         (void)jr_cli_say(cli, 0,
                          "rank %u has this terminal and its Ctrl-C; `jobrun "
                          "stop %s` in another one ends the run",
-                         cli->debug_rank_value, session->dir.path);
+                         cli->debug_rank_value, jr_session_run_name(session));
     if (cli->out_closed)
         (void)jr_cli_say(cli, 0,
                          "standard output is closed: the output of the ranks "
@@ -203,7 +183,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
         .color = cli->color_err,
     };
     struct jr_error err = {0};
-    jr_hold_signals(jr_session_plan(session)->policy);
+    jr_hold_signals(session);
     jr_session_open_console(session, &console);
     cli->session = session;
     print_start_texts(session, cli);
@@ -243,7 +223,7 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
         return status;
     status = begin_run(session, cli);
     if (status == 0)
-        status = jr_detach_leave(&detach, cli, &session->dir);
+        status = jr_detach_leave(&detach, cli, session);
     return status != 0 ? status : run_session(session, cli);
 }
 

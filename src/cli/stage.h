@@ -8,10 +8,6 @@
 #include <jobrun/jobrun.h>
 
 #include "cli/cli.h"
-#include "spec/load.h"
-
-/* How `validate` reads specs: without an environment but for --allow-env. */
-struct jr_spec_options jr_stage_checked(const struct jr_cli *cli);
 
 /* What the options say. Borrows from `cli`. */
 struct jr_session_options jr_stage_options(struct jr_cli *cli);

@@ -12,50 +12,52 @@
     "resolve, launch, supervise, verify; `-n N -- CMD...` needs no spec"
 
 const struct jr_verb jr_verbs[] = {
-    {"run", "[SPEC] [-- ARG...]", RUN_HELP, jr_cmd_run},
+    {"run", "[SPEC] [-- ARG...]", RUN_HELP, jr_cmd_run, JR_VERB_JOB},
+    {"new", "[KIND]",
+     "write a commented starter spec, or translate a command line", jr_cmd_new,
+     JR_VERB_REST},
     {"validate", "PATH...",
-     "check specs; for a folder, every *.jobrun.yaml below it",
-     jr_cmd_validate},
+     "check specs; for a folder, every *.jobrun.yaml below it", jr_cmd_validate,
+     0},
     {"resolve", SPEC, "print the spec with every MISSING field filled",
-     jr_cmd_resolve},
-    {"plan", SPEC,
-     "print what would be started: ranks, mesh, devices, ports, env, files",
-     jr_cmd_plan},
-    {"runs", "", "list the runs, newest first", jr_cmd_runs},
-    {"show", "[RUN]", "summarise a run (RUN: id, start of an id, or `latest`)",
-     jr_cmd_show},
-    {"top", "[RUN]", "show the ranks of a running job until it ends",
-     jr_cmd_top},
-    {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs},
-    {"schema", "", "print the JSON Schema of the spec", jr_cmd_schema},
-    {"explain", "CODE|FIELD", "explain a diagnostic or a field",
-     jr_cmd_explain},
+     jr_cmd_resolve, JR_VERB_JOB},
+    {"plan", SPEC, "print what would be started: ranks, mesh, devices, files",
+     jr_cmd_plan, JR_VERB_JOB},
+    {"explain", "CODE|FIELD", "explain a diagnostic or a field", jr_cmd_explain,
+     0},
     {"doctor", "",
      "show the hardware and scheduler that jobrun sees, and problems",
-     jr_cmd_doctor},
-    {"render", SPEC, "print the script or manifest for an engine",
-     jr_cmd_render},
-    {"submit", SPEC, "pass a job to an engine", jr_cmd_submit},
+     jr_cmd_doctor, 0},
+    {"runs", "", "list the runs, newest first", jr_cmd_runs, 0},
+    {"show", "[RUN]", "summarise a run (RUN: id, start of an id, or `latest`)",
+     jr_cmd_show, 0},
+    {"top", "[RUN]", "show the ranks of a running job until it ends",
+     jr_cmd_top, 0},
+    {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs, 0},
     {"report", "[RUN]", "print the report of a finished run, as text or HTML",
-     jr_cmd_report},
+     jr_cmd_report, 0},
     {"wait", "[RUN]", "wait for a run, and exit with its exit status",
-     jr_cmd_wait},
-    {"stop", "[RUN]", "stop a run, and print its report", jr_cmd_stop},
+     jr_cmd_wait, 0},
+    {"stop", "[RUN]", "stop a run, and print its report", jr_cmd_stop, 0},
     {"rerun", "[RUN]", "run the resolved spec of an earlier run again",
-     jr_cmd_rerun},
-    {"prune", "", "remove old runs that have finished", jr_cmd_prune},
+     jr_cmd_rerun, JR_VERB_REST},
     {"diff", "A B",
      "compare two resolved specs or runs: files, REV:FILE, or runs",
-     jr_cmd_diff},
-    {"migrate", "PATH...",
-     "update specs to the current version of the spec language",
-     jr_cmd_migrate},
-    {"new", "[KIND]",
-     "write a commented starter spec, or translate a command line", jr_cmd_new},
+     jr_cmd_diff, 0},
+    {"prune", "", "remove old runs that have finished", jr_cmd_prune, 0},
+    {"render", SPEC, "print the script or manifest for an engine",
+     jr_cmd_render, JR_VERB_JOB},
+    {"submit", SPEC, "pass a job to an engine", jr_cmd_submit, JR_VERB_JOB},
+    {"schema", "", "print the JSON Schema of the spec", jr_cmd_schema, 0},
     {"completion", "SHELL", "print a completion script: bash, zsh or fish",
-     jr_cmd_completion},
+     jr_cmd_completion, JR_VERB_REST},
+    {"help", "[VERB]", "describe jobrun, or one of its verbs", jr_cmd_help, 0},
+    {"version", "", "print the version", jr_cmd_version, 0},
+    {"migrate", "PATH...",
+     "update specs to the current version of the spec language", jr_cmd_migrate,
+     JR_VERB_RARE},
     {"agent", "", "run one node's ranks; jobrun starts this itself",
-     jr_cmd_agent},
+     jr_cmd_agent, JR_VERB_RARE},
     {0},
 };
 
@@ -118,13 +120,27 @@ static const struct jr_usage usages[] = {
     {"resolve",
      "Prints a valid and complete spec: every MISSING field is filled and all "
      "paths are absolute. With `--explain` it shows where each value came "
-     "from, and why the sources with higher precedence gave none.",
-     "jobrun resolve train.jobrun.yaml > train.lock.yaml\n"
+     "from, and why the sources with higher precedence gave none.\n"
+     "\n"
+     "With `--lock` it prints the experiment alone: program, arguments, "
+     "environment, sizes and mesh, with relative paths and without placement, "
+     "so that two runs of it can be at one time and on two machines. Commit it "
+     "beside the spec. `run`, `plan` and `resolve` with `--locked` refuse a "
+     "spec "
+     "that no longer resolves to it (status 3), and name the fields.",
+     "jobrun resolve train.jobrun.yaml --lock > train.lock.yaml\n"
+     "jobrun train.jobrun.yaml --locked\n"
      "jobrun resolve train.jobrun.yaml --explain --on 2x8:H100"},
     {"plan",
      "Prints what `run` would start, and starts nothing: ranks, mesh, "
      "devices, CPUs, ports, files, and with `--env` each rank's variables. "
-     "With `--on` it does so for another machine.",
+     "With `--on` it does so for another machine.\n"
+     "\n"
+     "Without `--on` it then looks at what the launch will need here: the "
+     "program, the interpreter and the script, the working directories, and "
+     "the folders that results, artifacts and the record are written to. What "
+     "is missing is said last, with exit status 4; where the spec has a "
+     "`setup`, which may provide it, it is a warning.",
      "jobrun plan train.jobrun.yaml --on 2x8:H100"},
     {"runs",
      "Lists the runs below the log folder, newest first: status, exit "
@@ -154,13 +170,18 @@ static const struct jr_usage usages[] = {
      "jobrun report latest --format html -o report.html\n"
      "jobrun report 20261121-06"},
     {"top",
-     "Shows the ranks of a running job, one per line: what the rank is doing, "
-     "the processor time and memory that it and its child processes use, how "
-     "long it has been silent, and the last line of its logs. On a terminal, "
-     "the table is refreshed every two seconds; if not all ranks fit, it shows "
-     "those that have been silent the longest. In a pipe, the whole table is "
-     "printed every ten seconds. It ends with the run, or with Ctrl-C, which "
-     "does not affect the run.",
+     "Shows the ranks of a running job, one per line: what the rank is doing "
+     "or how it ended, the processor time and memory that it and its child "
+     "processes use, how long it has been silent, and the last line of its "
+     "logs. On a terminal, the table is refreshed every second; if not all "
+     "ranks fit, those that have been silent the longest come first. In a "
+     "pipe, the whole table is printed every ten seconds. It ends with the "
+     "run, which it does not affect.\n"
+     "\n"
+     "On a terminal, `q` or Ctrl-C quits. `r`, `t`, `c`, `m` and `s` sort by "
+     "rank, state, processor time, memory and silence, and the same key again "
+     "reverses the order. The arrows, Page Up, Page Down, Home and End scroll, "
+     "as do `k`, `j`, `b`, the space bar, `g` and `G`.",
      "jobrun top latest\n"
      "jobrun top --once"},
     {"logs",
@@ -276,9 +297,20 @@ static const struct jr_usage usages[] = {
      "jobrun new torch -o train.jobrun.yaml\n"
      "jobrun new --from 'torchrun --nproc-per-node 8 train.py --lr 1e-3'\n"
      "jobrun new --from 'srun --help'"},
+    {"help",
+     "Describes jobrun and lists its verbs, or describes one verb: `jobrun "
+     "help "
+     "run` is the same as `jobrun run --help`. `jobrun explain` describes the "
+     "fields of a spec. The text is as wide as the terminal, or as the "
+     "variable COLUMNS says.",
+     "jobrun help\n"
+     "jobrun help run\n"
+     "jobrun help --all"},
+    {"version", "Prints the version, as `jobrun --version` does.",
+     "jobrun version"},
     {"completion",
      "Prints a script that makes the shell complete jobrun's verbs, options, "
-     "specs, runs and fields.\n"
+     "specs, runs and fields, and the command after `--`.\n"
      "\n"
      "The words after `--` are a command line without `jobrun`, whose last "
      "word is incomplete. jobrun then prints the possible completions, one per "

@@ -3,7 +3,7 @@
 #ifndef JR_VERBS_H
 #define JR_VERBS_H
 
-struct jr_cli;
+#include "cli/cli.h"
 
 /* Texts are plain: `backticks` around what is typed, a blank line between
  * paragraphs. */
@@ -16,10 +16,17 @@ struct jr_usage {
 /* What is said of the verb; every verb has it. */
 const struct jr_usage *jr_usage_find(const char *verb);
 
+enum jr_verb_flags {
+    JR_VERB_JOB = 1,  /* what follows `--` are words of the job */
+    JR_VERB_REST = 2, /* it reads what follows `--` in a way of its own */
+    JR_VERB_RARE = 4  /* nobody types it day by day: help --all lists it */
+};
+
 /* A verb: `words` is its synopsis. */
 struct jr_verb {
     const char *name, *words, *help;
-    int (*run)(struct jr_cli *cli);
+    jr_verb_function *run;
+    unsigned flags; /* enum jr_verb_flags */
 };
 
 /* The verbs, NULL-named at the end; the first is the default. */

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "cluster/agent_parts.h"
+#include "generated/version.h"
 #include "spawn/run_options.h"
-#include "version.h"
 
 #include "base/banned.h"
 
@@ -51,7 +51,7 @@ void jr_agent_abandon(struct jr_agent *agent)
     agent->abandoned = true;
     agent->held = false;
     jr_agent_leave(agent);
-    jr_agent_send(agent);
+    jr_agent_flush(agent);
 }
 
 static void watch_agent_output(struct jr_agent *agent, bool wanted)
@@ -65,7 +65,7 @@ static void watch_agent_output(struct jr_agent *agent, bool wanted)
         lose_controller(agent);
 }
 
-void jr_agent_send(struct jr_agent *agent)
+void jr_agent_flush(struct jr_agent *agent)
 {
     struct jr_buf *box = &agent->outbox;
     if (agent->abandoned)
@@ -92,17 +92,17 @@ void jr_agent_send(struct jr_agent *agent)
 static void on_output_room(void *owner, uint32_t events)
 {
     (void)events;
-    jr_agent_send(owner);
+    jr_agent_flush(owner);
 }
 
 /* Every message says when it was said, by this node's clock. */
-void jr_agent_say(struct jr_agent *agent, const struct jr_message *message)
+void jr_agent_send(struct jr_agent *agent, const struct jr_message *message)
 {
     struct jr_message whole = *message;
     whole.node = agent->node;
     whole.at_ns = (int64_t)jr_clock_ns();
     jr_message_put(&agent->outbox, &whole);
-    jr_agent_send(agent);
+    jr_agent_flush(agent);
 }
 
 /* This node cannot do what it is to do. */
@@ -111,31 +111,32 @@ static void refuse_controller(struct jr_agent *agent,
 {
     jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_WHY, why->text,
                    strlen(why->text));
-    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
-                                             .code = why->status,
-                                             .host = agent->host});
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
+                                              .code = why->status,
+                                              .host = agent->host});
 }
 
 /* What the controller says. */
 
 static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
 {
-    struct jr_buf seats JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf resources JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    if (agent->hooks->resolve(agent->hooks->data, spec, &seats, &err) != 0) {
+    if (agent->hooks->resolve(agent->hooks->data, spec, &resources, &err) !=
+        0) {
         refuse_controller(agent, &err);
         return;
     }
-    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_SEATS, seats.data,
-                   seats.len);
-    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_RESOURCES,
+                   resources.data, resources.len);
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
 }
 
 static void on_go(struct jr_agent *agent, const struct jr_message *go)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    agent->beats = go->beats;
-    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
+    agent->heartbeats = go->heartbeats;
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         refuse_controller(agent, &err);
 }
@@ -151,7 +152,7 @@ static void on_signal_message(struct jr_agent *agent,
 static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)
 {
     (void)word;
-    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEAT});
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_HEARTBEAT});
 }
 
 static void on_away(struct jr_agent *agent, const struct jr_message *word)
@@ -178,7 +179,7 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_GO] = {on_go, 0},
     [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},
     [JR_TO_NODES_HOLD] = {on_hold, 0},
-    [JR_TO_NODES_BEAT] = {on_heartbeat, 0},
+    [JR_TO_NODES_HEARTBEAT] = {on_heartbeat, 0},
     [JR_TO_NODES_AWAY] = {on_away, 0},
     [JR_TO_NODES_STOP] = {NULL, JR_COMMAND_STOP},
     [JR_TO_NODES_RELEASE] = {NULL, JR_COMMAND_RELEASE},
@@ -236,18 +237,18 @@ static void send_node_facts(struct jr_agent *agent)
     struct jr_buf facts JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     jr_buf_char(&agent->outbox, '\n'); /* after the output of a prolog */
-    if (hooks->tell(hooks->data, &facts, &err) != 0) {
+    if (hooks->describe(hooks->data, &facts, &err) != 0) {
         refuse_controller(agent, &err);
         return;
     }
     jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_FACTS, facts.data,
                    facts.len);
-    jr_agent_say(agent,
-                 &(struct jr_message){.type = JR_FROM_NODE_HELLO,
-                                      .version = JR_VERSION,
-                                      .host = agent->host,
-                                      .wall_ns = (int64_t)jr_clock_wall_ns(),
-                                      .port = hooks->offer(hooks->data)});
+    jr_agent_send(agent,
+                  &(struct jr_message){.type = JR_FROM_NODE_HELLO,
+                                       .version = JR_VERSION,
+                                       .host = agent->host,
+                                       .wall_ns = (int64_t)jr_clock_wall_ns(),
+                                       .port = hooks->offer(hooks->data)});
 }
 
 /* From the cluster, to all of a step: the run's business, where there is one.
@@ -312,7 +313,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
         .out = {STDOUT_FILENO, on_output_room, &agent},
         .signals = {-1, on_agent_signal, &agent},
-        .turn = {.due = jr_heartbeat_unheard, .owner = &agent},
+        .turn = {.due = jr_heartbeat_agent_due, .owner = &agent},
         .commands_fd = -1,
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)
@@ -325,11 +326,11 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     while (result == 0 && has_agent_work(&agent))
         (void)jr_loop_turn(&agent.loop, false);
     if (agent.abandoned)
-        result = jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "node %u (%s): the head of this job has not been heard from for "
-            "ten minutes: its ranks here were stopped",
-            node, host);
+        result = jr_error_set(err, JR_STATUS_LAUNCH,
+                              "node %u (%s): the controller of this job has "
+                              "not been heard from for "
+                              "ten minutes: its ranks here were stopped",
+                              node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

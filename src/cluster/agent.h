@@ -1,12 +1,12 @@
 /*
- * The agent: what a head (controller.h) has on a node. It is one task of srun:
- * it tells the node's facts, hears the plan, and for each attempt forks a
- * process that runs the node's ranks as any jobrun would; it hands on what they
- * print, what happens to them and what became of them. It decides nothing.
+ * The agent: what a controller (controller.h) has on a node. It is one task of
+ * srun: it reports the node's facts, receives the spec, and for each attempt
+ * forks a process that runs the node's ranks as any jobrun would; it sends on
+ * what they print, their events and their outcomes. It decides nothing.
  *
  * When its input ends, or its commands do, the ranks are stopped with their
- * grace; that holds when head, srun or the agent itself are killed. Where they
- * are cut off, their silence tells (heartbeat.h).
+ * grace; that holds when controller, srun or the agent itself are killed. Where
+ * they are cut off, missing heartbeats show it (heartbeat.h).
  */
 #ifndef JR_AGENT_H
 #define JR_AGENT_H
@@ -25,18 +25,18 @@ struct jr_agent_ends {
 };
 
 /* What the agent is for; all return 0, or -1 with `err`, whose status is what
- * the head's exit status becomes. */
+ * the controller's exit status becomes. */
 struct jr_agent_hooks {
     void *data;
     /* Append the facts of this node. */
-    int (*tell)(void *data, struct jr_buf *out, struct jr_error *err);
+    int (*describe)(void *data, struct jr_buf *out, struct jr_error *err);
     /* A port that rank 0 could listen at, held until the next offer or attempt;
      * 0: none. */
     uint32_t (*offer)(void *data);
     /* Hold the resolved spec against this node (protocol.h: spec), and append
      * what its ranks will have of it. */
     int (*resolve)(void *data, const struct jr_message *spec,
-                   struct jr_buf *seats, struct jr_error *err);
+                   struct jr_buf *resources, struct jr_error *err);
     /* Make ready for an attempt (protocol.h: go). */
     int (*prepare)(void *data, const struct jr_message *go,
                    struct jr_error *err);
@@ -49,8 +49,8 @@ struct jr_agent_hooks {
     void (*show)(void *data);
 };
 
-/* Serve a head at descriptors 0 and 1, as node `node`, until the input ends.
- * Returns 0, or -1 where that cannot be begun. */
+/* Serve a controller at descriptors 0 and 1, as node `node`, until the input
+ * ends. Returns 0, or -1 where that cannot be begun. */
 int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
                    const char *host, struct jr_error *err);
 

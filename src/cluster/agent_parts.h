@@ -33,29 +33,30 @@ struct jr_agent {
     bool out_watched; /* srun does not take it */
     struct jr_agent_source sources[JR_AGENT_ENDS];
     pid_t pid;       /* of the process that runs the ranks; 0: none */
-    int commands_fd; /* what it hears commands from; -1 */
-    bool held;       /* the head's console is full */
+    int commands_fd; /* where it reads commands; -1: closed */
+    bool held;       /* the controller's console is full */
     bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
-    bool abandoned;  /* the head is gone, and nobody hears what is said */
-    bool beats;      /* heartbeat.h: the head gives signs of life */
+    bool abandoned;  /* the controller is gone, and nobody reads */
+    bool heartbeats; /* heartbeat.h: the controller gives signs of life */
     bool away;       /* and none now */
-    unsigned silent; /* turns since it said something */
+    unsigned silent; /* turns since it sent something */
     struct jr_timer turn;
     char *bytes;
 };
 
-/* The ranks hear that their commands have ended; what becomes of them is still
- * said, for the controller may hear it. agent_run.c. */
+/* Close the commands of the ranks, which stops them. What becomes of them is
+ * still sent, because the controller may read it. agent_run.c. */
 void jr_agent_leave(struct jr_agent *agent);
 
-/* The same where nobody hears it: agent.c. */
+/* The same where nobody reads it: agent.c. */
 void jr_agent_abandon(struct jr_agent *agent);
 
-/* Say a message, to which node and time are added; and what is in the outbox.
- * agent.c. */
-void jr_agent_say(struct jr_agent *agent, const struct jr_message *message);
-void jr_agent_send(struct jr_agent *agent);
+/* Send a message, to which node and time are added. agent.c. */
+void jr_agent_send(struct jr_agent *agent, const struct jr_message *message);
+
+/* Write what is in the outbox, as far as srun takes it. agent.c. */
+void jr_agent_flush(struct jr_agent *agent);
 
 /* Show no more of the last run. agent_run.c. */
 void jr_agent_end_showing(struct jr_agent *agent);

@@ -177,7 +177,7 @@ static void check_console_shown(struct jr_agent *agent)
     agent->behind = false;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
-    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_SHOWN});
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_SHOWN});
 }
 
 static void finish_node_run(struct jr_agent *agent)
@@ -192,16 +192,16 @@ static void finish_node_run(struct jr_agent *agent)
                     WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
         end_console(agent);
-    jr_agent_say(agent,
-                 &(struct jr_message){
-                     .type = JR_FROM_NODE_DONE,
-                     .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-                     .behind = agent->behind,
-                     .port = hooks->offer(hooks->data)});
+    jr_agent_send(agent,
+                  &(struct jr_message){
+                      .type = JR_FROM_NODE_DONE,
+                      .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                      .behind = agent->behind,
+                      .port = hooks->offer(hooks->data)});
 }
 
 /* Both processes of the run have the pipes of events and reports, and the one
- * that tells the outcome its own. Once they have ended, so have all others. */
+ * that writes the outcome its own. Once they have ended, so have all others. */
 static void end_run(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
@@ -214,7 +214,7 @@ static void end_run(struct jr_agent *agent)
 }
 
 /* What the other nodes have to know of the ranks here. */
-static void say_reports(struct jr_agent *agent, const char *bytes, size_t len)
+static void send_reports(struct jr_agent *agent, const char *bytes, size_t len)
 {
     static const enum jr_message_type types[] = {
         [JR_REPORT_ALL_RETURNED] = JR_FROM_NODE_ALL_RETURNED,
@@ -225,9 +225,9 @@ static void say_reports(struct jr_agent *agent, const char *bytes, size_t len)
     struct jr_report report;
     for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {
         memcpy(&report, bytes, sizeof report);
-        jr_agent_say(agent,
-                     &(struct jr_message){.type = types[report.name],
-                                          .for_ns = (int64_t)report.for_ns});
+        jr_agent_send(agent,
+                      &(struct jr_message){.type = types[report.name],
+                                           .for_ns = (int64_t)report.for_ns});
     }
 }
 
@@ -235,7 +235,7 @@ static void take_source(struct jr_agent_source *source, size_t len)
 {
     struct jr_agent *agent = source->agent;
     if (source->type == JR_CHANNEL_COUNT)
-        say_reports(agent, agent->bytes, len);
+        send_reports(agent, agent->bytes, len);
     else
         jr_channel_put(&agent->outbox, agent->node, source->type, agent->bytes,
                        len);
@@ -257,7 +257,7 @@ static void on_bytes(void *owner, uint32_t events)
         end_run(agent);
     else
         check_console_shown(agent);
-    jr_agent_send(agent);
+    jr_agent_flush(agent);
 }
 
 int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,

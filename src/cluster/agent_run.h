@@ -26,7 +26,7 @@ struct jr_agent_run {
     int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events, reports and outcome
                                end when
                                all processes of the run have */
-    int commands_fd;        /* what it hears commands from */
+    int commands_fd;        /* where it reads commands */
 };
 
 /* Fork it. The caller owns the descriptors. 0, or -1 with errno. */

@@ -1,12 +1,13 @@
 /*
- * The head of a job on several nodes: it has srun start an agent on each
- * (agent.h), and speaks with all of them through srun's standard streams
- * (protocol.h). So there is no port and no file between them, and an agent
- * whose head is gone hears that its input has ended.
+ * The controller of a job on several nodes: it has srun start an agent on each
+ * (agent.h), and exchanges messages with all of them through srun's standard
+ * streams (protocol.h). So there is no port and no file between them, and the
+ * input of an agent whose controller is gone has ended.
  *
- * The head waits for events, and for signs of life (heartbeat.h). Policies are
- * those of the runner on each node; the head hands on what one node's means to
- * the others: the first that begins to stop its ranks stops all.
+ * The controller waits for events, and for signs of life (heartbeat.h).
+ * Policies are those of the runner on each node; the controller tells the other
+ * nodes what follows for them: the first that begins to stop its ranks stops
+ * all.
  */
 #ifndef JR_CONTROLLER_H
 #define JR_CONTROLLER_H
@@ -32,14 +33,14 @@ struct jr_controller_options {
     void *data;
 };
 
-/* What a node said of itself. */
+/* What a node has reported about itself. */
 struct jr_controller_node {
     const char *host;
     const char *facts; /* YAML, as --on reads it */
     size_t facts_len;
-    const char
-        *seats; /* what its ranks have of it; from jr_controller_send_spec on */
-    size_t seats_len;
+    const char *resources; /* what its ranks have of it; from
+                              jr_controller_send_spec on */
+    size_t resources_len;
     uint32_t port; /* that it holds for rank 0 to listen at; 0: none */
     int64_t clock_offset_ns; /* its wall clock less ours */
 };
@@ -53,27 +54,27 @@ int jr_controller_open(struct jr_controller **ret,
                        struct jr_error *err);
 
 /* Valid until the next call. */
-struct jr_controller_node jr_controller_node(const struct jr_controller *head,
-                                             uint32_t node);
+struct jr_controller_node jr_controller_node(
+    const struct jr_controller *controller, uint32_t node);
 
 /* Append "node 1 (gpu02)"; only its number if its host is not known. */
-void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
-                        uint32_t node);
+void jr_controller_name(struct jr_buf *out,
+                        const struct jr_controller *controller, uint32_t node);
 
 /* Hand the resolved spec, and what is to be injected (NULL: nothing), to all
  * nodes, and wait for every one to be ready for it. -1 with what the first that
  * is not says. */
-int jr_controller_send_spec(struct jr_controller *head, const char *spec,
+int jr_controller_send_spec(struct jr_controller *controller, const char *spec,
                             const char *inject, struct jr_error *err);
 
 /* A node that cannot take part in another attempt, in words; NULL: all can.
  * Valid until jr_controller_close. */
-const char *jr_controller_lacks(const struct jr_controller *head);
+const char *jr_controller_lacks(const struct jr_controller *controller);
 
 /* Run an attempt: to its end on every node, whatever happens. 0 with the
  * outcome of all ranks of `plan`, which has all of the world; or -1 where it
  * could not begin on a node. Of the options: dir, out_fd, err_fd, ignored. */
-int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
+int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
                       const struct jr_plan *plan,
                       const struct jr_run_options *options, uint32_t attempt,
                       struct jr_error *err);
@@ -82,11 +83,11 @@ int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
  * or until one of the signals that `policy` and `ignored` mean by a stop, which
  * are blocked; a second or so where the run was `stopped` itself. Returns
  * whether all was shown. */
-bool jr_controller_show_rest(struct jr_controller *head,
+bool jr_controller_show_rest(struct jr_controller *controller,
                              const struct jr_policy *policy,
                              const sigset_t *ignored, bool stopped);
 
 /* Let the agents go, and wait for srun to end. NULL is allowed. */
-void jr_controller_close(struct jr_controller *head);
+void jr_controller_close(struct jr_controller *controller);
 
 #endif

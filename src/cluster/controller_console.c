@@ -20,56 +20,59 @@
 #define STALL_NS UINT64_C(1000000000)
 #define HURRY_NS (10 * STALL_NS)
 
-static void hold_agents(struct jr_controller *head, bool on)
+static void hold_agents(struct jr_controller *controller, bool on)
 {
-    if (head->held == on)
+    if (controller->held == on)
         return;
-    head->held = on;
+    controller->held = on;
     jr_controller_send(
-        head, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
+        controller, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
 }
 
 static void on_console_room(void *owner, struct jr_output *output)
 {
-    struct jr_controller *head = owner;
+    struct jr_controller *controller = owner;
     (void)output;
-    if (!jr_console_writer_is_waiting(&head->screen) && !head->cut)
-        hold_agents(head, false);
+    if (!jr_console_writer_is_waiting(&controller->console) && !controller->cut)
+        hold_agents(controller, false);
 }
 
-void jr_controller_screen(struct jr_controller *head, int out_fd, int err_fd)
+void jr_controller_open_console(struct jr_controller *controller, int out_fd,
+                                int err_fd)
 {
-    if (head->screened)
+    if (controller->console_open)
         return;
-    head->screened = true;
-    jr_console_writer_open(&head->screen, &head->loop, out_fd, err_fd);
-    head->screen.relieved = on_console_room;
-    head->screen.owner = head;
+    controller->console_open = true;
+    jr_console_writer_open(&controller->console, &controller->loop, out_fd,
+                           err_fd);
+    controller->console.relieved = on_console_room;
+    controller->console.owner = controller;
 }
 
-void jr_controller_show(struct jr_controller *head, int stream,
+void jr_controller_show(struct jr_controller *controller, int stream,
                         const char *bytes, size_t len)
 {
-    if (head->cut || !head->screened)
+    if (controller->cut || !controller->console_open)
         return;
-    jr_console_writer_write(&head->screen, stream, bytes, len);
-    if (jr_output_is_full(&head->screen.outputs[0]) ||
-        jr_output_is_full(&head->screen.outputs[1]))
-        hold_agents(head, true);
+    jr_console_writer_write(&controller->console, stream, bytes, len);
+    if (jr_output_is_full(&controller->console.outputs[0]) ||
+        jr_output_is_full(&controller->console.outputs[1]))
+        hold_agents(controller, true);
 }
 
-void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
+void jr_controller_read_lines(struct jr_controller *controller, uint32_t node,
                               enum jr_channel type)
 {
-    if ((type != JR_CHANNEL_OUT && type != JR_CHANNEL_ERR) || !head->screened)
+    if ((type != JR_CHANNEL_OUT && type != JR_CHANNEL_ERR) ||
+        !controller->console_open)
         return;
-    struct jr_buf *stream = &head->nodes[node].streams[type];
+    struct jr_buf *stream = &controller->nodes[node].streams[type];
     const char *end =
         stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
     if (end == NULL)
         return;
     size_t len = (size_t)(end + 1 - stream->data);
-    jr_controller_show(head, type == JR_CHANNEL_ERR, stream->data, len);
+    jr_controller_show(controller, type == JR_CHANNEL_ERR, stream->data, len);
     memmove(stream->data, stream->data + len, stream->len - len);
     stream->len -= len;
 }
@@ -77,7 +80,7 @@ void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
 /* After the runs. */
 
 struct ending {
-    struct jr_controller *head;
+    struct jr_controller *controller;
     struct jr_watch signals;
     struct jr_signals uses;
     uint64_t limit_ns; /* of one that does not wait; 0: it does */
@@ -88,8 +91,8 @@ static void hurry_console(struct ending *ending)
     uint64_t now = jr_clock_ns();
     if (ending->limit_ns == 0)
         ending->limit_ns = now + HURRY_NS;
-    ending->head->late = false;
-    ending->head->patience.at = now + STALL_NS;
+    ending->controller->timed_out = false;
+    ending->controller->deadline.at = now + STALL_NS;
 }
 
 static void on_ending_signal(void *owner, uint32_t events)
@@ -102,62 +105,65 @@ static void on_ending_signal(void *owner, uint32_t events)
         (void)kill(getpid(), SIGSTOP);
     if (ending->uses.use[sig] != JR_SIGNAL_STOP)
         return;
-    ending->head->cut = true;
-    hold_agents(ending->head, true);
+    ending->controller->cut = true;
+    hold_agents(ending->controller, true);
     hurry_console(ending);
 }
 
-static bool is_console_behind(const struct jr_controller *head)
+static bool is_console_behind(const struct jr_controller *controller)
 {
-    for (uint32_t i = 0; i < head->options.nodes; i++)
-        if (head->nodes[i].behind)
-            return !head->ended && !head->cut;
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        if (controller->nodes[i].behind)
+            return !controller->ended && !controller->cut;
     return false;
 }
 
 /* A console that took all that there was gets a new moment. */
 static void grant_console_time(struct ending *ending)
 {
-    struct jr_controller *head = ending->head;
+    struct jr_controller *controller = ending->controller;
     uint64_t at = jr_clock_ns() + STALL_NS;
-    if (ending->limit_ns == 0 || jr_console_writer_is_waiting(&head->screen))
+    if (ending->limit_ns == 0 ||
+        jr_console_writer_is_waiting(&controller->console))
         return;
-    head->patience.at = at < ending->limit_ns ? at : ending->limit_ns;
+    controller->deadline.at = at < ending->limit_ns ? at : ending->limit_ns;
 }
 
 static void show_all_nodes(struct ending *ending)
 {
-    struct jr_controller *head = ending->head;
-    while (!head->late && (is_console_behind(head) ||
-                           jr_console_writer_is_waiting(&head->screen))) {
-        jr_controller_turn(head);
+    struct jr_controller *controller = ending->controller;
+    while (!controller->timed_out &&
+           (is_console_behind(controller) ||
+            jr_console_writer_is_waiting(&controller->console))) {
+        jr_controller_turn(controller);
         grant_console_time(ending);
     }
-    head->patience.at = 0;
+    controller->deadline.at = 0;
 }
 
-bool jr_controller_show_rest(struct jr_controller *head,
+bool jr_controller_show_rest(struct jr_controller *controller,
                              const struct jr_policy *policy,
                              const sigset_t *ignored, bool stopped)
 {
-    struct ending ending = {.head = head};
+    struct ending ending = {.controller = controller};
     sigset_t set;
-    if (!head->screened || (!is_console_behind(head) &&
-                            !jr_console_writer_is_waiting(&head->screen)))
+    if (!controller->console_open ||
+        (!is_console_behind(controller) &&
+         !jr_console_writer_is_waiting(&controller->console)))
         return true;
     jr_signals_make(&ending.uses, policy, ignored);
     jr_signals_set(&ending.uses, &set);
     ending.signals =
         (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
                           on_ending_signal, &ending};
-    head->late = false;
+    controller->timed_out = false;
     if (stopped || ending.signals.fd < 0 ||
-        jr_loop_add(&head->loop, &ending.signals, EPOLLIN) != 0)
+        jr_loop_add(&controller->loop, &ending.signals, EPOLLIN) != 0)
         hurry_console(&ending);
     show_all_nodes(&ending);
     jr_loop_close(&ending.signals);
-    bool whole = !head->cut && !head->late;
-    head->cut = true;
-    jr_console_writer_abandon(&head->screen);
+    bool whole = !controller->cut && !controller->timed_out;
+    controller->cut = true;
+    jr_console_writer_abandon(&controller->console);
     return whole;
 }

@@ -1,8 +1,8 @@
 /*
  * What comes from the nodes: the messages of agents, each by the table of
  * node_state.h; the events of their ranks, for events.jsonl by our clock, and
- * for what is known of ranks when their node is lost later; and what srun says
- * of nodes (controller_parts.h).
+ * for what is known of ranks when their node is lost later; and what srun
+ * prints about nodes. controller_parts.h and controller_run.h declare it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,49 +10,49 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cluster/controller_parts.h"
-#include "version.h"
+#include "cluster/controller_run.h"
+#include "generated/version.h"
 
 #include "base/banned.h"
 
-/* What has happened to a node: what its agent says, or why it is lost. */
-struct node_news {
+/* Why a node changes its state: a message, or how it is known to be lost. */
+struct node_cause {
     const struct jr_message *message;
     const char *why;
 };
 
-static void note_refusal(struct jr_controller *head, uint32_t node,
+static void note_refusal(struct jr_controller *controller, uint32_t node,
                          enum jr_status status, const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (head->refused)
+    if (controller->refused)
         return;
-    head->refused = true;
-    jr_controller_name(&name, head, node);
-    (void)jr_error_set(&head->refusal, status, "%s: %s",
+    controller->refused = true;
+    jr_controller_name(&name, controller, node);
+    (void)jr_error_set(&controller->refusal, status, "%s: %s",
                        name.failed ? "a node" : name.data, text);
 }
 
 /* Who it is, as it says itself. */
-static void take_host(struct jr_cluster_node *side,
+static void take_host(struct jr_cluster_node *peer,
                       const struct jr_message *message)
 {
     char *own = message->host != NULL ? strdup(message->host) : NULL;
     if (own == NULL)
         return;
-    free(side->host);
-    side->host = own;
+    free(peer->host);
+    peer->host = own;
 }
 
-static void meet_node(struct jr_controller *head, uint32_t node,
-                      const struct jr_message *message)
+static void identify_node(struct jr_controller *controller, uint32_t node,
+                          const struct jr_message *message)
 {
-    struct jr_cluster_node *side = &head->nodes[node];
+    struct jr_cluster_node *peer = &controller->nodes[node];
     const char *version = message->version;
     char text[256];
-    take_host(side, message);
-    side->port = (uint32_t)message->port;
-    side->clock_offset_ns =
+    take_host(peer, message);
+    peer->port = (uint32_t)message->port;
+    peer->clock_offset_ns =
         jr_clock_ahead(message->wall_ns, jr_clock_wall_ns());
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
         return;
@@ -60,71 +60,73 @@ static void meet_node(struct jr_controller *head, uint32_t node,
                    "jobrun is of version %.32s there, and " JR_VERSION
                    " here; all nodes need the same",
                    version != NULL ? version : "unknown");
-    side->state = jr_node_step(side->state, JR_NODE_ON_REFUSE).next;
-    note_refusal(head, node, JR_STATUS_LAUNCH, text);
+    peer->state = jr_node_step(peer->state, JR_NODE_ON_REFUSE).next;
+    note_refusal(controller, node, JR_STATUS_LAUNCH, text);
 }
 
-static void refuse_node(struct jr_controller *head, uint32_t node,
+static void refuse_node(struct jr_controller *controller, uint32_t node,
                         const struct jr_message *message)
 {
-    const struct jr_buf *why = &head->nodes[node].streams[JR_CHANNEL_WHY];
+    const struct jr_buf *why = &controller->nodes[node].streams[JR_CHANNEL_WHY];
     int64_t code = message->code;
     bool known = code > JR_STATUS_OK && code <= JR_STATUS_LAUNCH;
-    take_host(&head->nodes[node], message);
-    note_refusal(head, node, known ? (enum jr_status)code : JR_STATUS_LAUNCH,
+    take_host(&controller->nodes[node], message);
+    note_refusal(controller, node,
+                 known ? (enum jr_status)code : JR_STATUS_LAUNCH,
                  why->len > 0 ? why->data : "it does not say why");
 }
 
-static void refuse_second_agent(struct jr_controller *head, uint32_t node)
+static void refuse_second_agent(struct jr_controller *controller, uint32_t node)
 {
-    note_refusal(head, node, JR_STATUS_UNRESOLVED,
+    note_refusal(controller, node, JR_STATUS_UNRESOLVED,
                  "srun started more than one agent there");
 }
 
-static void finish_node(struct jr_controller *head, uint32_t node,
+static void finish_node(struct jr_controller *controller, uint32_t node,
                         const struct jr_message *message)
 {
-    struct jr_cluster_node *side = &head->nodes[node];
-    side->signal = (int)message->signal;
-    side->port = (uint32_t)message->port;
-    side->behind = message->behind;
-    jr_controller_run_over(head->run, node);
+    struct jr_cluster_node *peer = &controller->nodes[node];
+    peer->signal = (int)message->signal;
+    peer->port = (uint32_t)message->port;
+    peer->behind = message->behind;
+    jr_controller_run_over(controller->run, node);
 }
 
 /* Before there is a run, a node that is lost is the end. */
-static void fail_start(struct jr_controller *head, uint32_t node,
+static void fail_start(struct jr_controller *controller, uint32_t node,
                        const char *why)
 {
-    if (head->gone)
+    if (controller->agent_exited)
         return;
-    head->gone = true;
-    head->gone_node = node;
-    if (why != head->said)
-        (void)snprintf(head->said, sizeof head->said, "%s", why);
+    controller->agent_exited = true;
+    controller->exited_node = node;
+    if (why != controller->last_line)
+        (void)snprintf(controller->last_line, sizeof controller->last_line,
+                       "%s", why);
 }
 
 /* What a state does, of what needs no run. False: it is not among it. */
-static bool act_on_node(struct jr_controller *head, uint32_t node,
+static bool act_on_node(struct jr_controller *controller, uint32_t node,
                         enum jr_node_action action,
-                        const struct node_news *news)
+                        const struct node_cause *cause)
 {
     switch ((int)action) {
     case JR_NODE_DO_NOTHING:
         return true;
-    case JR_NODE_DO_MEET:
-        meet_node(head, node, news->message);
+    case JR_NODE_DO_IDENTIFY:
+        identify_node(controller, node, cause->message);
         return true;
     case JR_NODE_DO_SECOND:
-        refuse_second_agent(head, node);
+        refuse_second_agent(controller, node);
         return true;
     case JR_NODE_DO_REFUSE:
-        refuse_node(head, node, news->message);
+        refuse_node(controller, node, cause->message);
         return true;
     case JR_NODE_DO_SHOWN:
-        head->nodes[node].behind = false;
+        controller->nodes[node].behind = false;
         return true;
     case JR_NODE_DO_FAIL:
-        fail_start(head, node, news->why);
+        fail_start(controller, node, cause->why);
         return true;
     default:
         return false;
@@ -133,14 +135,15 @@ static bool act_on_node(struct jr_controller *head, uint32_t node,
 
 /* The same of what belongs to the run that goes on. */
 static void act_on_run(struct jr_controller_run *run, uint32_t node,
-                       enum jr_node_action action, const struct node_news *news)
+                       enum jr_node_action action,
+                       const struct node_cause *cause)
 {
     switch ((int)action) {
     case JR_NODE_DO_BEGIN:
-        jr_controller_run_begun(run, node, news->message);
+        jr_controller_run_begun(run, node, cause->message);
         break;
     case JR_NODE_DO_FINISH:
-        finish_node(run->head, node, news->message);
+        finish_node(run->controller, node, cause->message);
         break;
     case JR_NODE_DO_RETURNED:
         jr_controller_run_returned(run, node);
@@ -152,58 +155,60 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
         jr_controller_run_ask(run);
         break;
     case JR_NODE_DO_ANSWER:
-        jr_controller_run_answer(run, node, (uint64_t)news->message->for_ns);
+        jr_controller_run_answer(run, node, (uint64_t)cause->message->for_ns);
         break;
     case JR_NODE_DO_LOSE:
-        jr_controller_run_lost(run, node, news->why);
+        jr_controller_run_lost(run, node, cause->why);
         break;
     case JR_NODE_DO_GIVE_UP:
-        jr_controller_run_give_up(run, node, news->why);
+        jr_controller_run_give_up(run, node, cause->why);
         break;
     }
 }
 
-static void step_node(struct jr_controller *head, uint32_t node,
-                      enum jr_node_input input, const struct node_news *news)
+static void step_node(struct jr_controller *controller, uint32_t node,
+                      enum jr_node_input input, const struct node_cause *cause)
 {
-    struct jr_cluster_node *side = &head->nodes[node];
-    struct jr_node_change step = jr_node_step(side->state, input);
-    side->state = step.next;
-    if (!act_on_node(head, node, step.action, news) && head->run != NULL)
-        act_on_run(head->run, node, step.action, news);
+    struct jr_cluster_node *peer = &controller->nodes[node];
+    struct jr_node_change step = jr_node_step(peer->state, input);
+    peer->state = step.next;
+    if (!act_on_node(controller, node, step.action, cause) &&
+        controller->run != NULL)
+        act_on_run(controller->run, node, step.action, cause);
 }
 
-void jr_controller_step_node(struct jr_controller *head, uint32_t node,
+void jr_controller_step_node(struct jr_controller *controller, uint32_t node,
                              enum jr_node_input input, const char *why)
 {
-    step_node(head, node, input, &(struct node_news){.why = why});
+    step_node(controller, node, input, &(struct node_cause){.why = why});
 }
 
-void jr_controller_receive(struct jr_controller *head, const json_t *line)
+void jr_controller_receive(struct jr_controller *controller, const json_t *line)
 {
     uint32_t node = jr_json_get_u32(line, "n");
     enum jr_channel channel = jr_channel_find(jr_json_get_str(line, "t"));
     struct jr_message message;
-    if (node >= head->options.nodes)
+    if (node >= controller->options.nodes)
         return;
-    jr_heartbeat_heard(head, node);
+    jr_heartbeat_received(controller, node);
     if (channel != JR_CHANNEL_COUNT) {
-        (void)jr_channel_take(&head->nodes[node].streams[channel], line);
-        jr_controller_read_lines(head, node, channel);
-        if (head->run != NULL)
-            jr_controller_run_stream(head->run, node, channel);
+        (void)jr_channel_take(&controller->nodes[node].streams[channel], line);
+        jr_controller_read_lines(controller, node, channel);
+        if (controller->run != NULL)
+            jr_controller_run_stream(controller->run, node, channel);
     } else if (jr_message_of_node(&message, line)) {
-        step_node(head, node, (enum jr_node_input)message.type,
-                  &(struct node_news){.message = &message});
+        step_node(controller, node, (enum jr_node_input)message.type,
+                  &(struct node_cause){.message = &message});
     }
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-void jr_controller_handle_srun(struct jr_controller *head)
+void jr_controller_handle_srun(struct jr_controller *controller)
 {
-    for (uint32_t i = 0; i < head->options.nodes; i++)
-        if (jr_srun_lost(head->said, i, head->nodes[i].host))
-            jr_controller_step_node(head, i, JR_NODE_ON_GONE, head->said);
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        if (jr_srun_lost(controller->last_line, i, controller->nodes[i].host))
+            jr_controller_step_node(controller, i, JR_NODE_ON_EXITED,
+                                    controller->last_line);
 }
 
 /* The timeout of silence. */
@@ -211,13 +216,14 @@ void jr_controller_handle_srun(struct jr_controller *head)
 /* A node has been silent for too long: were all others, too? */
 void jr_controller_run_ask(struct jr_controller_run *run)
 {
-    if (run->asking || run->stopped)
+    if (run->is_querying || run->stopped)
         return;
-    run->asking = true;
-    run->spoken = false;
+    run->is_querying = true;
+    run->has_recent_output = false;
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        run->head->nodes[i].asked = run->head->nodes[i].state == JR_NODE_RUNS;
-    jr_controller_tell(run->head, JR_TO_NODES_QUERY);
+        run->controller->nodes[i].queried =
+            run->controller->nodes[i].state == JR_NODE_RUNNING;
+    jr_controller_send_type(run->controller, JR_TO_NODES_QUERY);
 }
 
 void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
@@ -225,20 +231,20 @@ void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
 {
     uint64_t limit_ns =
         run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
-    run->head->nodes[node].asked = false;
-    run->spoken = run->spoken || silent_ns < limit_ns;
+    run->controller->nodes[node].queried = false;
+    run->has_recent_output = run->has_recent_output || silent_ns < limit_ns;
     jr_controller_run_silence(run);
 }
 
 void jr_controller_run_silence(struct jr_controller_run *run)
 {
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        if (run->head->nodes[i].asked &&
-            run->head->nodes[i].state == JR_NODE_RUNS)
+        if (run->controller->nodes[i].queried &&
+            run->controller->nodes[i].state == JR_NODE_RUNNING)
             return;
-    if (run->asking && !run->spoken && !run->stopped)
-        jr_controller_tell(run->head, JR_TO_NODES_HANG);
-    run->asking = false;
+    if (run->is_querying && !run->has_recent_output && !run->stopped)
+        jr_controller_send_type(run->controller, JR_TO_NODES_HANG);
+    run->is_querying = false;
 }
 
 /* The events of ranks. */
@@ -262,7 +268,7 @@ static void note_end(struct jr_controller_run *run,
     rank->signal = event->signal;
     if (exited && rank->exit_code == 0 && !run->ended_well) {
         run->ended_well = true;
-        jr_controller_tell(run->head, JR_TO_NODES_FIRST);
+        jr_controller_send_type(run->controller, JR_TO_NODES_FIRST);
     }
 }
 
@@ -271,14 +277,14 @@ static void note_rank(struct jr_controller_run *run, uint32_t node,
                       const struct jr_event *event)
 {
     struct jr_rank_outcome *rank = find_rank_outcome(run, node, event);
-    const struct jr_cluster_node *side = &run->head->nodes[node];
+    const struct jr_cluster_node *peer = &run->controller->nodes[node];
     if (rank == NULL)
         return;
     if (event->name == JR_EVENT_RANK_STARTED) {
         rank->pid = event->pid;
-        rank->started_ns = jr_controller_run_ns(side, event->ns);
+        rank->started_ns = jr_controller_run_ns(peer, event->ns);
     } else if (event->name == JR_EVENT_RANK_ENDED) {
-        rank->ended_ns = jr_controller_run_ns(side, event->ns);
+        rank->ended_ns = jr_controller_run_ns(peer, event->ns);
         note_end(run, rank, event);
     }
 }
@@ -287,7 +293,8 @@ static void note_rank(struct jr_controller_run *run, uint32_t node,
 static void write_event(struct jr_controller_run *run, uint32_t node,
                         struct jr_event *event)
 {
-    uint64_t ns = jr_controller_run_ns(&run->head->nodes[node], event->ns);
+    uint64_t ns =
+        jr_controller_run_ns(&run->controller->nodes[node], event->ns);
     event->says |= JR_SAYS(NODE);
     event->node = node;
     jr_events_add_at(&run->events, event,

@@ -1,6 +1,6 @@
 /*
- * An attempt on all nodes: the word to begin, what comes meanwhile, and one
- * outcome of all ranks (controller_parts.h).
+ * An attempt on all nodes: `go`, what comes meanwhile, and one outcome
+ * of all ranks (controller_run.h).
  *
  * Times are by each node's own clock. Its offset from ours is known from the
  * message that the node has begun, which was sent between our sending "go" and
@@ -21,11 +21,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cluster/controller_parts.h"
+#include "cluster/controller_run.h"
 #include "cluster/outcome_message.h"
 #include "eventloop/signals.h"
 #include "spawn/run_options.h"
-#include "store/events.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
 
@@ -41,52 +40,53 @@ void jr_controller_run_stop(struct jr_controller_run *run)
     const struct jr_policy *policy = run->plan->policy;
     uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
     if (run->lost)
-        jr_controller_close_input(run->head);
+        jr_controller_close_input(run->controller);
     if (run->stopped)
         return;
     run->stopped = true;
     if (!run->lost)
-        jr_controller_tell(run->head, JR_TO_NODES_STOP);
-    run->head->late = false;
-    run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
+        jr_controller_send_type(run->controller, JR_TO_NODES_STOP);
+    run->controller->timed_out = false;
+    run->controller->deadline.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
 }
 
 void jr_controller_run_release(struct jr_controller_run *run)
 {
     if (!run->released)
-        jr_controller_tell(run->head, JR_TO_NODES_RELEASE);
+        jr_controller_send_type(run->controller, JR_TO_NODES_RELEASE);
     run->released = true;
 }
 
 void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node)
 {
     bool all = true;
-    run->head->nodes[node].returned = true;
+    run->controller->nodes[node].returned = true;
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        all = all && run->head->nodes[i].returned;
+        all = all && run->controller->nodes[i].returned;
     if (all)
         jr_controller_run_release(run);
 }
 
-uint64_t jr_controller_run_ns(const struct jr_cluster_node *side, uint64_t ns)
+uint64_t jr_controller_run_ns(const struct jr_cluster_node *peer, uint64_t ns)
 {
-    return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
+    return ns == 0 ? 0 : ns - (uint64_t)peer->offset_ns;
 }
 
-void jr_controller_run_noise(struct jr_controller_run *run, int stream,
+void jr_controller_run_print(struct jr_controller_run *run, int stream,
                              const char *line, size_t len)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_escaped(&text, line, len);
     jr_buf_char(&text, '\n');
     if (!text.failed)
-        jr_controller_show(run->head, stream, text.data, text.len);
+        jr_controller_show(run->controller, stream, text.data, text.len);
 }
 
 /* Take the whole lines of the events. */
 static void take_events(struct jr_controller_run *run, uint32_t node)
 {
-    struct jr_buf *stream = &run->head->nodes[node].streams[JR_CHANNEL_EVENT];
+    struct jr_buf *stream =
+        &run->controller->nodes[node].streams[JR_CHANNEL_EVENT];
     const char *end =
         stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
     if (end == NULL)
@@ -113,17 +113,17 @@ void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
                              const struct jr_message *message)
 {
-    struct jr_cluster_node *side = &run->head->nodes[node];
+    struct jr_cluster_node *peer = &run->controller->nodes[node];
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
-    side->going = true;
+    peer->has_begun = true;
     jr_buf_clear(
-        &side->streams[JR_CHANNEL_OUT]); /* lines of earlier attempts */
-    jr_buf_clear(&side->streams[JR_CHANNEL_ERR]);
-    side->offset_ns = jr_clock_ahead(message->at_ns, middle);
-    side->clock_error_ns = (now - run->go_ns) / 2;
-    if (side->clock_error_ns > run->outcome->clock_error_ns)
-        run->outcome->clock_error_ns = side->clock_error_ns;
+        &peer->streams[JR_CHANNEL_OUT]); /* lines of earlier attempts */
+    jr_buf_clear(&peer->streams[JR_CHANNEL_ERR]);
+    peer->offset_ns = jr_clock_ahead(message->at_ns, middle);
+    peer->clock_error_ns = (now - run->go_ns) / 2;
+    if (peer->clock_error_ns > run->outcome->clock_error_ns)
+        run->outcome->clock_error_ns = peer->clock_error_ns;
 }
 
 /* Take over what a node reports about itself and its ranks. */
@@ -131,18 +131,18 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
                                const struct jr_outcome *part)
 {
     struct jr_outcome *all = run->outcome;
-    const struct jr_cluster_node *side = &run->head->nodes[node];
+    const struct jr_cluster_node *peer = &run->controller->nodes[node];
     bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
-        rank->started_ns = jr_controller_run_ns(side, rank->started_ns);
-        rank->ended_ns = jr_controller_run_ns(side, rank->ended_ns);
-        rank->alive_ns = jr_controller_run_ns(side, rank->alive_ns);
-        rank->exiting_ns = jr_controller_run_ns(side, rank->exiting_ns);
-        rank->told_ns = jr_controller_run_ns(side, rank->told_ns);
-        rank->heard_ns = jr_controller_run_ns(side, rank->heard_ns);
-        rank->clock_offset_ns = side->clock_offset_ns;
+        rank->started_ns = jr_controller_run_ns(peer, rank->started_ns);
+        rank->ended_ns = jr_controller_run_ns(peer, rank->ended_ns);
+        rank->alive_ns = jr_controller_run_ns(peer, rank->alive_ns);
+        rank->exiting_ns = jr_controller_run_ns(peer, rank->exiting_ns);
+        rank->told_ns = jr_controller_run_ns(peer, rank->told_ns);
+        rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);
+        rank->clock_offset_ns = peer->clock_offset_ns;
         bad = bad || rank->end == JR_END_START ||
               (!jr_outcome_is_well(rank) &&
                run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
@@ -163,7 +163,7 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
         jr_controller_run_stop(run);
 }
 
-/* Its ranks are gone, whatever they were about to say. */
+/* Its ranks are lost, whatever they were about to report. */
 static void lose_ranks(struct jr_controller_run *run, uint32_t node,
                        enum jr_end end)
 {
@@ -222,7 +222,7 @@ static void could_not_begin(struct jr_controller_run *run, uint32_t node,
                             const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_controller_name(&name, run->head, node);
+    jr_controller_name(&name, run->controller, node);
     if (run->result == 0)
         (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
                            name.failed ? "a node" : name.data, text);
@@ -232,13 +232,13 @@ static void could_not_begin(struct jr_controller_run *run, uint32_t node,
 
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
 {
-    struct jr_cluster_node *side = &run->head->nodes[node];
-    struct jr_buf *text = &side->streams[JR_CHANNEL_OUTCOME];
+    struct jr_cluster_node *peer = &run->controller->nodes[node];
+    struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
     uint32_t count = run->first[node + 1] - run->first[node];
     struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
     struct jr_error why = {0};
-    if (side->signal != 0)
-        lose_run(run, node, side->signal);
+    if (peer->signal != 0)
+        lose_run(run, node, peer->signal);
     else if (jr_outcome_message_read(&part, count, text->data, text->len,
                                      &why) == 0)
         merge_node_outcome(run, node, &part);
@@ -261,10 +261,10 @@ static void on_controller_signal(void *owner, uint32_t events)
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     jr_controller_send(
-        run->head,
+        run->controller,
         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     if (use == JR_SIGNAL_SUSPEND) {
-        jr_controller_tell(run->head, JR_TO_NODES_AWAY);
+        jr_controller_send_type(run->controller, JR_TO_NODES_AWAY);
         (void)kill(getpid(), SIGSTOP);
     }
     if (use != JR_SIGNAL_STOP)
@@ -286,7 +286,7 @@ static int watch_controller_signals(struct jr_controller_run *run,
                           on_controller_signal, run};
     return run->signals.fd < 0
                ? -1
-               : jr_loop_add(&run->head->loop, &run->signals, EPOLLIN);
+               : jr_loop_add(&run->controller->loop, &run->signals, EPOLLIN);
 }
 
 /* From begin to end. */
@@ -309,15 +309,15 @@ static int find_ranks(struct jr_controller_run *run)
  * that were at work are lost. */
 static void lose_nodes(struct jr_controller_run *run)
 {
-    struct jr_controller *head = run->head;
+    struct jr_controller *controller = run->controller;
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (head->ended)
-        jr_controller_end(&how, head);
+    if (controller->ended)
+        jr_controller_end(&how, controller);
     else
         jr_buf_str(&how,
                    "it was told to stop its ranks, but has not confirmed it");
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        jr_controller_step_node(head, i, JR_NODE_ON_GIVEN_UP,
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
                                 how.failed ? "" : how.data);
 }
 
@@ -325,56 +325,57 @@ static void lose_nodes(struct jr_controller_run *run)
 static void leave_earlier_attempt(struct jr_controller_run *run,
                                   uint32_t attempt)
 {
-    struct jr_controller *head = run->head;
+    struct jr_controller *controller = run->controller;
     char line[160];
     bool behind = false;
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
-        behind = behind || head->nodes[i].behind;
-        head->nodes[i].behind = false;
+        behind = behind || controller->nodes[i].behind;
+        controller->nodes[i].behind = false;
     }
     (void)snprintf(line, sizeof line,
                    "jobrun: the console had not shown all of attempt %u when "
                    "the next began: jobrun logs --attempt %u prints it",
                    attempt - 1, attempt - 1);
     if (behind)
-        jr_controller_run_noise(run, 1, line, strlen(line));
+        jr_controller_run_print(run, 1, line, strlen(line));
 }
 
 static void begin_nodes(struct jr_controller_run *run, uint32_t attempt)
 {
-    struct jr_controller *head = run->head;
+    struct jr_controller *controller = run->controller;
     leave_earlier_attempt(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
-        jr_controller_step_node(head, i, JR_NODE_ON_GO, "");
-        head->nodes[i].returned = false;
-        head->nodes[i].signal = 0;
+        jr_controller_step_node(controller, i, JR_NODE_ON_GO, "");
+        controller->nodes[i].returned = false;
+        controller->nodes[i].signal = 0;
     }
     run->go_ns = jr_clock_ns();
     jr_controller_send(
-        head, &(struct jr_message){.type = JR_TO_NODES_GO,
-                                   .number = attempt,
-                                   .port = run->plan->master_port,
-                                   .run_id = run->plan->run_id,
-                                   .beats = run->plan->policy->on_failure ==
-                                            JR_ON_FAILURE_STOP});
-    jr_heartbeat_begin(head);
+        controller,
+        &(struct jr_message){.type = JR_TO_NODES_GO,
+                             .number = attempt,
+                             .port = run->plan->master_port,
+                             .run_id = run->plan->run_id,
+                             .heartbeats = run->plan->policy->on_failure ==
+                                           JR_ON_FAILURE_STOP});
+    jr_heartbeat_begin(controller);
 }
 
 static void follow_nodes(struct jr_controller_run *run)
 {
-    struct jr_controller *head = run->head;
-    while (!head->ended && !head->late &&
-           jr_controller_awaits(head, JR_NODE_DONE)) {
-        jr_controller_turn(head);
-        if (head->refused && run->result == 0) {
+    struct jr_controller *controller = run->controller;
+    while (!controller->ended && !controller->timed_out &&
+           jr_controller_awaits(controller, JR_NODE_DONE)) {
+        jr_controller_turn(controller);
+        if (controller->refused && run->result == 0) {
             run->result = -1;
             if (run->err != NULL)
-                *run->err = head->refusal;
+                *run->err = controller->refusal;
             jr_controller_run_stop(run);
         }
     }
     lose_nodes(run);
-    head->patience.at = head->beat.at = 0;
+    controller->deadline.at = controller->heartbeat.at = 0;
 }
 
 static void finalize_outcome(struct jr_controller_run *run)
@@ -382,35 +383,35 @@ static void finalize_outcome(struct jr_controller_run *run)
     struct jr_outcome *outcome = run->outcome;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    outcome->console_failed = run->head->screen.failed;
-    outcome->console_errno = run->head->screen.error;
+    outcome->console_failed = run->controller->console.failed;
+    outcome->console_errno = run->controller->console.error;
     jr_events_add(&run->events,
                   &(struct jr_event){.name = JR_EVENT_AGENTS,
                                      .nodes = run->plan->nodes,
-                                     .heard = run->head->heard_bytes,
-                                     .told = run->head->told_bytes});
+                                     .heard = run->controller->received_bytes,
+                                     .told = run->controller->sent_bytes});
 }
 
 static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 {
-    run->head->run = NULL;
+    run->controller->run = NULL;
     jr_events_close(&run->events);
     if (run->signals.fd >= 0) {
-        jr_loop_remove(&run->head->loop, &run->signals);
+        jr_loop_remove(&run->controller->loop, &run->signals);
         (void)close(run->signals.fd);
     }
     free(run->first);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
+int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
                       const struct jr_plan *plan,
                       const struct jr_run_options *options, uint32_t attempt,
                       struct jr_error *err)
 {
     struct jr_outcome outcome = {0};
     struct jr_controller_run run = {
-        .head = head,
+        .controller = controller,
         .plan = plan,
         .options = options,
         .outcome = &outcome,
@@ -421,8 +422,8 @@ int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
     sigset_t mask;
     if (jr_outcome_none(&outcome, plan) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_controller_screen(head, options->out_fd, options->err_fd);
-    head->run = &run;
+    jr_controller_open_console(controller, options->out_fd, options->err_fd);
+    controller->run = &run;
     if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {

@@ -9,26 +9,26 @@
 #include "base/buf.h"
 #include "cluster/protocol.h"
 
-/* How far a node has come. Beyond RUNS nothing is awaited of it. */
+/* How far a node has come. Beyond RUNNING nothing is awaited of it. */
 #define JR_NODE_STATES(X)                                                      \
-    X(SILENT, "silent") /* its agent was not heard of */                       \
-    X(MET, "met")       /* said hello */                                       \
-    X(READY, "ready")   /* has the spec */                                     \
-    X(RUNS, "runs")     /* was told to begin an attempt */                     \
-    X(DONE, "done")     /* has told the outcome of one */                      \
+    X(UNKNOWN, "unknown") /* its agent has not said hello */                   \
+    X(KNOWN, "known")     /* said hello */                                     \
+    X(READY, "ready")     /* has the spec */                                   \
+    X(RUNNING, "running") /* was told to begin an attempt */                   \
+    X(DONE, "done")       /* has sent the outcome of one */                    \
     X(REFUSED, "refused")                                                      \
     X(LOST, "lost")
 
 /* What happens to a node besides what its agent says. */
 #define JR_NODE_INCIDENTS(X)                                                   \
-    X(GO, "go")             /* an attempt begins */                            \
-    X(GONE, "gone")         /* srun says that its task has ended */            \
-    X(UNHEARD, "unheard")   /* its heartbeats are missing: heartbeat.h */      \
-    X(GIVEN_UP, "given_up") /* nobody waits for it any more */
+    X(GO, "go")               /* an attempt begins */                          \
+    X(EXITED, "exited")       /* srun says that its task has ended */          \
+    X(TIMED_OUT, "timed_out") /* its heartbeats are missing: heartbeat.h */    \
+    X(GIVEN_UP, "given_up")   /* nobody waits for it any more */
 
 #define JR_NODE_ACTIONS(X)                                                     \
     X(NOTHING, "-")                                                            \
-    X(MEET, "meet")           /* take who it is; is it of this build? */       \
+    X(IDENTIFY, "identify")   /* take who it is; is it of this build? */       \
     X(SECOND, "second agent") /* refuse the node: there is one already */      \
     X(REFUSE, "refuse")       /* the first refusal ends the start, or run */   \
     X(BEGIN, "begin")         /* its clock is known */                         \

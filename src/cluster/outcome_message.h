@@ -1,5 +1,5 @@
 /*
- * The outcome of an attempt on one node, as its agent tells it: one JSON object
+ * The outcome of an attempt on one node, as its agent sends it: one JSON object
  * in which what is 0 is left out, so that a rank that ended well costs about
  * 120 bytes.
  */
@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-/* Append it. */
+/* Append the object. */
 void jr_outcome_message_add(struct jr_buf *out,
                             const struct jr_outcome *outcome);
 

@@ -156,8 +156,8 @@ void jr_channel_put(struct jr_buf *out, uint32_t node, enum jr_channel channel,
 
 json_t *jr_message_read(const char *line, size_t len)
 {
-    static const char head[] = "{\"n\":";
-    if (len < sizeof head || memcmp(line, head, sizeof head - 1) != 0)
+    static const char begin[] = "{\"n\":";
+    if (len < sizeof begin || memcmp(line, begin, sizeof begin - 1) != 0)
         return NULL;
     json_t *frame = jr_json_parse(line, len, NULL);
     json_int_t node = jr_json_get_int(frame, "n");

@@ -1,9 +1,8 @@
 /*
- * The protocol between the controller (the head of a job on several nodes) and
- * the agents on its nodes, through srun's standard streams: one table of the
- * messages in both directions, and one of the channels. Whoever writes or reads
- * a message does so by these tables; what happens in the run, for events.jsonl,
- * is another matter and travels in a channel of its own.
+ * The protocol between the controller of a job on several nodes and the agents
+ * on them, through srun's standard streams: one table of the messages in both
+ * directions, and one of the channels, which carry bytes; the events of the run
+ * are lines of one.
  *
  * A message is a JSON object, one a line. What an agent says is at most
  * JR_MESSAGE_MOST bytes long, because srun moves what tasks print in pieces of
@@ -19,7 +18,7 @@
  *   agent                        controller
  *   facts... hello          ->
  *                           <-   spec      once
- *   seats... ready, or
+ *   resources... ready, or
  *   why... refuse           ->
  *                           <-   go        for each attempt
  *   begun                   ->
@@ -28,8 +27,8 @@
  *   silent, quiet           ->
  *                           <-   stop, release, first, query, hang, signal,
  *                                hold, away
- *                           <-   beat      again and again: heartbeat.h
- *   beat                    ->
+ *                           <-   heartbeat again and again: heartbeat.h
+ *   heartbeat               ->
  *   outcome... done         ->             more of out and err may follow
  *   out err... shown        ->             and then it has
  *                           <-   end of input: stop, and leave
@@ -63,7 +62,7 @@
     X(INJECT, "inject", TEXT, inject)  /* --inject; left out: none */          \
     X(ATTEMPT, "attempt", INT, number) /* from 1 on */                         \
     X(RUN_ID, "run_id", TEXT, run_id)                                          \
-    X(BEATS, "beats", FLAG, beats) /* the controller gives signs of life */    \
+    X(HEARTBEATS, "heartbeats", FLAG, heartbeats) /* it sends them */          \
     X(ON, "on", FLAG, on)
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
@@ -83,9 +82,8 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* It has heard `go`; its clock is known from when it says so. */          \
     FROM(BEGUN, "begun", 0)                                                    \
     /* A sign of life. */                                                      \
-    FROM(BEAT, "beat", 0)                                                      \
-    /* The run on the node is over, and its outcome was told. `signal` is what \
-     * its process died of, if it did. */                                      \
+    FROM(HEARTBEAT, "heartbeat", 0)                                            \
+    /* The run on the node is over. `signal` is what its process died of. */   \
     FROM(DONE, "done", JR_KEY(SIGNAL) | JR_KEY(BEHIND) | JR_KEY(PORT))         \
     /* What `done` has said to be behind is there. */                          \
     FROM(SHOWN, "shown", 0)                                                    \
@@ -101,7 +99,7 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     TO(SPEC, "spec", JR_KEY(SPEC) | JR_KEY(INJECT))                            \
     /* An attempt begins. */                                                   \
     TO(GO, "go",                                                               \
-       JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(BEATS))        \
+       JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS))   \
     /* End the ranks. */                                                       \
     TO(STOP, "stop", 0)                                                        \
     /* The exit barrier is open. */                                            \
@@ -119,7 +117,7 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* The controller is about to be suspended, and will say nothing. */       \
     TO(AWAY, "away", 0)                                                        \
     /* A sign of life, which is to be answered. */                             \
-    TO(BEAT, "beat", 0)
+    TO(HEARTBEAT, "heartbeat", 0)
 
 /* Those of an agent come first: node_state.h has a column for each. */
 #define JR_MESSAGE_FROM_ENUM(name, word, keys) JR_FROM_NODE_##name,
@@ -139,25 +137,26 @@ struct jr_message {
     int64_t at_ns, wall_ns, for_ns;
     int64_t port, code, signal, number;
     const char *version, *host, *spec, *inject, *run_id; /* borrowed */
-    bool behind, beats, on;
+    bool behind, heartbeats, on;
 };
 
+/* The word of a message: "hello". */
 const char *jr_message_word(enum jr_message_type type);
-
 /* Append it as a line. */
 void jr_message_put(struct jr_buf *out, const struct jr_message *message);
 
-/* Read a message of an agent, or of the controller, whose texts are borrowed
- * from `object`. False: it is none that this build knows. */
+/* Read a message of an agent, whose texts are borrowed from `object`. False: it
+ * is none that this build knows. */
 bool jr_message_of_node(struct jr_message *ret, const json_t *object);
+/* The same of the controller. */
 bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
 
 /* The channels of an agent. */
 #define JR_CHANNELS(X)                                                         \
-    X(FACTS, "facts") /* of its node, as `doctor --format yaml` */             \
-    X(WHY, "why")     /* why it refuses */                                     \
-    X(SEATS, "seats") /* what its ranks will have of it: node_resources.h */   \
-    X(OUT, "out")     /* console lines */                                      \
+    X(FACTS, "facts")         /* of its node, as `doctor --format yaml` */     \
+    X(WHY, "why")             /* why it refuses */                             \
+    X(RESOURCES, "resources") /* what its ranks get of it: node_resources.h */ \
+    X(OUT, "out")             /* console lines */                              \
     X(ERR, "err")                                                              \
     X(EVENT, "event")     /* lines of events.jsonl */                          \
     X(OUTCOME, "outcome") /* of an attempt: outcome_message.h */
@@ -165,16 +164,16 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,
 enum jr_channel { JR_CHANNELS(JR_CHANNEL_ENUM) JR_CHANNEL_COUNT };
 
-/* The word of a channel; and the channel of a word, or JR_CHANNEL_COUNT. */
+/* The word of a channel. */
 const char *jr_channel_word(enum jr_channel channel);
+/* The channel of a word; JR_CHANNEL_COUNT: it is none. */
 enum jr_channel jr_channel_find(const char *word);
 
 /* Append bytes of a channel, as many lines as it takes. */
 void jr_channel_put(struct jr_buf *out, uint32_t node, enum jr_channel channel,
                     const char *bytes, size_t len);
 
-/* Append the bytes that a line of a channel holds; false where that is no
- * base64. */
+/* Append the bytes that a line of a channel holds; false: it is no base64. */
 bool jr_channel_take(struct jr_buf *to, const json_t *object);
 
 /* The object in a line of an agent, whether message or piece of a channel, with
@@ -187,13 +186,15 @@ struct jr_inlet {
     size_t at; /* of the next line */
 };
 
-/* Add what was read; then take line after line: NULL when there is no whole one
- * left. A line is valid until bytes are added; its newline is not counted. */
+/* Add what was read. */
 void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len);
+/* Take the next line; NULL when there is no whole one left. It is valid until
+ * bytes are added; its newline is not counted. */
 const char *jr_inlet_line(struct jr_inlet *inlet, size_t *ret_len);
 
-/* What is no whole line. */
+/* What is no whole line. Valid until bytes are added. */
 const char *jr_inlet_rest(const struct jr_inlet *inlet, size_t *ret_len);
+/* Free what was not taken. */
 void jr_inlet_release(struct jr_inlet *inlet);
 
 #endif

@@ -23,10 +23,12 @@ struct jr_srun {
 int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
                   char *const *envp, struct jr_error *err);
 
-/* The words, and the environment: `envp` without what would change how srun
- * starts tasks or hands on what they print. In `arena`. */
+/* The words of that line, NULL-terminated, in `arena`. NULL without memory. */
 char **jr_srun_words(struct jr_arena *arena, const char *program,
                      uint32_t nodes);
+
+/* The environment of srun: `envp` without what would change how srun starts
+ * tasks or hands on what they print. In `arena`. */
 char **jr_srun_environment(struct jr_arena *arena, char *const *envp);
 
 /* Whether a line that srun printed says that a node is lost, or the task on it,

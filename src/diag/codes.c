@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "diag_help.h" /* from docs/diagnostics */
+#include "generated/diag_help.h" /* from docs/diagnostics */
 
 #include "base/banned.h"
 

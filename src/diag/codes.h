@@ -60,6 +60,7 @@
     X(UNKNOWN_VARIABLE, 225, "an environment variable is not known")           \
     X(REFERENCES_TOO_LARGE, 226, "references insert too much")                 \
     X(WRONG_OVERRIDE, 227, "--set leads nowhere")                              \
+    X(UNDECLARED_ENTRY, 228, "--set names an entry that nothing declares")     \
     X(TWO_ENTRYPOINTS, 301, "an entrypoint has two forms")                     \
     X(NOTHING_TO_FORK, 302, "nothing to fork from")                            \
     X(RESULT_SOURCE_CONFLICT, 303,                                             \
@@ -93,6 +94,11 @@
       "device, devices and bind contradict each other")                        \
     X(MPI_SINGLETONS, 328, "MPI programs would be singletons")                 \
     X(RESULT_FILE_SHARED, 329, "several ranks share a result file")            \
+    X(VARIABLE_UNREAD, 330, "an entry of vars is never read")                  \
+    X(HOST_TWICE, 331, "a host is listed twice")                               \
+    X(UNKNOWN_SBATCH_OPTION, 332, "no such option of sbatch")                  \
+    X(WRONG_SBATCH_VALUE, 333, "wrong value for an option of sbatch")          \
+    X(SHELL_SYNTAX, 334, "shell syntax that no shell reads")                   \
     X(VALUES_CONTRADICT, 401, "two values contradict each other")              \
     X(WORLD_INDIVISIBLE_BY_NODES, 402,                                         \
       "the world does not divide over the nodes")                              \
@@ -126,6 +132,9 @@
     X(RANK_ENTRY_BEYOND_WORLD, 441,                                            \
       "an entry for a rank that does not exist")                               \
     X(FIELD_STILL_MISSING, 450, "a field is still MISSING")                    \
+    X(LOCK_DIFFERS, 451, "the spec does not resolve to its lock")              \
+    X(LOCK_UNREADABLE, 452, "there is no lock")                                \
+    X(SBATCH_LACKS_OPTION, 453, "the installed sbatch has no such option")     \
     X(WRONG_MACHINE_PROFILE, 480, "not a machine profile")                     \
     X(UNKNOWN_DEVICE_MODEL, 481, "unknown device model")                       \
     X(UNKNOWN_FACT, 482, "unknown fact")                                       \
@@ -143,7 +152,11 @@
     X(RESULT_FILE_SHARED_IN_PLAN, 507, "ranks share a result file")            \
     X(ARGUMENTS_TOO_LONG, 508, "the arguments of a function are too long")     \
     X(FORK_WITH_ACCELERATOR, 509, "forking with an accelerator")               \
-    X(WRONG_INJECTION, 510, "not a failure to inject")
+    X(WRONG_INJECTION, 510, "not a failure to inject")                         \
+    X(WORKDIR_UNUSABLE, 511, "the working directory cannot be used")           \
+    X(PROGRAM_NOT_FOUND, 512, "the program cannot be executed")                \
+    X(FILE_NOT_READABLE, 513, "the script or library cannot be read")          \
+    X(FOLDER_NOT_WRITABLE, 514, "a folder cannot be written")
 /* clang-format on */
 
 /* The number of each code by its name: JR_CODE_UNKNOWN_FIELD is 203. */

@@ -42,7 +42,7 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Fill in the rest of a finding that the two calls above returned. */
+/* Give a finding, which one of the two calls above returned, a line of help. */
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -54,6 +54,7 @@ void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
 /* Give the finding a fix: `text` in the place of the span. */
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
                  struct jr_span span, const char *text);
+
 /* The same for a fix that moves the finding's field, or leaves it out (""). */
 void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
                        const struct jr_fix *fix);
@@ -61,11 +62,12 @@ void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
 /* Whether the finding has this code. */
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 
-/* By source, then position, then code; stable. The other sorts only those from
- * `first` on, which is how the findings of one file stay together. */
+/* Sort by source, then position, then code; findings that are equal in all of
+ * them keep their order. */
 void jr_diags_sort(struct jr_diags *diags);
 
-/* The same for the findings from number `first` on. */
+/* The same for the findings from number `first` on, so that the findings of one
+ * file stay together. */
 void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 
 /* Remove those from `first` on that an earlier file has, too: the same message

@@ -9,7 +9,7 @@
 
 #include "diag/diag.h"
 #include "diag/diag_text.h"
-#include "version.h"
+#include "generated/version.h"
 
 #include "base/banned.h"
 

@@ -14,7 +14,7 @@
 #include "doc/key.h"
 #include "doc/place.h"
 #include "doc/syntax_error.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 

@@ -70,6 +70,7 @@ struct jr_node {
     bool plain;          /* a scalar without quotes or block style */
     bool flow;           /* a collection in [] or {}; or inside one */
     bool shared;         /* has an anchor: its text may be shared */
+    bool read;           /* a ${...} names it */
     uint32_t len;        /* scalar: bytes of text (a NUL inside is an error) */
     struct jr_span span; /* the node's own text, without anchor and tag; of a
                             block mapping the first key, of another collection
@@ -125,47 +126,55 @@ void jr_doc_release(struct jr_doc *doc);
 /* The type of a scalar, whose text decides when it is plain. */
 enum jr_scalar_type jr_scalar_type(const struct jr_node *node);
 
-/* The value of a key of a mapping, or NULL. jr_doc_pair gives the pair. */
+/* The value of a key of a mapping. NULL if it has no such key, or the node is
+ * NULL or no mapping. */
 struct jr_node *jr_doc_get(const struct jr_node *mapping, const char *key);
 
-/* The pair of a key of a mapping, or NULL. */
+/* The same for the pair, key and value. */
 struct jr_pair *jr_doc_pair(const struct jr_node *mapping, const char *key);
 
 /* Follow a dotted path with [i] for sequences ("results.fields.x.min",
  * "hosts[2]") from `node`; NULL where it ends early. */
 struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
 
-/* Building and changing trees, in `arena`. New nodes have no position. A text
- * of NULL is one for which there was no memory, and makes none. */
+/* Building and changing trees. */
+
+/* A new scalar in `arena` with a copy of the text, without a position. NULL if
+ * memory runs out, or for a NULL text, for which there was none. */
 struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain);
 
-/* The same for the first `len` bytes of a text. */
+/* The same for the first `len` bytes of a text, which is not NULL. */
 struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
                                  size_t len, bool plain);
 
-/* A new mapping without pairs. */
+/* A new mapping without pairs or position. NULL if memory runs out. */
 struct jr_node *jr_node_mapping(struct jr_arena *arena);
 
-/* A new sequence without items. */
+/* A new sequence without items or position. NULL if memory runs out. */
 struct jr_node *jr_node_sequence(struct jr_arena *arena);
 
-/* A deep copy of a tree. */
+/* A deep copy of a tree, in `arena`; of NULL it is NULL. It keeps positions
+ * and what ${...} did to scalars, but points at none of the nodes that others
+ * were merged over or filled in from. */
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
 
 /* Append an item to a sequence. A NULL item, for which there was no memory,
  * adds nothing. */
 void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
                     struct jr_node *item);
+
 /* Append a pair, whether or not the key is there already: for many keys that
  * are known to differ. A NULL key or value, for which there was no memory, adds
  * nothing. */
 void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
                  struct jr_node *key, struct jr_node *value);
+
 /* Set or replace a key, which is written as a string; looked for from the first
  * on. */
 void jr_node_set(struct jr_arena *arena, struct jr_node *mapping,
                  const char *key, struct jr_node *value);
+
 /* Put `value` at a dotted path, making what is missing or null on the way:
  * mappings, and sequences where [i] is the next free index. False, and nothing
  * changed, where the path is malformed or leads through something else. */

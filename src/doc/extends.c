@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "doc/merge.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 
@@ -22,7 +22,7 @@ struct member {
 
 struct family {
     struct jr_doc *doc; /* the top one, whose arena holds all */
-    const struct jr_extends *extends;
+    struct jr_extends *extends;
     struct jr_diags *diags;
     struct member *members;
     size_t files, times, bytes;
@@ -97,8 +97,10 @@ static void refuse_unread_parent(struct family *family,
             family->diags, diag,
             "--root DIR sets the folder below which files may be read");
     else if (err->sys == ENOENT)
-        jr_diag_help(family->diags, diag,
-                     "paths are relative to the folder of this file");
+        jr_diag_help(family->diags, diag, "paths are relative to %s",
+                     reading->from->name[0] == '\0'
+                         ? "the current folder"
+                         : "the folder of this file");
 }
 
 static struct member *find_member(const struct family *family, const char *id)
@@ -190,8 +192,14 @@ static struct jr_node *parent_tree(struct family *family, struct member *child,
                                    const struct jr_node *path)
 {
     const struct jr_reader *reader = family->extends->reader;
+    const struct jr_file chosen = {.name = "",
+                                   .folder = family->extends->choices.here};
     struct jr_reading reading = {
-        .path = path->text, .from = &child->file, .arena = &family->doc->arena};
+        .path = path->text,
+        .from = jr_parent_choices_has(&family->extends->choices, path)
+                    ? &chosen
+                    : &child->file,
+        .arena = &family->doc->arena};
     struct jr_error err = {0};
     struct jr_node *root = NULL;
     if (family->stopped)
@@ -204,19 +212,68 @@ static struct jr_node *parent_tree(struct family *family, struct member *child,
     return root;
 }
 
+static bool is_no_parent(const struct jr_node *node)
+{
+    return node->kind == JR_NODE_SCALAR &&
+           jr_scalar_type(node) == JR_SCALAR_NULL;
+}
+
 static bool is_path_scalar(const struct jr_node *node)
 {
-    return node->kind == JR_NODE_SCALAR && node->len > 0 &&
-           jr_scalar_type(node) != JR_SCALAR_NULL;
+    return node->kind == JR_NODE_SCALAR && node->len > 0 && !is_no_parent(node);
+}
+
+/* Names are steps of the path of --set. */
+static bool is_parent_name(const char *name)
+{
+    return *name != '\0' &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+}
+
+static size_t count_parents(const struct jr_node *value)
+{
+    return value->kind == JR_NODE_SCALAR ? 1 : value->count;
+}
+
+/* What is stated for a parent, or was chosen for its name. */
+static struct jr_node *parent_path(const struct family *family,
+                                   struct jr_node *value, size_t i)
+{
+    if (value->kind == JR_NODE_SCALAR)
+        return value;
+    if (value->kind == JR_NODE_SEQUENCE)
+        return value->items[i];
+    const struct jr_pair *pair = &value->pairs[i];
+    struct jr_node *chosen =
+        jr_parent_choices_path(&family->extends->choices, pair->key->text);
+    return chosen != NULL ? chosen : pair->value;
+}
+
+/* Remember the names of a mapping of parents. */
+static void note_parent_names(struct family *family,
+                              const struct jr_node *value)
+{
+    for (size_t i = 0; value->kind == JR_NODE_MAPPING && i < value->count;
+         i++) {
+        const struct jr_node *key = value->pairs[i].key;
+        if (!is_parent_name(key->text))
+            (void)report_extends(family, JR_CODE_WRONG_VALUE, key,
+                                 "a parent's name has letters, digits, '_' "
+                                 "and '-' only");
+        jr_parent_choices_note(&family->extends->choices, &family->doc->arena,
+                               key->text);
+    }
 }
 
 /* Whether the value of `extends` is what it may be. */
-static bool check_paths(struct family *family, const struct jr_node *value)
+static bool check_paths(struct family *family, struct jr_node *value)
 {
     const struct jr_node *bad = NULL, *filled = NULL;
-    bool list = value->kind == JR_NODE_SEQUENCE;
-    for (size_t i = 0; i < (list ? value->count : 1); i++) {
-        const struct jr_node *path = list ? value->items[i] : value;
+    for (size_t i = 0; i < count_parents(value); i++) {
+        const struct jr_node *path = parent_path(family, value, i);
+        if (value->kind == JR_NODE_MAPPING && is_no_parent(path))
+            continue;
         if (!is_path_scalar(path))
             bad = bad != NULL ? bad : path;
         else if (strstr(path->text, "${") != NULL)
@@ -224,7 +281,10 @@ static bool check_paths(struct family *family, const struct jr_node *value)
     }
     if (bad != NULL)
         (void)report_extends(family, JR_CODE_WRONG_VALUE, bad,
-                             "'extends' wants a path or a list of paths");
+                             value->kind == JR_NODE_MAPPING
+                                 ? "a named parent wants a path, or null"
+                                 : "'extends' wants a path, a list of paths, "
+                                   "or a mapping of names to paths");
     if (filled != NULL)
         (void)report_extends(family, JR_CODE_WRONG_VALUE, filled,
                              "'extends' wants paths without ${...}: parents "
@@ -269,12 +329,15 @@ static struct jr_node *merge_parents(struct family *family,
     struct jr_node *value = NULL, *base = NULL;
     if (member->root != NULL)
         value = jr_doc_get(member->root, EXTENDS);
+    if (value != NULL)
+        note_parent_names(family, value);
     if (value == NULL || !check_paths(family, value))
         return member->root;
     member->open = true;
-    bool list = value->kind == JR_NODE_SEQUENCE;
-    for (size_t i = 0; i < (list ? value->count : 1); i++) {
-        const struct jr_node *path = list ? value->items[i] : value;
+    for (size_t i = 0; i < count_parents(value); i++) {
+        const struct jr_node *path = parent_path(family, value, i);
+        if (is_no_parent(path))
+            continue;
         struct jr_node *parent = parent_tree(family, member, path);
         base = merge_over(family, base, copy_without(arena, parent, TEMPLATE));
     }
@@ -284,18 +347,29 @@ static struct jr_node *merge_parents(struct family *family,
     return member->root;
 }
 
-int jr_extends_merge(struct jr_doc *doc, const struct jr_extends *extends,
+static void check_choices(struct family *family)
+{
+    if (!family->failed &&
+        !jr_parent_choices_check(&family->extends->choices, &family->doc->arena,
+                                 family->diags))
+        family->failed = true;
+}
+
+int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends,
                      struct jr_diags *diags)
 {
     struct family family = {.doc = doc, .extends = extends, .diags = diags};
     if (doc->root->kind != JR_NODE_MAPPING ||
-        jr_doc_pair(doc->root, EXTENDS) == NULL)
-        return 0;
+        jr_doc_pair(doc->root, EXTENDS) == NULL) {
+        check_choices(&family);
+        return family.failed ? -1 : 0;
+    }
     struct member *top = add_family_member(&family, &extends->file, NULL);
     if (top == NULL)
         return -1;
     top->root = doc->root;
     family.bytes = doc->source->len;
     doc->root = merge_parents(&family, top);
+    check_choices(&family);
     return family.failed || doc->arena.failed ? -1 : 0;
 }

@@ -1,5 +1,8 @@
 /*
- * Documents that build on others: `extends: base.yaml`, or a list of files.
+ * Documents that build on others: `extends: base.yaml`, a list of files, or a
+ * mapping of names to files, which takes them in its order. --set
+ * extends.NAME=FILE takes another file for a name, in whichever file of the
+ * family has it; null takes none.
  *
  *   top  --extends-->  parents  --extends-->  their parents ...
  *
@@ -11,6 +14,7 @@
 #define JR_EXTENDS_H
 
 #include "doc/merge.h"
+#include "doc/parent_choice.h"
 #include "doc/source_reader.h"
 
 /* Files in all, the top one included; how often they are referred to, and the
@@ -23,12 +27,13 @@ struct jr_extends {
     const struct jr_shapes *shapes;
     const struct jr_reader *reader;
     struct jr_file file; /* that the document is from */
+    struct jr_parent_choices choices;
 };
 
 /* Put the parents of `doc`, if it has any, under its root. Their texts and
  * trees go to its arena. Returns 0, or -1 with findings and without a tree that
  * it makes sense to look at. */
-int jr_extends_merge(struct jr_doc *doc, const struct jr_extends *extends,
+int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends,
                      struct jr_diags *diags);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "doc/interpolator.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 

@@ -261,6 +261,7 @@ static void read_scalar_reference(const struct reference *r,
                                    r->shown, list ? "list" : "mapping");
         return;
     }
+    location->node->read = true;
     if (is_reference_circle(r, location->node))
         return;
     struct jr_shape shape =

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "doc/key.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 

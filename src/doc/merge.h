@@ -16,6 +16,7 @@ struct jr_shape {
     const char *const *forms; /* mapping: NULL-terminated keys of which it has
                                  one; another one makes it another mapping */
     bool open;                /* mapping: its keys are the user's own */
+    bool declared;            /* mapping: --set adds an entry only with + */
     bool keeps_null;          /* mapping: null is a value of its entries */
     bool resolvable;          /* null, auto and ??? say that it is MISSING */
     bool awaited;             /* the reader of the field reports a ??? there */
@@ -24,10 +25,11 @@ struct jr_shape {
     bool own;                 /* the user's: never read */
 };
 
-/* The shape of the root, and of what a key leads to, or where that is NULL an
- * index; of an unknown shape too. */
+/* The shape of the root, and what leads from any shape, an unknown one too, to
+ * those below it. */
 struct jr_shapes {
     struct jr_shape root;
+    /* The shape below `shape` at a key, or where that is NULL at an index. */
     struct jr_shape (*child)(const struct jr_shape *shape, const char *key);
 };
 

@@ -1,7 +1,7 @@
-/* Nodes and paths through them: doc.h for all, tree.h for this folder. */
-#include <string.h>
+/* Nodes and paths through them: doc.h for all, node.h for this folder. */
+#include "doc/node.h"
 
-#include "doc/tree.h"
+#include <string.h>
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "doc/key.h"
 #include "doc/place.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 

@@ -3,19 +3,23 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "doc/merge.h"
 #include "doc/node_path.h"
-#include "doc/tree.h"
+#include "doc/node.h"
 
 #include "base/banned.h"
 
 #define NAME "--set"
 
+enum { MOST_NAMES = 256 }; /* among so many a near one is looked for */
+
 struct override {
     struct jr_arena *arena;
     const struct jr_shapes *shapes;
-    const struct jr_source *source;
-    const char *path; /* not followed by =VALUE */
+    struct jr_source *source;
+    const char *path; /* not followed by =VALUE; after the plus, if any */
+    bool adds;        /* there is a plus before the path */
     struct jr_node *value;
     struct jr_diags *diags;
 };
@@ -23,8 +27,8 @@ struct override {
 static struct jr_span option_span(const struct override *o, const char *from,
                                   const char *to)
 {
-    return jr_point_bytes(o->source, (size_t)(from - o->path),
-                          (size_t)(to - o->path));
+    return jr_point_bytes(o->source, o->adds + (size_t)(from - o->path),
+                          o->adds + (size_t)(to - o->path));
 }
 
 __attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
@@ -112,6 +116,82 @@ static void place_made_node(const struct override *o, struct jr_node *node,
         node->pairs[node->count - 1].key->span = span;
 }
 
+/* The name in a mapping that a name from the command line may be meant for. */
+static const char *near_declared_name(const struct jr_node *mapping,
+                                      const char *name)
+{
+    const char *names[MOST_NAMES + 1];
+    size_t count = 0;
+    if (mapping == NULL || mapping->kind != JR_NODE_MAPPING ||
+        mapping->count > MOST_NAMES)
+        return NULL;
+    for (size_t i = 0; i < mapping->count; i++)
+        names[count++] = mapping->pairs[i].key->text;
+    names[count] = NULL;
+    return jr_did_you_mean(name, names);
+}
+
+/* Refuse an entry, at `span`, of the mapping at `in` (as "vars"), which has
+ * none of that name. */
+static void refuse_undeclared(const struct override *o, struct jr_span span,
+                              const char *in, const struct jr_node *mapping,
+                              const char *name)
+{
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&path, "%s.", in);
+    jr_point_text(&path, name, strlen(name));
+    const char *shown = path.failed ? in : path.data;
+    const char *near = near_declared_name(mapping, name);
+    struct jr_diag *diag =
+        jr_diags_error(o->diags, JR_CODE_UNDECLARED_ENTRY, span, shown,
+                       "'%s' is not declared in the spec", shown);
+    if (near != NULL)
+        jr_diag_help(o->diags, diag,
+                     "did you mean '%s.%s'? --set +%s=VALUE adds a new one", in,
+                     near, shown);
+    else
+        jr_diag_help(o->diags, diag, "--set +%s=VALUE adds it", shown);
+}
+
+static bool has_entry(const struct jr_node *mapping, const char *key)
+{
+    return mapping != NULL && mapping->kind == JR_NODE_MAPPING &&
+           jr_doc_pair(mapping, key) != NULL;
+}
+
+/* Refuse the entry that the step from `start` to `end` leads to. */
+static struct jr_node *refuse_step_entry(const struct override *o,
+                                         const struct jr_node *mapping,
+                                         const char *start, const char *end,
+                                         const char *key)
+{
+    const char *in =
+        jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
+    if (in != NULL)
+        refuse_undeclared(o, option_span(o, start + (*start == '.'), end), in,
+                          mapping, key);
+    return NULL;
+}
+
+/* Whether a mapping has all entries of one that is set in its place, or takes
+ * new ones. */
+static bool are_entries_declared(const struct override *o,
+                                 const struct jr_shape *shape,
+                                 const struct jr_node *mapping)
+{
+    bool good = true;
+    if (!shape->declared || o->adds || o->value->kind != JR_NODE_MAPPING)
+        return true;
+    for (size_t i = 0; i < o->value->count; i++) {
+        const struct jr_node *key = o->value->pairs[i].key;
+        if (has_entry(mapping, key->text))
+            continue;
+        refuse_undeclared(o, key->span, o->path, mapping, key->text);
+        good = false;
+    }
+    return good;
+}
+
 /* Return the replacement for `node` after the value was put where the rest of
  * the path, from `at`, leads; NULL after a finding. Children are handled first,
  * so that a path that does not fit changes nothing. */
@@ -122,7 +202,9 @@ static struct jr_node *put_override(const struct override *o,
     struct jr_path_step step;
     const char *start = at;
     if (*at == '\0')
-        return jr_merge_replace(o->arena, node, o->value);
+        return are_entries_declared(o, shape, node)
+                   ? jr_merge_replace(o->arena, node, o->value)
+                   : NULL;
     if (!jr_path_next(&at, o->path, &step))
         return refuse_override(o, start, start + strlen(start),
                                "a path cannot continue with '%s'", start);
@@ -133,8 +215,13 @@ static struct jr_node *put_override(const struct override *o,
     if (step.key != NULL)
         key = jr_arena_strndup(o->arena, step.key, step.len);
     struct jr_shape child = o->shapes->child(shape, key);
+    if (shape->declared && !o->adds && key != NULL && !has_entry(node, key))
+        return refuse_step_entry(o, node, start, at, key);
     if (child.early)
-        return refuse_override(o, start, at, "'%s' is read before --set", key);
+        return refuse_override(o, start, at,
+                               "'%s' is read before --set; %s.NAME=PATH "
+                               "chooses a named parent",
+                               key, key);
     struct jr_node **slot = jr_path_follow(in, &step);
     struct jr_node *under =
         put_override(o, &child, slot == NULL ? NULL : *slot, at);
@@ -154,42 +241,120 @@ static bool is_too_deep(const char *path)
     return steps > JR_DOC_MAX_DEPTH;
 }
 
-void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
-                 const char *option, const char *folder, struct jr_diags *diags)
+/* Whether the path leads into a mapping whose keys are the user's own, to which
+ * entries can be added. */
+static bool leads_into_open(const struct override *o)
+{
+    struct jr_shape shape = o->shapes->root;
+    struct jr_path_step step;
+    for (const char *at = o->path; *at != '\0';) {
+        if (!jr_path_next(&at, o->path, &step))
+            return true; /* malformed, which is reported as such */
+        const char *key = NULL;
+        if (step.key != NULL)
+            key = jr_arena_strndup(o->arena, step.key, step.len);
+        shape = o->shapes->child(&shape, key);
+        if (shape.open)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the option is one, wherever its path leads; else that is reported.
+ * `comment`: its value begins with '#'. */
+static bool is_well_formed(const struct override *o, bool valued, bool comment)
+{
+    const char *end = o->path + strlen(o->path);
+    if (!valued || end == o->path)
+        (void)refuse_override(o, o->path, end, "--set wants PATH=VALUE");
+    else if (comment)
+        (void)refuse_override(o, o->path, end,
+                              "the value after '=' is a comment: quote a value "
+                              "that contains '#'");
+    else if (is_too_deep(o->path))
+        (void)refuse_override(o, o->path, end, "the path is too long");
+    else if (o->adds && !leads_into_open(o))
+        (void)refuse_override(o, o->path, end,
+                              "'+' adds an entry of `vars`, `env`, `labels` or "
+                              "`kwargs`: write '%s' without it",
+                              o->path);
+    else
+        return true;
+    return false;
+}
+
+/* Whether the value of an option begins with '#', which makes it a comment. */
+static bool is_comment_option(const char *option)
+{
+    const char *value = strchrnul(option, '=');
+    value += *value == '=';
+    return value[strspn(value, " \t")] == '#';
+}
+
+/* Read an option: its path, and the value as a tree, whose source lives in the
+ * arena of `doc`. A value that begins with '#' is read together with what is
+ * before it, for its position. */
+static struct override read_override(struct jr_doc *doc, const char *option,
+                                     bool comment, struct jr_diags *diags)
 {
     struct jr_arena *arena = &doc->arena;
     size_t len = strcspn(option, "="), from = len + (option[len] != '\0');
-    bool comment = option[from + strspn(option + from, " \t")] == '#';
-    size_t errors = diags->errors;
+    bool adds = option[0] == '+';
     struct jr_doc value;
     (void)jr_doc_load_value(&value, NAME, option,
                             comment ? strlen(option) : from, diags);
-    if (value.source != NULL)
-        value.source->folder = jr_arena_strdup(arena, folder);
     const struct override o = {
         .arena = arena,
-        .shapes = shapes,
         .source = value.source,
-        .path = jr_arena_strndup(arena, option, len),
+        .path = jr_arena_strndup(arena, option + adds, len - adds),
+        .adds = adds,
         .value = value.root,
         .diags = diags,
     };
     doc->dollars |= value.dollars;
     jr_arena_adopt(arena, &value.arena);
+    return o;
+}
+
+void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
+                 const char *option, const char *folder, struct jr_diags *diags)
+{
+    bool comment = is_comment_option(option);
+    size_t errors = diags->errors;
+    struct override o = read_override(doc, option, comment, diags);
+    o.shapes = shapes;
+    if (o.source != NULL)
+        o.source->folder = jr_arena_strdup(&doc->arena, folder);
     if (o.path == NULL || o.value == NULL || diags->errors > errors)
         return;
     struct jr_node *root = NULL;
-    if (option[len] == '\0' || len == 0)
-        (void)refuse_override(&o, o.path, o.path + len,
-                              "--set wants PATH=VALUE");
-    else if (comment)
-        (void)refuse_override(&o, o.path, o.path + len,
-                              "the value after '=' is a comment: quote a value "
-                              "that contains '#'");
-    else if (is_too_deep(o.path))
-        (void)refuse_override(&o, o.path, o.path + len, "the path is too long");
-    else
+    if (is_well_formed(&o, strchr(option, '=') != NULL, comment))
         root = put_override(&o, &shapes->root, doc->root, o.path);
     if (root != NULL)
         doc->root = root;
+}
+
+#define PARENT "extends."
+
+bool jr_override_is_parent(const char *option)
+{
+    return strncmp(option, PARENT, strlen(PARENT)) == 0 &&
+           strchr(option, '=') != NULL;
+}
+
+bool jr_override_parent(struct jr_doc *doc, const char *option,
+                        struct jr_parent_choice *ret, struct jr_diags *diags)
+{
+    size_t errors = diags->errors;
+    bool comment = is_comment_option(option);
+    const struct override o = read_override(doc, option, comment, diags);
+    if (o.path == NULL || o.value == NULL || diags->errors > errors ||
+        !is_well_formed(&o, true, comment))
+        return false;
+    const char *name = o.path + strlen(PARENT);
+    *ret = (struct jr_parent_choice){
+        .name = name,
+        .at = option_span(&o, name, name + strlen(name)),
+        .path = o.value};
+    return true;
 }

@@ -2,12 +2,23 @@
  * Values from the command line: PATH=VALUE. PATH is dotted, with [i] for
  * sequences ("parallelism.data", "hosts[1]"); VALUE is YAML. What stood at PATH
  * is replaced whole, and mappings on the way there are made if there are none.
+ * An entry of a mapping whose entries are declared (merge.h) is added only by
+ * +PATH=VALUE, so that a mistyped name does not go unnoticed.
  * Positions are those in the option's own text, in a source named --set.
  */
 #ifndef JR_OVERRIDE_H
 #define JR_OVERRIDE_H
 
 #include "doc/merge.h"
+#include "doc/parent_choice.h"
+
+/* Whether an option names a parent: extends.NAME=PATH. */
+bool jr_override_is_parent(const char *option);
+
+/* Read such an option into the name and the path of a choice (parent_choice.h),
+ * in the arena of `doc`. Returns whether it could; else that was reported. */
+bool jr_override_parent(struct jr_doc *doc, const char *option,
+                        struct jr_parent_choice *ret, struct jr_diags *diags);
 
 /* Put a value into the tree of `doc`, whose arena takes what is new. `folder`
  * is what a path in the value is relative to. Mistakes go to `diags`; the tree

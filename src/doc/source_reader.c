@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/near_file.h"
 #include "base/utf8.h"
 #include "doc/compose.h"
 #include "doc/doc.h"
@@ -182,6 +183,19 @@ static int refuse_file(struct jr_doc *doc, struct jr_diags *diags,
     return -1;
 }
 
+/* A file that is not there, and the one that was probably meant. */
+static int refuse_absent_file(struct jr_doc *doc, struct jr_diags *diags,
+                              const char *path)
+{
+    struct jr_span nowhere = {.source = doc->source};
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diag *diag = jr_diags_error(
+        diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "there is no such file");
+    if (jr_near_file_find(&near, path))
+        jr_diag_help(diags, diag, "did you mean '%s'?", near.data);
+    return -1;
+}
+
 static int report_no_memory(struct jr_doc *doc, struct jr_diags *diags)
 {
     struct jr_span nowhere = {.source = doc->source};
@@ -284,6 +298,8 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
     (void)new_doc_source(ret, name);
     if (err.sys == ENOMEM)
         return report_no_memory(ret, diags);
+    if (err.sys == ENOENT)
+        return refuse_absent_file(ret, diags, path);
     /* The finding names the file already. */
     size_t prefix = strlen(path);
     bool named = strncmp(err.text, path, prefix) == 0 &&

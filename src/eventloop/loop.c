@@ -59,12 +59,13 @@ void jr_loop_pause(struct jr_loop *loop)
 
 uint64_t jr_loop_resume(struct jr_loop *loop)
 {
-    uint64_t stood = loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
+    uint64_t lasted_ns =
+        loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
     for (unsigned i = 0; i < loop->timer_count; i++)
         if (loop->timers[i]->pauses && loop->timers[i]->at != 0)
-            loop->timers[i]->at += stood;
+            loop->timers[i]->at += lasted_ns;
     loop->paused_ns = 0;
-    return stood;
+    return lasted_ns;
 }
 
 /* When a timer is due; 0: not now. */

@@ -32,29 +32,38 @@ struct jr_loop {
     int epoll_fd;
     struct jr_timer *timers[JR_LOOP_TIMERS];
     unsigned timer_count;
-    uint64_t paused_ns; /* since then; 0: it is not paused */
+    uint64_t paused_ns; /* since when, monotonic; 0: it is not paused */
 };
 
 /* Returns 0, or -1 with errno. */
 int jr_loop_open(struct jr_loop *loop);
 
-/* Begin, change and end the watch over watch->fd for `events` (EPOLLIN...);
- * level-triggered. Remove it before closing: if another process holds a
- * duplicate, events would continue. For a file that no other process has, such
- * as those that the runner makes (child.c), closing also ends the watch, in one
- * call; watch->fd is then -1. */
+/* Watch watch->fd for `events` (EPOLLIN...), level-triggered; epoll_ctl(2). The
+ * watch is borrowed until the loop ends. Returns 0, or -1 with errno. */
 int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events);
+
+/* Watch it for other events from now on; 0: only for its end. Returns 0, or -1
+ * with errno. */
 int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
                    uint32_t events);
+
+/* Watch it no longer. To be called before its descriptor is closed: if another
+ * process holds a duplicate, events would continue. */
 void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch);
+
+/* Close the descriptor, which also ends the watch where no other process has
+ * the file, as with those that the runner makes (child.c). watch->fd is then
+ * -1; one that was -1 stays so. */
 void jr_loop_close(struct jr_watch *watch);
 
 /* Make a timer known to the loop; it is armed by setting `at`. */
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);
 
-/* Stop the timers that pause, and start them again with their remaining time.
- * The latter returns how long they were stopped; 0: they were not. */
+/* Stop the timers that pause. */
 void jr_loop_pause(struct jr_loop *loop);
+
+/* Start them again with their remaining time. Returns for how many nanoseconds
+ * they were stopped; 0: they were not. */
 uint64_t jr_loop_resume(struct jr_loop *loop);
 
 /* One turn: wait (not at all with `busy`), call what is ready in the order in

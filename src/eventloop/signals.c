@@ -48,13 +48,13 @@ int jr_signals_number(const char *name)
     return len > 0 && (size_t)len < sizeof whole ? jr_signal_of(whole) : 0;
 }
 
-static enum jr_signal_use wished_use(enum jr_on_signal wish)
+static enum jr_signal_use configured_use(enum jr_on_signal use)
 {
     static const enum jr_signal_use uses[] = {
         [JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
         [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
         [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
-    return uses[wish];
+    return uses[use];
 }
 
 void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
@@ -66,7 +66,7 @@ void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
     for (uint32_t i = 0; i < policy->signals_count; i++) {
         int sig = jr_signals_number(policy->signals[i].name);
         if (sig != 0)
-            ret->use[sig] = wished_use(policy->signals[i].use);
+            ret->use[sig] = configured_use(policy->signals[i].use);
     }
     for (int sig = 1; sig < NSIG; sig++)
         if (sig != SIGTERM && sigismember(ignored, sig) == 1)

@@ -172,7 +172,7 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
     if (then != NULL)
         jr_pin_artifacts(
             now, jr_plan_of(judge->plan, noted),
-            &(struct jr_pin_whose){.common = judge->common,
+            &(struct jr_pin_scope){.common = judge->common,
                                    .own = is_rank_asked(judge, noted),
                                    .jobs = then->job_pinned,
                                    .far = then->far});

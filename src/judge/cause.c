@@ -1,8 +1,8 @@
 /*
  * How each rank ended, and the cause. Every rank that failed by itself is a
  * candidate for it (failure_order.c). A rank that jobrun stopped is one only
- * where it was on its way out before the stop: it had raised its exception, or
- * told that it exits, and another one, drawn after it, was reaped first.
+ * where it was exiting before the stop: it had raised its exception, or had
+ * announced that it exits, and another one, which followed, was reaped first.
  */
 #include "judge/cause.h"
 
@@ -52,8 +52,8 @@ static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
     return JR_RANK_FAILED;
 }
 
-/* The exception's time as the outcome's clock would have told it; 0 when it
- * states none, or one outside of what its rank lived before it told of it. */
+/* The exception's time by the outcome's clock; 0 when it states none, or one
+ * at which its rank was not running, or had already announced it. */
 static uint64_t exception_time(const struct jr_judge *judge, uint32_t i,
                                uint64_t wall_ns)
 {

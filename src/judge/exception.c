@@ -5,7 +5,7 @@
 #include <jobrun/run.h>
 
 #include "base/json.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "run/transport_errors.h"
 
 #include "base/banned.h"
@@ -200,7 +200,7 @@ enum jr_exception_found jr_exception_read(struct jr_exception *ret,
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (path == NULL ||
-        jr_read_left_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
+        jr_run_file_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
         return JR_EXCEPTION_NONE;
     json_t *file = jr_json_parse(text.data, text.len, NULL);

@@ -1,15 +1,15 @@
 /*
  * The order of failures.
  *
- * A failure has a span in which it began. Of an exception that is from when it
- * was raised until its rank told of it, of an exit that was told the moment of
- * that. Of a death it ends when the rank was seen to exit, or was reaped; it
- * begins when the rank was last seen alive, for the kernel does not say when a
- * process began to die. What was on its way out at the first failure may have
- * begun at any time before. A failure whose span ends before that of another
- * begins was before that one; where the spans overlap, nothing tells, and the
- * kind decides (failure_order.h): a death comes before an exception that may
- * follow from it, a crash before an abort.
+ * A failure has a span in which it began. For an exception that is from when it
+ * was raised until its rank announced it; for an exit that was announced, the
+ * moment of that. For a death it ends when the rank was seen to exit, or was
+ * reaped; it begins when the rank was last seen alive, because the kernel does
+ * not say when a process began to die. A rank that was already exiting at the
+ * first failure may have begun to at any time before. A failure whose span ends
+ * before that of another begins was before that one; where the spans overlap,
+ * the kind decides (failure_order.h): a death comes before an exception that
+ * may follow from it, a crash before an abort.
  *
  * A failure that only a lost peer causes gives way to every other one, up to a
  * second later.
@@ -29,8 +29,8 @@
  * to notice that another one is gone and to end because of it. */
 static const uint64_t TOGETHER_NS = 100000;
 
-/* So much earlier a rank may have lost the peer that another one's failure
- * tells of. */
+/* So much earlier than another rank's failure a rank may have noticed the loss
+ * of it. */
 static const uint64_t GIVES_WAY_NS = UINT64_C(1000000000);
 
 /* `raised_ns`: 0 where it is not known when its exception was raised. */

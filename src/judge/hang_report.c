@@ -1,7 +1,7 @@
 /*
  * Which ranks cause a hang, in which no rank has failed and nothing continues.
  * The ranks of a job do the same thing; in a hang most of them wait for one
- * that does something else. So they are grouped by what they were doing, as
+ * that does something else. So they are grouped by what they were activity, as
  * their evidence says, and the smallest group is the one that differs. Where
  * all do the same, it is the rank that fell silent well before the others. If
  * there is no such difference, no rank is named, and the report still shows
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "judge/thread_state.h"
 #include "judge/words.h"
 
@@ -34,24 +34,24 @@ static json_t *load_rank_evidence(const struct jr_judge *judge, size_t i)
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    if (path.failed || jr_read_left_read(&text, judge->run_fd, path.data,
-                                         EVIDENCE_MOST, NULL) != 0)
+    if (path.failed || jr_run_file_read(&text, judge->run_fd, path.data,
+                                        EVIDENCE_MOST, NULL) != 0)
         return NULL;
     return jr_json_parse(text.data, text.len, NULL);
 }
 
-static void add_to_group(struct jr_judgement *report, const char *doing,
+static void add_to_group(struct jr_judgement *report, const char *activity,
                          uint32_t i, double silence)
 {
     struct jr_hang_group *group = report->hang;
-    while (group != NULL && strcmp(group->doing, doing) != 0)
+    while (group != NULL && strcmp(group->activity, activity) != 0)
         group = group->next;
     if (group == NULL) {
         group = jr_arena_alloc(&report->arena, sizeof *group);
         if (group == NULL)
             return;
         *group = (struct jr_hang_group){
-            .doing = jr_arena_strdup(&report->arena, doing),
+            .activity = jr_arena_strdup(&report->arena, activity),
             .ranks = jr_arena_array(&report->arena, report->count,
                                     sizeof *group->ranks),
             .silence = silence,
@@ -122,16 +122,16 @@ static void find_odd(struct jr_judge *judge)
     struct jr_judgement *report = judge->report;
     struct silences silences = {.longest = -1, .next = -1};
     for (uint32_t i = 0; i < report->count; i++) {
-        JR_BUF_CLEANUP struct jr_buf doing = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf activity = JR_BUF_INIT;
         json_t *evidence = load_rank_evidence(judge, i);
         if (evidence == NULL)
             continue;
         double silence = jr_thread_state_silence(evidence);
-        jr_thread_state_words(&doing, evidence);
+        jr_thread_state_words(&activity, evidence);
         json_decref(evidence);
-        if (doing.failed)
+        if (activity.failed)
             continue;
-        add_to_group(report, doing.data, i, silence);
+        add_to_group(report, activity.data, i, silence);
         note_silence(&silences, i, silence);
     }
     sort_groups(report);
@@ -198,7 +198,7 @@ void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
         ranks[i] = jr_plan_of(plan, group->ranks[i])->rank;
     if (ranks != NULL)
         jr_words_ranks(out, ranks, group->count);
-    jr_buf_printf(out, " %s", group->doing);
+    jr_buf_printf(out, " %s", group->activity);
     add_silence_words(out, group->silence);
 }
 

@@ -6,7 +6,7 @@
 
 /* Ranks that were doing the same. */
 struct jr_hang_group {
-    const char *doing;
+    const char *activity;
     uint32_t *ranks; /* indices into the report's */
     size_t count;
     double

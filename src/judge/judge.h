@@ -3,7 +3,7 @@
  *
  * A judge is one pass over one outcome: judge.c is what it works with,
  * judgement.c makes the pass, cause.c sorts the ranks by how they ended,
- * results.c and pattern.c (over log_scan.c) find what those that ended well
+ * results.c and pattern.c find what those that ended well
  * delivered, result_fields.c, compare_ranks.c and artifacts.c hold it to the
  * spec. Each has a header of its own.
  */

@@ -8,6 +8,7 @@
 #include "judge/compare_ranks.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
+#include "judge/restart.h"
 #include "judge/result_fields.h"
 #include "judge/results.h"
 #include "judge/words.h"
@@ -144,7 +145,7 @@ static void judge_all_ranks(struct jr_judge *judge)
 {
     judge->report->logs_incomplete = judge->outcome->console_errno != 0;
     for (size_t i = 0; i < judge->outcome->count; i++)
-        if (judge->outcome->ranks[i].log_failed)
+        if (judge->outcome->ranks[i].log_errno != 0)
             judge->report->logs_incomplete = true;
     jr_cause_find(judge);
     jr_hang_find(judge);
@@ -188,6 +189,20 @@ size_t jr_judgement_first(const struct jr_judgement *report,
     while (i < report->count && report->ranks[i].state != state)
         i++;
     return i;
+}
+
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
+                               const struct jr_outcome *outcome)
+{
+    return report->earlier_count > 0 ? report->earlier[0].started_ns
+                                     : outcome->started_ns;
+}
+
+uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
+                                    const struct jr_outcome *outcome)
+{
+    return report->earlier_count > 0 ? report->earlier[0].started_wall_ns
+                                     : outcome->started_wall_ns;
 }
 
 void jr_judgement_release(struct jr_judgement *report)

@@ -7,6 +7,7 @@
 
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
+#include <jobrun/verdict.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -65,6 +66,14 @@ struct jr_judgement {
  * none. */
 size_t jr_judgement_first(const struct jr_judgement *report,
                           enum jr_rank_state state);
+
+/* When the whole run began, its first attempt: monotonic ns. */
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
+                               const struct jr_outcome *outcome);
+
+/* The same by wall time: ns since the epoch. */
+uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
+                                    const struct jr_outcome *outcome);
 
 struct jr_artifacts;
 

@@ -1,20 +1,203 @@
 #include "judge/pattern.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "judge/judge.h"
-#include "judge/log_scan.h"
-#include "judge/read_left.h"
 #include "judge/results.h"
+#include "judge/run_file.h"
 #include "output/log_file.h"
 #include "output/log_gap.h"
 
 #include "base/banned.h"
+
+/*
+ * Searching a log for the last match: one pass with a window that slides over
+ * the file, so that memory is bounded. A match may be 64 KiB long; `^` and `$`
+ * match at lines.
+ *
+ * Where a match takes more steps than a pattern is given, the rest of the
+ * window is searched line by line: the lines that are to blame are left out and
+ * counted, and a match on another line is still found. What spans several lines
+ * is not found there.
+ */
+
+enum {
+    CHUNK = 1 << 20,   /* read at a time */
+    OVERLAP = 1 << 16, /* the longest match that is sure to be found */
+    CONTEXT = 256,     /* what ^ and a lookbehind see before the search */
+    MOST_LIMITED = 10000
+};
+
+/* A part of the file. */
+struct log_window {
+    int fd;
+    uint64_t at, end; /* where the next read begins, and before what it ends */
+    size_t len;
+    size_t from; /* where in the window the search goes on */
+    bool by_line;
+    bool eof;
+    char data[CHUNK + OVERLAP + CONTEXT];
+};
+
+/* A group of the last match: `len` bytes of `text`, followed by a NUL. */
+struct log_group {
+    bool there;
+    size_t start, len;
+};
+
+struct log_scan {
+    struct jr_regex *regex; /* borrowed */
+    bool found;
+    bool given_up;    /* too many lines took too many steps */
+    uint32_t limited; /* lines that did */
+    struct log_group *groups;
+    struct jr_buf text;
+    struct log_window *window;
+};
+
+/* Remember the match that was just found, instead of the one before it. */
+static void take_match(struct log_scan *scan)
+{
+    scan->found = true;
+    jr_buf_clear(&scan->text);
+    for (size_t g = 0; g < jr_regex_group_count(scan->regex); g++) {
+        struct jr_match part = {0};
+        bool there = jr_regex_group(scan->regex, g, &part);
+        size_t len = there ? part.end - part.start : 0;
+        scan->groups[g] = (struct log_group){there, scan->text.len, len};
+        jr_buf_add(&scan->text, scan->window->data + part.start, len);
+        jr_buf_char(&scan->text, '\0');
+    }
+}
+
+/* Behind the newline of the line at which the search goes on; the end of the
+ * window if there is none. */
+static size_t line_end(const struct log_window *window)
+{
+    const char *from = window->data + window->from;
+    const char *newline = memchr(from, '\n', window->len - window->from);
+    return newline == NULL ? window->len : (size_t)(newline + 1 - window->data);
+}
+
+/* Nothing was found before `end`. Returns whether to continue in this window.
+ */
+static bool pass_window_part(struct log_scan *scan, size_t end, bool limited)
+{
+    struct log_window *window = scan->window;
+    if (!window->by_line) {
+        window->by_line = limited;
+        return limited;
+    }
+    bool whole = window->eof || window->data[end - 1] == '\n';
+    if (!whole) {
+        scan->limited += limited && window->len - window->from > OVERLAP;
+        return false;
+    }
+    scan->limited += limited;
+    scan->given_up = scan->limited >= MOST_LIMITED;
+    bool more = end > window->from && end < window->len;
+    window->from = end;
+    return more && !scan->given_up;
+}
+
+/* Take every match of the window and return where the next one has to begin.
+ * A match at the very end might go on in the bytes to come ($ and greedy
+ * repeats), so it is left for the next window. */
+static size_t search_window(struct log_scan *scan)
+{
+    struct log_window *window = scan->window;
+    struct jr_match match;
+    window->by_line = false;
+    while (window->from <= window->len) {
+        size_t end = window->by_line ? line_end(window) : window->len;
+        bool limited = false;
+        if (!jr_regex_find(scan->regex, window->data, end, window->from, &match,
+                           &limited)) {
+            if (!pass_window_part(scan, end, limited))
+                break;
+            continue;
+        }
+        bool at_end = match.end + 1 >= window->len;
+        if (!window->eof && at_end && window->len - match.start <= OVERLAP)
+            return match.start;
+        take_match(scan);
+        size_t next = match.end > match.start ? match.end : match.end + 1;
+        window->from = next > window->from ? next : window->from + 1;
+    }
+    size_t tail = window->len > OVERLAP ? window->len - OVERLAP : 0;
+    return window->from > tail ? window->from : tail;
+}
+
+/* Move the window on, so that it begins CONTEXT before `next`. */
+static void slide_window(struct log_window *window, size_t next)
+{
+    if (next > window->len)
+        next = window->len;
+    size_t cut = next > CONTEXT ? next - CONTEXT : 0;
+    memmove(window->data, window->data + cut, window->len - cut);
+    window->len -= cut;
+    window->from = next - cut;
+}
+
+static int fill_window(struct log_window *window)
+{
+    size_t room = sizeof window->data - window->len;
+    uint64_t left = window->end - window->at;
+    ssize_t got = 0;
+    do
+        got = pread(window->fd, window->data + window->len,
+                    left < room ? (size_t)left : room, (off_t)window->at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -1;
+    window->len += (size_t)got;
+    window->at += (uint64_t)got;
+    window->eof = got == 0;
+    return 0;
+}
+
+/* Search the bytes of `fd` from `from` to before `end`, or to the end of the
+ * file. -1 where it cannot be read, or if memory runs out. Release in any case.
+ */
+static int scan_log(struct log_scan *scan, struct jr_regex *regex, int fd,
+                    uint64_t from, uint64_t end)
+{
+    *scan = (struct log_scan){.regex = regex};
+    scan->groups =
+        calloc(jr_regex_group_count(regex) + 1, sizeof *scan->groups);
+    struct log_window *window = scan->window = malloc(sizeof *window);
+    if (window == NULL || scan->groups == NULL)
+        return -1;
+    window->fd = fd;
+    window->at = from;
+    window->end = end;
+    window->len = window->from = 0;
+    window->eof = false;
+    while (!window->eof && !scan->given_up) {
+        if (fill_window(window) != 0)
+            return -1;
+        slide_window(window, search_window(scan));
+    }
+    return scan->text.failed ? -1 : 0;
+}
+
+static void release_log_scan(struct log_scan *scan)
+{
+    jr_buf_release(&scan->text);
+    free(scan->groups);
+    free(scan->window);
+    *scan = (struct log_scan){0};
+}
+
+/* What a match is worth: the result of a rank. */
 
 enum { QUOTE_MAX = 60 };
 
@@ -110,12 +293,12 @@ static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object,
 }
 
 static json_t *object_from_match(struct jr_judge *judge, size_t i,
-                                 const struct jr_scan *scan)
+                                 const struct log_scan *scan)
 {
     json_t *object = json_object();
     bool good = object != NULL;
     for (size_t g = 0; good && g < jr_regex_group_count(scan->regex); g++) {
-        const struct jr_scan_group *group = &scan->groups[g];
+        const struct log_group *group = &scan->groups[g];
         const struct caught caught = {scan->text.data + group->start,
                                       group->len};
         if (group->there)
@@ -151,25 +334,25 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
     if (text != NULL)
         (void)jr_num_size(text, &limit);
     log->end = jr_log_gap_place(log->fd, limit, rank->captured);
-    if (!rank->log_failed && fstat(log->fd, &st) == 0)
+    if (rank->log_errno == 0 && fstat(log->fd, &st) == 0)
         log->shortened = (uint64_t)st.st_size < log->end;
 }
 
 static void look_for_late_match(const struct jr_judge *judge, struct log *log)
 {
-    struct jr_scan scan;
+    struct log_scan scan;
     struct stat st;
     if (log->end == UINT64_MAX || fstat(log->fd, &st) != 0 ||
         (uint64_t)st.st_size <= log->end)
         return;
-    log->late = jr_scan_run(&scan, judge->pattern, log->fd, log->end,
-                            UINT64_MAX) == 0 &&
-                scan.found;
-    jr_scan_release(&scan);
+    log->late =
+        scan_log(&scan, judge->pattern, log->fd, log->end, UINT64_MAX) == 0 &&
+        scan.found;
+    release_log_scan(&scan);
 }
 
 static void report_no_match(struct jr_judge *judge, size_t i,
-                            const struct log *log, const struct jr_scan *scan)
+                            const struct log *log, const struct log_scan *scan)
 {
     const char *more = "";
     if (scan->limited > 0)
@@ -184,7 +367,7 @@ static void report_no_match(struct jr_judge *judge, size_t i,
 }
 
 static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
-                           const struct jr_scan *scan)
+                           const struct log_scan *scan)
 {
     struct jr_rank_judgement *report = &judge->report->ranks[i];
     look_for_late_match(judge, log);
@@ -210,7 +393,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
     struct log log = {.name = jr_result_name(path)};
     struct jr_error err = {0};
-    JR_CLOSE int fd = jr_read_left_open(judge->run_fd, path, &err);
+    JR_CLOSE int fd = jr_run_file_open(judge->run_fd, path, &err);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
             jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name,
@@ -219,27 +402,26 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     }
     log.fd = fd;
     find_end(judge, i, &log);
-    struct jr_scan scan;
+    struct log_scan scan;
     json_t *result = NULL;
-    if (jr_scan_run(&scan, judge->pattern, fd, 0, log.end) == 0)
+    if (scan_log(&scan, judge->pattern, fd, 0, log.end) == 0)
         result = judge_match(judge, i, &log, &scan);
     else
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s could not be read",
                        log.name);
-    jr_scan_release(&scan);
+    release_log_scan(&scan);
     return result;
 }
 
 bool jr_pattern_holds(const char *pattern, int run_fd, const char *path)
 {
-    JR_CLOSE int fd = path == NULL ? -1 : jr_read_left_open(run_fd, path, NULL);
+    JR_CLOSE int fd = path == NULL ? -1 : jr_run_file_open(run_fd, path, NULL);
     struct jr_regex *regex = fd < 0 ? NULL : jr_judge_regex(pattern, NULL);
-    struct jr_scan scan;
+    struct log_scan scan;
     if (regex == NULL)
         return false;
-    bool found =
-        jr_scan_run(&scan, regex, fd, 0, UINT64_MAX) == 0 && scan.found;
-    jr_scan_release(&scan);
+    bool found = scan_log(&scan, regex, fd, 0, UINT64_MAX) == 0 && scan.found;
+    release_log_scan(&scan);
     jr_regex_free(regex);
     return found;
 }

@@ -12,8 +12,8 @@
 #include "base/redact.h"
 #include "judge/judge.h"
 #include "judge/judgement.h"
-#include "judge/read_left.h"
 #include "judge/restart.h"
+#include "judge/run_file.h"
 
 #include "base/banned.h"
 
@@ -55,18 +55,18 @@ static json_t *redact_array(const struct copying *copying, json_t *json)
 }
 
 /* No value of a secret holds U+0000, but a string may: what stands between two
- * of them is told as a text of its own. */
+ * of them is redacted as a text of its own. */
 static json_t *redact_parts(const struct copying *copying, const char *text,
                             size_t len)
 {
-    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf redacted = JR_BUF_INIT;
     for (size_t at = 0; at <= len; at += strlen(text + at) + 1) {
         const char *part = redact_text(copying, text + at);
         if (at > 0)
-            jr_buf_char(&told, '\0');
-        jr_buf_str(&told, part == NULL ? "" : part);
+            jr_buf_char(&redacted, '\0');
+        jr_buf_str(&redacted, part == NULL ? "" : part);
     }
-    return told.failed ? NULL : json_stringn(told.data, told.len);
+    return redacted.failed ? NULL : json_stringn(redacted.data, redacted.len);
 }
 
 static json_t *redact_string(const struct copying *copying, json_t *json)
@@ -75,8 +75,8 @@ static json_t *redact_string(const struct copying *copying, json_t *json)
     size_t len = json_string_length(json);
     if (strlen(text) < len)
         return redact_parts(copying, text, len);
-    const char *told = redact_text(copying, text);
-    return told == text ? json_incref(json) : jr_json_str(told);
+    const char *redacted = redact_text(copying, text);
+    return redacted == text ? json_incref(json) : jr_json_str(redacted);
 }
 
 /* A new reference to the value, or to its replacement. */
@@ -141,21 +141,22 @@ int jr_judgement_redact(struct jr_judgement *ret,
 static void redact_error_file(const struct jr_plan *plan, const char *path,
                               int run_fd)
 {
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, redacted = JR_BUF_INIT;
     struct stat st;
     if (path == NULL || *path == '/' ||
-        jr_read_left_read(&text, run_fd, path, MOST_ERROR, NULL) != 0)
+        jr_run_file_read(&text, run_fd, path, MOST_ERROR, NULL) != 0)
         return;
-    jr_buf_add(&told, text.data, text.len);
-    jr_redact(&told, 0, plan->hidden, true);
-    if (told.failed ||
-        (told.len == text.len && memcmp(told.data, text.data, text.len) == 0))
+    jr_buf_add(&redacted, text.data, text.len);
+    jr_redact(&redacted, 0, plan->hidden, true);
+    if (redacted.failed || (redacted.len == text.len &&
+                            memcmp(redacted.data, text.data, text.len) == 0))
         return;
     JR_CLOSE int fd =
         jr_open_beneath(run_fd, path, O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_nlink == 1 && jr_io_write_all(fd, told.data, told.len) == 0)
-        (void)!ftruncate(fd, (off_t)told.len);
+        st.st_nlink == 1 &&
+        jr_io_write_all(fd, redacted.data, redacted.len) == 0)
+        (void)!ftruncate(fd, (off_t)redacted.len);
 }
 
 static bool holds_secret(const struct jr_plan *plan, const char *path,
@@ -164,7 +165,7 @@ static bool holds_secret(const struct jr_plan *plan, const char *path,
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path == NULL)
         return false;
-    jr_read_left_tail(&tail, run_fd, path, TAIL_LINES);
+    jr_run_file_tail(&tail, run_fd, path, TAIL_LINES);
     for (char *const *value = plan->hidden; tail.len > 0 && *value != NULL;
          value++)
         if (memmem(tail.data, tail.len, *value, strlen(*value)) != NULL)
@@ -172,8 +173,8 @@ static bool holds_secret(const struct jr_plan *plan, const char *path,
     return false;
 }
 
-static void look_at_logs(struct jr_judgement *report,
-                         const struct jr_plan *plan, size_t i, int run_fd)
+static void note_log_secrets(struct jr_judgement *report,
+                             const struct jr_plan *plan, size_t i, int run_fd)
 {
     const struct jr_plan_rank *rank = jr_plan_of(plan, i);
     report->ranks[i].log_secret = holds_secret(plan, rank->err_path, run_fd) ||
@@ -189,7 +190,7 @@ void jr_judgement_hide_files(struct jr_judgement *report,
         if (report->ranks[i].error_file)
             redact_error_file(plan, jr_plan_of(plan, i)->error_path, run_fd);
     if (report->causes_count > 0)
-        look_at_logs(report, plan, report->causes[0], run_fd);
+        note_log_secrets(report, plan, report->causes[0], run_fd);
     if (report->odd_count > 0)
-        look_at_logs(report, plan, report->odd[0], run_fd);
+        note_log_secrets(report, plan, report->odd[0], run_fd);
 }

@@ -106,8 +106,8 @@ struct view {
 };
 
 /* Whether a rank's own end is of the kind. */
-static bool rank_meets(const struct view *view, size_t i,
-                       const struct jr_restart_trigger *trigger)
+static bool rank_matches(const struct view *view, size_t i,
+                         const struct jr_restart_trigger *trigger)
 {
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
     bool unstarted =
@@ -139,24 +139,24 @@ static bool rank_meets(const struct view *view, size_t i,
 
 /* Whether one of the ranks to blame is of the kind: those that failed together,
  * but for what may have followed from the first, or did not deliver; all of
- * them for what is told by their output where none is to blame. */
-static bool ranks_meet(const struct view *view,
-                       const struct jr_restart_trigger *trigger)
+ * them for a pattern in their output where none is to blame. */
+static bool any_rank_matches(const struct view *view,
+                             const struct jr_restart_trigger *trigger)
 {
     const struct jr_judgement *report = view->report;
     bool all =
         report->causes_count == 0 && trigger->kind == JR_RESTART_TRIGGER_STDERR;
     for (size_t c = 0; c < report->causes_count; c++)
         if (!report->ranks[report->causes[c]].follows &&
-            rank_meets(view, report->causes[c], trigger))
+            rank_matches(view, report->causes[c], trigger))
             return true;
     for (size_t i = 0; all && i < report->count; i++)
-        if (rank_meets(view, i, trigger))
+        if (rank_matches(view, i, trigger))
             return true;
     return false;
 }
 
-static bool meets_trigger(const struct view *view, const char *text)
+static bool matches_trigger(const struct view *view, const char *text)
 {
     struct jr_restart_trigger trigger;
     struct jr_restart_trigger_fault fault;
@@ -169,15 +169,15 @@ static bool meets_trigger(const struct view *view, const char *text)
         return status == JR_RUN_HUNG;
     if (trigger.kind == JR_RESTART_TRIGGER_RESULT)
         return status == JR_RUN_INCOMPLETE;
-    return ranks_meet(view, &trigger);
+    return any_rank_matches(view, &trigger);
 }
 
 /* The first entry that the attempt meets, or NULL. */
-static const char *first_met_entry(const struct view *view,
-                                   char *const *entries, uint32_t count)
+static const char *first_matching_entry(const struct view *view,
+                                        char *const *entries, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (meets_trigger(view, entries[i]))
+        if (matches_trigger(view, entries[i]))
             return entries[i];
     return NULL;
 }
@@ -281,10 +281,10 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)
         return;
-    attempt->never = first_met_entry(view, spec->never, spec->never_count);
+    attempt->never = first_matching_entry(view, spec->never, spec->never_count);
     attempt->on = spec->on_count == 0
                       ? ""
-                      : first_met_entry(view, spec->on, spec->on_count);
+                      : first_matching_entry(view, spec->on, spec->on_count);
 }
 
 int jr_history_add(struct jr_history *history,

@@ -14,8 +14,8 @@
  *   4. The wait before it is `backoff`, doubled for each restart that counts
  *      under 3, up to five minutes, or to `backoff` where that is longer.
  *
- * Attempts that fail the same way at once, one after the other, are told as no
- * progress. That ends nothing: `max` does.
+ * Attempts that fail the same way at once, one after the other, are reported as
+ * no progress. That ends nothing: `max` does.
  */
 #ifndef JR_RESTART_H
 #define JR_RESTART_H

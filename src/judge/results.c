@@ -11,7 +11,7 @@
 #include "judge/artifacts.h"
 #include "judge/judge.h"
 #include "judge/pattern.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"
@@ -134,7 +134,7 @@ static json_t *take_file_result(struct jr_judge *judge, size_t i)
     const char *name = jr_result_name(path);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    JR_CLOSE int fd = jr_read_left_open(judge->run_fd, path, &err);
+    JR_CLOSE int fd = jr_run_file_open(judge->run_fd, path, &err);
     if (fd < 0) {
         report_unreadable(judge, i, name, &err);
         return NULL;

@@ -6,11 +6,17 @@
 
 #include "judge/judgement.h"
 
-/* The value for a word of jobrun/run.h; false, and *ret untouched, if it is not
- * one. */
+/* The status of a run by its word in jobrun/verdict.h: "failed". False, and
+ * *ret untouched, if the word is none. */
 bool jr_run_status_of(const char *word, enum jr_run_status *ret);
+
+/* The same for the state of a rank: "after_first_failure". */
 bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
+
+/* The same for what is wrong with a result: "missing". */
 bool jr_result_error_of(const char *word, enum jr_result_error *ret);
+
+/* The same for the kind of a root cause: "exit". */
 bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
 
 /* How a rank ended, to follow its number: "exited with code 1", "died by

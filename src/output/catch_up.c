@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "output/log_gap.h"
@@ -11,14 +12,14 @@
 #define WHILES   256
 #define WHILE_NS UINT64_C(100000000)
 #define PIECE    (256U << 10)
-#define FOLD_PIECE                                                             \
+#define COLLAPSE_PIECE                                                         \
     (8U << 10) /* lines of all ranks are to meet in the queue                  \
                 */
 
 static unsigned output_index(const struct jr_catch_up *all,
                              const struct jr_output *output)
 {
-    return output == &all->screen->outputs[0] ? 0 : 1;
+    return output == &all->console->outputs[0] ? 0 : 1;
 }
 
 static void enqueue_stream(struct jr_catch_up *all, struct jr_follower *stream)
@@ -119,7 +120,7 @@ static bool is_queue_early(struct jr_catch_up_queue *queue)
     return time->wall_ns > queue->until_ns;
 }
 
-void jr_catch_up_came(struct jr_follower *stream, size_t lost)
+void jr_catch_up_note_bytes(struct jr_follower *stream, size_t lost)
 {
     struct jr_shown *shown = &stream->shown;
     shown->lost += lost;
@@ -142,7 +143,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
 static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_log_gap_tell(&line, dropped);
+    jr_log_gap_print(&line, dropped);
     if (!line.failed)
         jr_feed_note(stream->feed, line.data, line.len - 1);
     stream->shown.at += dropped;
@@ -163,7 +164,7 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
     const struct jr_time *time = find_time_at(stream->times, shown->at);
-    uint64_t most = all->lines->fold != NULL ? FOLD_PIECE : PIECE;
+    uint64_t most = all->lines->collapse != NULL ? COLLAPSE_PIECE : PIECE;
     if (time != NULL && time->end - shown->at < most)
         most = time->end - shown->at;
     ssize_t len = jr_log_file_read(all->files, stream->path, &shown->file,
@@ -201,16 +202,14 @@ static bool advance_queue(struct jr_catch_up *all, unsigned i)
 {
     struct jr_follower *stream = all->queues[i].first;
     struct jr_shown *shown = &stream->shown;
-    bool closed = jr_output_is_closed(&all->screen->outputs[i]);
+    bool closed = jr_output_is_closed(&all->console->outputs[i]);
     bool early = !closed && is_queue_early(&all->queues[i]);
-    if (closed) {
+    if (closed)
         shown->at = shown->file.total;
-        shown->lost = 0;
-    } else if (!early) {
+    else if (!early)
         show_next_piece(all, stream);
-    }
     dequeue_stream(all, i);
-    if (shown->at < shown->file.total || shown->lost > 0) {
+    if (shown->at < shown->file.total) {
         enqueue_stream(all, stream);
         return !early;
     }
@@ -226,16 +225,16 @@ void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output)
     unsigned i = output_index(all, output);
     bool watched = jr_output_want(output, all->queues[i].first != NULL);
     uint32_t most = JR_CATCH_UP_STEP / PIECE;
-    if (all->lines->fold != NULL)
-        most = JR_CATCH_UP_STEP / FOLD_PIECE;
+    if (all->lines->collapse != NULL)
+        most = JR_CATCH_UP_STEP / COLLAPSE_PIECE;
     while (all->queues[i].first != NULL && (most > 0 || !watched) &&
            !jr_output_is_waiting(output)) {
         if (advance_queue(all, i) && most > 0)
             most--;
     }
     (void)jr_output_want(output, all->queues[i].first != NULL);
-    if (all->lines->fold != NULL)
-        jr_collapse_resume(all->lines->fold);
+    if (all->lines->collapse != NULL)
+        jr_collapse_resume(all->lines->collapse);
 }
 
 bool jr_catch_up_is_behind(const struct jr_catch_up *all)
@@ -252,6 +251,60 @@ void jr_catch_up_leave(struct jr_catch_up *all)
             stream->shown.begun = stream->feed->begun;
         }
         all->queues[i] = (struct jr_catch_up_queue){0};
-        (void)jr_output_want(&all->screen->outputs[i], false);
+        (void)jr_output_want(&all->console->outputs[i], false);
+    }
+}
+
+/* What is left when the run has ended. */
+
+/* The backlog of both outputs, and the lines that waited to be collapsed. */
+#define PENDING_MOST (16U << 20)
+
+static size_t streams_size(uint32_t count)
+{
+    return sizeof(struct jr_remainder) +
+           (size_t)count * sizeof(struct jr_shown);
+}
+
+struct jr_remainder *jr_remainder_new(uint32_t ranks)
+{
+    uint32_t count = 2 * ranks + 2;
+    size_t times = (size_t)count * sizeof(struct jr_times);
+    size_t size = streams_size(count) + times + PENDING_MOST;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    struct jr_remainder *remainder = (void *)memory;
+    remainder->size = size;
+    remainder->count = count;
+    remainder->times = (void *)(memory + streams_size(count));
+    remainder->pending = memory + streams_size(count) + times;
+    return remainder;
+}
+
+void jr_remainder_free(struct jr_remainder *remainder)
+{
+    if (remainder != NULL)
+        (void)munmap(remainder, remainder->size);
+}
+
+void jr_remainder_keep(struct jr_remainder *remainder,
+                       const struct jr_console_writer *console)
+{
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct jr_output *output = &console->outputs[i];
+        size_t len = output->backlog.len - output->taken;
+        if (len == 0)
+            continue;
+        const char *bytes = output->backlog.data + output->taken;
+        if (len > PENDING_MOST - used) {
+            const char *end = memrchr(bytes, '\n', PENDING_MOST - used);
+            len = end == NULL ? 0 : (size_t)(end + 1 - bytes);
+        }
+        memcpy(remainder->pending + used, bytes, len);
+        remainder->pending_len[i] = len;
+        used += len;
     }
 }

@@ -47,7 +47,7 @@ struct jr_follower {
 };
 
 struct jr_catch_up {
-    struct jr_console_writer *screen;
+    struct jr_console_writer *console;
     struct jr_line_writer *lines;
     const struct jr_logfiles *files;
     char *bytes; /* room for JR_CATCH_UP_STEP */
@@ -55,7 +55,7 @@ struct jr_catch_up {
         struct jr_follower *first, *last;
         uint32_t count, skipped; /* streams; those in a row beyond `until_ns` */
         uint64_t until_ns;       /* wall time: what came later has to wait */
-    } queues[2];                 /* by output of the screen */
+    } queues[2];                 /* by output of the console */
 };
 
 #define JR_CATCH_UP_STEP (1U << 20) /* bytes that are shown in a turn */
@@ -63,8 +63,9 @@ struct jr_catch_up {
 /* The stream is behind: it waits until its output has room. */
 void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream);
 
-/* Bytes came into its file, or are lost, while it is behind. */
-void jr_catch_up_came(struct jr_follower *stream, size_t lost);
+/* The stream is behind, and its file has got bytes; `lost` more were not kept.
+ */
+void jr_catch_up_note_bytes(struct jr_follower *stream, size_t lost);
 
 /* The output has room: go on. */
 void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output);
@@ -75,5 +76,30 @@ bool jr_catch_up_is_behind(const struct jr_catch_up *all);
 /* Leave the streams that are behind where they are: what is unfinished in
  * memory is to be read again. */
 void jr_catch_up_leave(struct jr_catch_up *all);
+
+/*
+ * What a console has not shown when its run has ended, in memory that guard and
+ * runner share: the runner leaves it there, and the guard goes on (replay.h).
+ */
+struct jr_remainder {
+    size_t size;            /* of the mapping */
+    uint32_t count;         /* of streams */
+    size_t pending_len[2];  /* by output of the console */
+    char *pending;          /* lines that the outputs did not take, the first's
+                               before the second's */
+    struct jr_times *times; /* `count` of them */
+    struct jr_shown streams[]; /* 2 of each rank, and 2 of the setup */
+};
+
+/* Memory for `ranks` ranks; unused parts cost none. NULL with errno. */
+struct jr_remainder *jr_remainder_new(uint32_t ranks);
+
+/* Give the memory back. NULL is allowed. */
+void jr_remainder_free(struct jr_remainder *remainder);
+
+/* Keep what the console's outputs have not taken: as many whole lines as there
+ * is room for. */
+void jr_remainder_keep(struct jr_remainder *remainder,
+                       const struct jr_console_writer *console);
 
 #endif

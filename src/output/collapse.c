@@ -20,16 +20,16 @@ struct jr_collapse_line {
     uint64_t since_ns, wall_ns;
 };
 
-static struct jr_collapse_line *queued_line(const struct jr_collapse *fold,
+static struct jr_collapse_line *queued_line(const struct jr_collapse *collapse,
                                             uint64_t place)
 {
-    return &fold->lines[place % JR_COLLAPSE_LINES_MOST];
+    return &collapse->lines[place % JR_COLLAPSE_LINES_MOST];
 }
 
-static uint64_t *rank_bits(const struct jr_collapse *fold, uint64_t place)
+static uint64_t *rank_bits(const struct jr_collapse *collapse, uint64_t place)
 {
-    size_t words = fold->count / BITS + 1;
-    return fold->bits + place % JR_COLLAPSE_LINES_MOST * words;
+    size_t words = collapse->count / BITS + 1;
+    return collapse->bits + place % JR_COLLAPSE_LINES_MOST * words;
 }
 
 /* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who
@@ -60,95 +60,101 @@ static bool is_equal_line(const struct jr_collapse_line *held, uint64_t hash,
 }
 
 /* The first that it can join; `end` if there is none. */
-static uint64_t find_equal_line(const struct jr_collapse *fold, uint64_t hash,
+static uint64_t find_equal_line(const struct jr_collapse *collapse,
+                                uint64_t hash,
                                 const struct jr_collapse_input *line)
 {
-    uint64_t from = *line->place > fold->first ? *line->place : fold->first;
-    uint64_t found = fold->end;
-    uint64_t at = fold->buckets[hash % JR_COLLAPSE_LINES_MOST];
-    for (; at > from; at = queued_line(fold, at - 1)->before)
-        if (is_equal_line(queued_line(fold, at - 1), hash, line))
+    uint64_t from =
+        *line->place > collapse->first ? *line->place : collapse->first;
+    uint64_t found = collapse->end;
+    uint64_t at = collapse->buckets[hash % JR_COLLAPSE_LINES_MOST];
+    for (; at > from; at = queued_line(collapse, at - 1)->before)
+        if (is_equal_line(queued_line(collapse, at - 1), hash, line))
             found = at - 1;
     return found;
 }
 
-static size_t list_line_ranks(const struct jr_collapse *fold, uint64_t place)
+static size_t list_line_ranks(const struct jr_collapse *collapse,
+                              uint64_t place)
 {
-    const uint64_t *bits = rank_bits(fold, place);
+    const uint64_t *bits = rank_bits(collapse, place);
     size_t count = 0;
-    for (uint32_t word = 0; word <= fold->count / BITS; word++)
+    for (uint32_t word = 0; word <= collapse->count / BITS; word++)
         for (uint64_t left = bits[word]; left != 0; left &= left - 1)
-            fold->ranks[count++] =
-                fold->base + word * BITS + (uint32_t)__builtin_ctzll(left);
+            collapse->ranks[count++] =
+                collapse->base + word * BITS + (uint32_t)__builtin_ctzll(left);
     return count;
 }
 
-static void show_first_line(struct jr_collapse *fold)
+static void show_first_line(struct jr_collapse *collapse)
 {
-    struct jr_collapse_line *line = queued_line(fold, fold->first);
-    const struct jr_collapsed folded = {.text = line->text,
-                                        .len = line->len,
-                                        .around = line->around,
-                                        .number = line->number,
-                                        .wall_ns = line->wall_ns,
-                                        .ranks = fold->ranks,
-                                        .count =
-                                            list_line_ranks(fold, fold->first)};
-    fold->show(fold->owner, &folded);
-    fold->bytes -= line->len;
+    struct jr_collapse_line *line = queued_line(collapse, collapse->first);
+    const struct jr_collapsed collapsed = {
+        .text = line->text,
+        .len = line->len,
+        .around = line->around,
+        .number = line->number,
+        .wall_ns = line->wall_ns,
+        .ranks = collapse->ranks,
+        .count = list_line_ranks(collapse, collapse->first)};
+    collapse->show(collapse->owner, &collapsed);
+    collapse->bytes -= line->len;
     free(line->text);
     line->text = NULL;
-    fold->first++;
+    collapse->first++;
 }
 
-static bool is_queue_empty(const struct jr_collapse *fold)
+static bool is_queue_empty(const struct jr_collapse *collapse)
 {
-    return fold->first == fold->end;
+    return collapse->first == collapse->end;
 }
 
-static void await_first_line(struct jr_collapse *fold)
+static void await_first_line(struct jr_collapse *collapse)
 {
-    fold->timer.at =
-        is_queue_empty(fold)
+    collapse->timer.at =
+        is_queue_empty(collapse)
             ? 0
-            : queued_line(fold, fold->first)->since_ns + JR_COLLAPSE_WAIT_NS;
+            : queued_line(collapse, collapse->first)->since_ns +
+                  JR_COLLAPSE_WAIT_NS;
 }
 
-static bool is_collapse_held(const struct jr_collapse *fold)
+static bool is_collapse_held(const struct jr_collapse *collapse)
 {
-    return fold->stands != NULL && !is_queue_empty(fold) &&
-           fold->stands(fold->owner, queued_line(fold, fold->first)->number);
+    return collapse->is_blocked != NULL && !is_queue_empty(collapse) &&
+           collapse->is_blocked(collapse->owner,
+                                queued_line(collapse, collapse->first)->number);
 }
 
 static void on_collapse_time(void *owner)
 {
-    struct jr_collapse *fold = owner;
+    struct jr_collapse *collapse = owner;
     uint64_t now = jr_clock_ns();
-    while (!is_queue_empty(fold) && !is_collapse_held(fold) &&
-           queued_line(fold, fold->first)->since_ns + JR_COLLAPSE_WAIT_NS <=
+    while (!is_queue_empty(collapse) && !is_collapse_held(collapse) &&
+           queued_line(collapse, collapse->first)->since_ns +
+                   JR_COLLAPSE_WAIT_NS <=
                now)
-        show_first_line(fold);
-    if (!is_collapse_held(fold)) /* else jr_collapse_resume is called */
-        await_first_line(fold);
+        show_first_line(collapse);
+    if (!is_collapse_held(collapse)) /* else jr_collapse_resume is called */
+        await_first_line(collapse);
 }
 
-void jr_collapse_resume(struct jr_collapse *fold)
+void jr_collapse_resume(struct jr_collapse *collapse)
 {
-    if (is_queue_empty(fold) || fold->timer.at != 0)
+    if (is_queue_empty(collapse) || collapse->timer.at != 0)
         return;
-    queued_line(fold, fold->first)->since_ns = jr_clock_ns();
-    await_first_line(fold);
+    queued_line(collapse, collapse->first)->since_ns = jr_clock_ns();
+    await_first_line(collapse);
 }
 
-void jr_collapse_flush(struct jr_collapse *fold)
+void jr_collapse_flush(struct jr_collapse *collapse)
 {
-    while (!is_queue_empty(fold))
-        show_first_line(fold);
-    await_first_line(fold);
+    while (!is_queue_empty(collapse))
+        show_first_line(collapse);
+    await_first_line(collapse);
 }
 
 /* Put it at the end of the queue. Out of memory it is shown alone, in order. */
-static uint64_t append_line(struct jr_collapse *fold, uint64_t hash,
+static uint64_t append_line(struct jr_collapse *collapse, uint64_t hash,
                             const struct jr_collapse_input *line)
 {
     char *text = malloc(line->len + 1);
@@ -160,14 +166,14 @@ static uint64_t append_line(struct jr_collapse *fold, uint64_t hash,
                                            .wall_ns = line->wall_ns,
                                            .ranks = &line->rank,
                                            .count = 1};
-        jr_collapse_flush(fold);
-        fold->show(fold->owner, &alone);
-        return fold->end;
+        jr_collapse_flush(collapse);
+        collapse->show(collapse->owner, &alone);
+        return collapse->end;
     }
     memcpy(text, line->text, line->len);
-    uint64_t place = fold->end++;
-    uint64_t *bucket = &fold->buckets[hash % JR_COLLAPSE_LINES_MOST];
-    *queued_line(fold, place) =
+    uint64_t place = collapse->end++;
+    uint64_t *bucket = &collapse->buckets[hash % JR_COLLAPSE_LINES_MOST];
+    *queued_line(collapse, place) =
         (struct jr_collapse_line){.text = text,
                                   .len = line->len,
                                   .around = line->around,
@@ -177,63 +183,65 @@ static uint64_t append_line(struct jr_collapse *fold, uint64_t hash,
                                   .since_ns = jr_clock_ns(),
                                   .wall_ns = line->wall_ns};
     *bucket = place + 1;
-    memset(rank_bits(fold, place), 0,
-           (fold->count / BITS + 1) * sizeof *fold->bits);
-    fold->bytes += line->len;
+    memset(rank_bits(collapse, place), 0,
+           (collapse->count / BITS + 1) * sizeof *collapse->bits);
+    collapse->bytes += line->len;
     return place;
 }
 
-void jr_collapse_add(struct jr_collapse *fold,
+void jr_collapse_add(struct jr_collapse *collapse,
                      const struct jr_collapse_input *line)
 {
     uint64_t hash = hash_line(line);
-    uint64_t place = find_equal_line(fold, hash, line);
-    if (place == fold->end)
-        place = append_line(fold, hash, line);
-    if (place == fold->end)
+    uint64_t place = find_equal_line(collapse, hash, line);
+    if (place == collapse->end)
+        place = append_line(collapse, hash, line);
+    if (place == collapse->end)
         return;
-    uint32_t bit = line->rank - fold->base;
-    rank_bits(fold, place)[bit / BITS] |= UINT64_C(1) << bit % BITS;
-    queued_line(fold, place)->joined++;
+    uint32_t bit = line->rank - collapse->base;
+    rank_bits(collapse, place)[bit / BITS] |= UINT64_C(1) << bit % BITS;
+    queued_line(collapse, place)->joined++;
     *line->place = place + 1;
-    while (!is_queue_empty(fold) &&
-           (queued_line(fold, fold->first)->joined >= line->most ||
-            fold->end - fold->first >= JR_COLLAPSE_LINES_MOST ||
-            fold->bytes > JR_COLLAPSE_BYTES_MOST))
-        show_first_line(fold);
-    await_first_line(fold);
+    while (!is_queue_empty(collapse) &&
+           (queued_line(collapse, collapse->first)->joined >= line->most ||
+            collapse->end - collapse->first >= JR_COLLAPSE_LINES_MOST ||
+            collapse->bytes > JR_COLLAPSE_BYTES_MOST))
+        show_first_line(collapse);
+    await_first_line(collapse);
 }
 
 struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
                                     jr_collapse_show *show, void *owner)
 {
-    struct jr_collapse *fold = calloc(1, sizeof *fold);
-    if (fold == NULL)
+    struct jr_collapse *collapse = calloc(1, sizeof *collapse);
+    if (collapse == NULL)
         return NULL;
-    fold->timer = (struct jr_timer){.due = on_collapse_time, .owner = fold};
-    fold->count = count;
-    fold->show = show;
-    fold->owner = owner;
-    fold->lines = calloc(JR_COLLAPSE_LINES_MOST, sizeof *fold->lines);
-    fold->bits =
-        calloc(JR_COLLAPSE_LINES_MOST * (count / BITS + 1), sizeof *fold->bits);
-    fold->ranks = calloc((size_t)count + 1, sizeof *fold->ranks);
-    if (fold->lines == NULL || fold->bits == NULL || fold->ranks == NULL) {
-        jr_collapse_free(fold);
+    collapse->timer =
+        (struct jr_timer){.due = on_collapse_time, .owner = collapse};
+    collapse->count = count;
+    collapse->show = show;
+    collapse->owner = owner;
+    collapse->lines = calloc(JR_COLLAPSE_LINES_MOST, sizeof *collapse->lines);
+    collapse->bits = calloc(JR_COLLAPSE_LINES_MOST * (count / BITS + 1),
+                            sizeof *collapse->bits);
+    collapse->ranks = calloc((size_t)count + 1, sizeof *collapse->ranks);
+    if (collapse->lines == NULL || collapse->bits == NULL ||
+        collapse->ranks == NULL) {
+        jr_collapse_free(collapse);
         return NULL;
     }
     if (loop != NULL)
-        jr_loop_timer(loop, &fold->timer);
-    return fold;
+        jr_loop_timer(loop, &collapse->timer);
+    return collapse;
 }
 
-void jr_collapse_free(struct jr_collapse *fold)
+void jr_collapse_free(struct jr_collapse *collapse)
 {
-    if (fold == NULL)
+    if (collapse == NULL)
         return;
-    jr_collapse_flush(fold);
-    free(fold->lines);
-    free(fold->bits);
-    free(fold->ranks);
-    free(fold);
+    jr_collapse_flush(collapse);
+    free(collapse->lines);
+    free(collapse->bits);
+    free(collapse->ranks);
+    free(collapse);
 }

@@ -36,7 +36,7 @@ typedef void jr_collapse_show(void *owner, const struct jr_collapsed *line);
 
 /* Whether the console takes nothing of stream `number` now: lines then wait
  * longer, because equal lines of other ranks may be delayed, too. */
-typedef bool jr_collapse_stands(void *owner, int number);
+typedef bool jr_collapse_blocked(void *owner, int number);
 
 struct jr_collapse_line; /* one that waits */
 
@@ -51,7 +51,7 @@ struct jr_collapse {
     size_t bytes;
     struct jr_timer timer;
     jr_collapse_show *show;
-    jr_collapse_stands *stands; /* NULL: it never does */
+    jr_collapse_blocked *is_blocked; /* NULL: it never is */
     void *owner;
 };
 
@@ -61,14 +61,14 @@ struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
                                     jr_collapse_show *show, void *owner);
 
 /* The console takes output again: the wait starts again. */
-void jr_collapse_resume(struct jr_collapse *fold);
+void jr_collapse_resume(struct jr_collapse *collapse);
 
 /* Show all that waits, and free. NULL is allowed. */
-void jr_collapse_free(struct jr_collapse *fold);
+void jr_collapse_free(struct jr_collapse *collapse);
 
 /* A line of `rank`. `most` is how many ranks it can come from now; *place is
- * the stream's: 0 before its first line, and the fold's from then on. Text is
- * copied, `around` is borrowed. */
+ * the stream's: 0 before its first line, and the collapse's from then on. Text
+ * is copied, `around` is borrowed. */
 struct jr_collapse_input {
     const char *text;
     size_t len;
@@ -78,10 +78,13 @@ struct jr_collapse_input {
     uint64_t wall_ns; /* when it came */
     uint64_t *place;
 };
-void jr_collapse_add(struct jr_collapse *fold,
+
+/* Add a line to the queue, or its rank to an equal line there, and show the
+ * lines that may not wait for others any more. */
+void jr_collapse_add(struct jr_collapse *collapse,
                      const struct jr_collapse_input *line);
 
 /* Show all that waits now. */
-void jr_collapse_flush(struct jr_collapse *fold);
+void jr_collapse_flush(struct jr_collapse *collapse);
 
 #endif

@@ -57,37 +57,37 @@ static bool is_same_open_file(int a, int b)
 
 static void take_backlog(void *owner, uint32_t events);
 
-void jr_console_writer_open(struct jr_console_writer *screen,
+void jr_console_writer_open(struct jr_console_writer *console,
                             struct jr_loop *loop, int out_fd, int err_fd)
 {
-    *screen = (struct jr_console_writer){.loop = loop};
+    *console = (struct jr_console_writer){.loop = loop};
     for (int i = 0; i < 2; i++) {
-        struct jr_output *output = &screen->outputs[i];
-        output->screen = screen;
+        struct jr_output *output = &console->outputs[i];
+        output->console = console;
         output->watch =
             (struct jr_watch){.fd = -1, .ready = take_backlog, .owner = output};
-        screen->streams[i] = output;
+        console->streams[i] = output;
     }
-    open_output(&screen->outputs[0], out_fd);
+    open_output(&console->outputs[0], out_fd);
     if (is_same_open_file(out_fd, err_fd))
-        screen->streams[1] = &screen->outputs[0];
+        console->streams[1] = &console->outputs[0];
     else
-        open_output(&screen->outputs[1], err_fd);
+        open_output(&console->outputs[1], err_fd);
 }
 
 /* Watch for room as long as there is something that waits for it. A file, of
  * which there always is, cannot be watched, and need not. */
 static void watch_output(struct jr_output *output)
 {
-    bool wanted = output->kind != JR_OUTPUT_CLOSED && !output->screen->gated &&
+    bool wanted = output->kind != JR_OUTPUT_CLOSED && !output->console->gated &&
                   (output->wanted || output->backlog.len > 0);
     if (wanted == output->watched)
         return;
     if (wanted)
         wanted =
-            jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT) == 0;
+            jr_loop_add(output->console->loop, &output->watch, EPOLLOUT) == 0;
     else
-        jr_loop_remove(output->screen->loop, &output->watch);
+        jr_loop_remove(output->console->loop, &output->watch);
     output->watched = wanted;
 }
 
@@ -103,10 +103,10 @@ static void close_output(struct jr_output *output)
     output->kind = JR_OUTPUT_CLOSED;
 }
 
-void jr_console_writer_close(struct jr_console_writer *screen)
+void jr_console_writer_close(struct jr_console_writer *console)
 {
     for (int i = 0; i < 2; i++)
-        close_output(&screen->outputs[i]);
+        close_output(&console->outputs[i]);
 }
 
 /* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
@@ -137,16 +137,16 @@ static bool has_reader_left(const struct jr_output *output, int error)
 static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 {
     size_t done = 0;
-    while (done < len && !output->screen->gated) {
+    while (done < len && !output->console->gated) {
         ssize_t taken = write_once(output, bytes + done, len - done);
         if (taken >= 0) {
             done += (size_t)taken;
         } else if (errno == EAGAIN) {
             break;
         } else if (errno != EINTR) {
-            output->screen->failed = true;
+            output->console->failed = true;
             if (!has_reader_left(output, errno))
-                output->screen->error = errno;
+                output->console->error = errno;
             close_output(output);
             return len;
         }
@@ -156,9 +156,9 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 
 static void notify_console_room(struct jr_output *output)
 {
-    struct jr_console_writer *screen = output->screen;
-    if (screen->relieved != NULL)
-        screen->relieved(screen->owner, output);
+    struct jr_console_writer *console = output->console;
+    if (console->relieved != NULL)
+        console->relieved(console->owner, output);
 }
 
 static void take_backlog(void *owner, uint32_t events)
@@ -188,11 +188,11 @@ static void write_output(struct jr_output *output, const char *bytes,
     watch_output(output);
 }
 
-void jr_console_writer_write(struct jr_console_writer *screen, int stream,
+void jr_console_writer_write(struct jr_console_writer *console, int stream,
                              const char *bytes, size_t len)
 {
-    jr_console_writer_light(screen, "");
-    write_output(screen->streams[stream], bytes, len);
+    jr_console_writer_draw(console, "");
+    write_output(console->streams[stream], bytes, len);
 }
 
 /* The bytes of `text` that fit into `columns`. */
@@ -212,13 +212,13 @@ static size_t fit_columns(const char *text, unsigned columns)
     return at;
 }
 
-void jr_console_writer_light(struct jr_console_writer *screen, const char *text)
+void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
 {
-    struct jr_output *output = screen->streams[1];
+    struct jr_output *output = console->streams[1];
     bool erase = text[0] == '\0';
     /* Behind a backlog a temporary line would only be late. */
-    if (!output->terminal || (erase && screen->lit == NULL) ||
-        (!erase && (output->backlog.len > 0 || screen->gated)))
+    if (!output->terminal || (erase && console->drawn_on == NULL) ||
+        (!erase && (output->backlog.len > 0 || console->gated)))
         return;
     struct winsize size = {0};
     (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
@@ -228,7 +228,7 @@ void jr_console_writer_light(struct jr_console_writer *screen, const char *text)
     jr_buf_add(&line, text, fit_columns(text, columns));
     write_output(output, line.data, line.len);
     jr_buf_release(&line);
-    screen->lit = erase ? NULL : output;
+    console->drawn_on = erase ? NULL : output;
 }
 
 bool jr_output_is_full(const struct jr_output *output)
@@ -253,25 +253,28 @@ bool jr_output_want(struct jr_output *output, bool wanted)
     return output->watched;
 }
 
-bool jr_console_writer_is_waiting(const struct jr_console_writer *screen)
+bool jr_console_writer_is_waiting(const struct jr_console_writer *console)
 {
-    return screen->outputs[0].backlog.len + screen->outputs[1].backlog.len > 0;
+    return console->outputs[0].backlog.len + console->outputs[1].backlog.len >
+           0;
 }
 
-void jr_console_writer_open_gate(struct jr_console_writer *screen)
+void jr_console_writer_open_gate(struct jr_console_writer *console)
 {
-    screen->gated = false;
-    for (int i = 0; i < 2; i++)
-        take_backlog(&screen->outputs[i], 0);
+    console->gated = false;
+    for (int i = 0; i < 2; i++) {
+        take_backlog(&console->outputs[i], 0);
+        watch_output(&console->outputs[i]); /* what it does not take at once */
+    }
 }
 
-void jr_console_writer_abandon(struct jr_console_writer *screen)
+void jr_console_writer_abandon(struct jr_console_writer *console)
 {
     for (int i = 0; i < 2; i++) {
-        struct jr_output *output = &screen->outputs[i];
+        struct jr_output *output = &console->outputs[i];
         if (output->backlog.len == 0 && !output->wanted)
             continue;
-        screen->failed = true;
+        console->failed = true;
         close_output(output);
         notify_console_room(output);
     }

@@ -29,7 +29,7 @@ struct jr_output {
     size_t taken;          /* bytes of it that it did */
     bool wanted;           /* somebody waits for room, backlog or not */
     bool watched;
-    struct jr_console_writer *screen;
+    struct jr_console_writer *console;
 };
 
 struct jr_console_writer {
@@ -40,30 +40,35 @@ struct jr_console_writer {
     bool gated;                   /* somebody else writes there: all waits */
     int error;                    /* why not, where somebody may still look:
                                      errno of a full disk; 0 */
-    struct jr_output *lit;        /* where the temporary line is */
+    struct jr_output *drawn_on;   /* where the temporary line is; NULL */
     /* An output has no backlog any more, and would take more. */
     void (*relieved)(void *owner, struct jr_output *output);
     void *owner;
 };
 
-/* `out_fd` and `err_fd` stay the caller's; -1: closed. */
-void jr_console_writer_open(struct jr_console_writer *screen,
+/* Begin to write to these descriptors, which stay the caller's; -1: closed. */
+void jr_console_writer_open(struct jr_console_writer *console,
                             struct jr_loop *loop, int out_fd, int err_fd);
-void jr_console_writer_close(struct jr_console_writer *screen);
+
+/* Drop what waits, and free. */
+void jr_console_writer_close(struct jr_console_writer *console);
 
 /* Show bytes, which end a line, on the output of `stream` (0 or 1). */
-void jr_console_writer_write(struct jr_console_writer *screen, int stream,
+void jr_console_writer_write(struct jr_console_writer *console, int stream,
                              const char *bytes, size_t len);
 
 /* Draw, or with "" erase, the temporary line on the terminal of standard
  * error. `text` is plain and is cut to the terminal's width. */
-void jr_console_writer_light(struct jr_console_writer *screen,
-                             const char *text);
+void jr_console_writer_draw(struct jr_console_writer *console,
+                            const char *text);
 
-/* Whether so much waits for an output that no more had better come; whether any
- * does; whether its reader is gone, so that nothing need come. */
+/* Whether so much waits for an output that nothing more should be written. */
 bool jr_output_is_full(const struct jr_output *output);
+
+/* Whether any bytes wait for it. */
 bool jr_output_is_waiting(const struct jr_output *output);
+
+/* Whether its reader is gone, so that nothing need be written. */
 bool jr_output_is_closed(const struct jr_output *output);
 
 /* Whether `relieved` is to be called, again and again, while there is room.
@@ -71,12 +76,12 @@ bool jr_output_is_closed(const struct jr_output *output);
 bool jr_output_want(struct jr_output *output, bool wanted);
 
 /* Whether anything waits for any output. */
-bool jr_console_writer_is_waiting(const struct jr_console_writer *screen);
+bool jr_console_writer_is_waiting(const struct jr_console_writer *console);
 
 /* No other process writes there any more. */
-void jr_console_writer_open_gate(struct jr_console_writer *screen);
+void jr_console_writer_open_gate(struct jr_console_writer *console);
 
 /* Drop what waits, and the output that it waited for with it. */
-void jr_console_writer_abandon(struct jr_console_writer *screen);
+void jr_console_writer_abandon(struct jr_console_writer *console);
 
 #endif

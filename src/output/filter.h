@@ -23,6 +23,8 @@ struct jr_filter {
 /* Returns 0, or -1 with errno for a pattern that cannot be compiled, which the
  * spec's check would have refused. */
 int jr_filter_open(struct jr_filter *ret, const struct jr_console *console);
+
+/* Free the patterns. A second time nothing happens. */
 void jr_filter_close(struct jr_filter *filter);
 
 /* Whether there is anything to ask it. */

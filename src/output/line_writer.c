@@ -10,12 +10,12 @@
 #include "base/banned.h"
 
 #define LINE_MOST  (64U << 10) /* an unfinished line is shown from here on */
-#define SHOWN_MOST (64U << 10) /* and what goes to the screen at once */
+#define SHOWN_MOST (64U << 10) /* and what goes to the console at once */
 #define UNFINISHED "\\"        /* before the newline of an unfinished line */
 
 static bool is_terminal(const struct jr_feed *feed)
 {
-    return feed->lines->screen->streams[feed->number]->terminal;
+    return feed->lines->console->streams[feed->number]->terminal;
 }
 
 /* Lines that may need changing are rebuilt; the others go as they lie. */
@@ -28,10 +28,10 @@ static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes,
 static void flush_shown(struct jr_line_writer *lines, int number)
 {
     if (lines->shown.len > 0)
-        jr_console_writer_write(lines->screen, number, lines->shown.data,
+        jr_console_writer_write(lines->console, number, lines->shown.data,
                                 lines->shown.len);
     lines->stamp[0] = '\0';
-    lines->full[number] = jr_output_is_full(lines->screen->streams[number]);
+    lines->full[number] = jr_output_is_full(lines->console->streams[number]);
     jr_buf_clear(&lines->shown);
 }
 
@@ -75,7 +75,7 @@ static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
     out->len = (size_t)(at - out->data);
 }
 
-/* What is left of a line on the screen, and what ends it. */
+/* What is left of a line on the console, and what ends it. */
 static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
                         const char *line, size_t len, bool whole)
 {
@@ -104,15 +104,15 @@ static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
     add_changed(&lines->line, feed, line, len, whole);
     if (lines->line.failed)
         return;
-    jr_collapse_add(lines->fold, &(struct jr_collapse_input){
-                                     .text = lines->line.data,
-                                     .len = lines->line.len,
-                                     .around = feed->rank->around,
-                                     .number = feed->number,
-                                     .rank = feed->rank->rank,
-                                     .most = lines->open[feed->number],
-                                     .wall_ns = wall_ns(lines),
-                                     .place = &feed->place});
+    jr_collapse_add(lines->collapse, &(struct jr_collapse_input){
+                                         .text = lines->line.data,
+                                         .len = lines->line.len,
+                                         .around = feed->rank->around,
+                                         .number = feed->number,
+                                         .rank = feed->rank->rank,
+                                         .most = lines->open[feed->number],
+                                         .wall_ns = wall_ns(lines),
+                                         .place = &feed->place});
 }
 
 static void show_collapsed(void *owner, const struct jr_collapsed *line)
@@ -125,7 +125,7 @@ static void show_collapsed(void *owner, const struct jr_collapsed *line)
         write_stamp(time, line->wall_ns);
     jr_buf_str(out, time);
     if (line->count == 1) {
-        uint32_t i = plan->first + line->ranks[0] - lines->fold->base;
+        uint32_t i = plan->first + line->ranks[0] - lines->collapse->base;
         jr_buf_str(out, plan->ranks[i].prefix);
     } else {
         jr_buf_str(out, line->around[0]);
@@ -156,7 +156,7 @@ static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
 static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
                            size_t len, bool whole)
 {
-    if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
+    if (feed->lines->collapse != NULL && feed->rank->around[0] != NULL)
         collapse_line(feed, line, len, whole);
     else if (careful)
         show_changed(feed, line, len, whole);
@@ -221,7 +221,7 @@ static void show_rest_in_place(struct jr_feed *feed)
     jr_sanitize_line(&text, line, len, false);
     if (!text.failed && (!jr_filter_is_set(&lines->filter) ||
                          jr_filter_passes(&lines->filter, line, len)))
-        jr_console_writer_light(lines->screen, text.data);
+        jr_console_writer_draw(lines->console, text.data);
     jr_buf_release(&text);
     if (line > feed->rest)
         feed->rest_bytes = feed->rest_len - (size_t)(line - feed->rest);
@@ -344,35 +344,35 @@ static void on_partial(void *owner)
 static bool is_stream_waiting(void *owner, int number)
 {
     const struct jr_line_writer *lines = owner;
-    return jr_output_is_waiting(lines->screen->streams[number]);
+    return jr_output_is_waiting(lines->console->streams[number]);
 }
 
 int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
-                        struct jr_console_writer *screen,
+                        struct jr_console_writer *console,
                         const struct jr_plan *plan, bool color)
 {
-    const struct jr_console *console = &plan->policy->console;
+    const struct jr_console *policy = &plan->policy->console;
     *lines = (struct jr_line_writer){
-        .screen = screen,
+        .console = console,
         .plan = plan,
         .partial = {.due = on_partial, .owner = lines},
-        .partial_ns = console->partial_ms * 1000000,
-        .timestamps = console->timestamps,
+        .partial_ns = policy->partial_ms * 1000000,
+        .timestamps = policy->timestamps,
         .color = color,
         .late = loop == NULL,
         .feed_count = 2 * plan->count + 2,
         .feeds = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_feed))};
-    if (lines->feeds == NULL || jr_filter_open(&lines->filter, console) != 0)
+    if (lines->feeds == NULL || jr_filter_open(&lines->filter, policy) != 0)
         return -1;
     if (loop != NULL)
         jr_loop_timer(loop, &lines->partial);
-    if (!console->collapse || plan->count < 2)
+    if (!policy->collapse || plan->count < 2)
         return 0;
-    lines->fold = jr_collapse_new(plan->count, loop, show_collapsed, lines);
-    if (lines->fold == NULL)
+    lines->collapse = jr_collapse_new(plan->count, loop, show_collapsed, lines);
+    if (lines->collapse == NULL)
         return -1;
-    lines->fold->base = plan->ranks[plan->first].rank;
-    lines->fold->stands = is_stream_waiting;
+    lines->collapse->base = plan->ranks[plan->first].rank;
+    lines->collapse->is_blocked = is_stream_waiting;
     return 0;
 }
 
@@ -390,7 +390,7 @@ struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
 
 void jr_line_writer_close(struct jr_line_writer *lines)
 {
-    jr_collapse_free(lines->fold);
+    jr_collapse_free(lines->collapse);
     jr_filter_close(&lines->filter);
     jr_buf_release(&lines->shown);
     jr_buf_release(&lines->line);

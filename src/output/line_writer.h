@@ -1,7 +1,7 @@
 /*
  * The ranks' bytes as lines on the console: whole, with a prefix, made safe for
  * a terminal; those that are filtered out left out, equal ones of several ranks
- * folded into one.
+ * collapsed into one.
  */
 #ifndef JR_LINE_WRITER_H
 #define JR_LINE_WRITER_H
@@ -32,17 +32,17 @@ struct jr_feed {
 };
 
 struct jr_line_writer {
-    struct jr_console_writer *screen;
+    struct jr_console_writer *console;
     const struct jr_plan *plan;
     struct jr_filter filter;
-    struct jr_collapse *fold; /* NULL: lines are not folded */
+    struct jr_collapse *collapse; /* NULL: lines are not collapsed */
     struct jr_timer partial;
     uint64_t partial_ns;
     bool timestamps, color;
     bool late; /* streams that have ended may have lines in common with others
                   that have not */
-    struct jr_buf shown; /* lines on their way to the screen */
-    struct jr_buf line;  /* one that is going to be folded */
+    struct jr_buf shown; /* lines on their way to the console */
+    struct jr_buf line;  /* one that is going to be collapsed */
     char stamp[34];
     uint64_t wall_ns;      /* when what is added came; 0: now */
     bool full[2];          /* the console, by stream */
@@ -54,11 +54,12 @@ struct jr_line_writer {
 /* `loop` NULL: for what came long ago, of which nothing is shown for the time
  * that it has waited. Returns 0, or -1 with errno; close it in both cases. */
 int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
-                        struct jr_console_writer *screen,
+                        struct jr_console_writer *console,
                         const struct jr_plan *plan, bool color);
 
 /* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is
- * its setup, whose lines are not folded (it has nothing around its number). */
+ * its setup, whose lines are not collapsed (it has nothing around its number).
+ */
 struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
                                     const struct jr_plan_rank *rank,
                                     int number);
@@ -77,7 +78,7 @@ void jr_feed_note(struct jr_feed *feed, const char *text, size_t len);
 /* Where its lines go. */
 static inline struct jr_output *jr_feed_output(const struct jr_feed *feed)
 {
-    return feed->lines->screen->streams[feed->number];
+    return feed->lines->console->streams[feed->number];
 }
 
 /* The stream's end. */

@@ -6,8 +6,8 @@
  * limit, and its end. When there is more, a second file FILE.next is written
  * besides: the beginning, a line that says how much is left out, and what comes
  * from then on. Once that has enough of the end, it takes the first one's place
- * by rename(2). So whoever looks finds a file that makes sense, however jobrun
- * may have ended, no byte is written more than twice, and nothing is held in
+ * by rename(2). So the file makes sense at any moment, however jobrun may
+ * have ended, no byte is written more than twice, and nothing is held in
  * memory. Where there are newlines, the cuts are at them.
  *
  * Descriptors are borrowed: more than `most` are never open; what was written
@@ -45,7 +45,7 @@ struct jr_log_file {
     uint64_t replaced; /* where in the stream FILE was last replaced */
     uint64_t next_cut; /* the same of FILE.next; 0: there is none */
     uint64_t head;     /* bytes of the beginning that are kept, once cut */
-    uint64_t marker, next_marker; /* bytes of what tells of the gap there */
+    uint64_t marker, next_marker; /* bytes of the line at the gap */
     char last;                    /* byte that came */
 };
 
@@ -72,6 +72,8 @@ uint64_t jr_log_file_dropped(const struct jr_log_file *file);
 struct jr_log_file_span {
     uint64_t total, head, cut, marker;
 };
+
+/* That of a file as it stands now. */
 struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file);
 
 /* How many bytes of the stream are left out from `at` on; 0: none. */

@@ -14,7 +14,7 @@ uint64_t jr_log_gap_head(uint64_t limit)
     return limit / 2 < JR_LOG_HEAD ? limit / 2 : JR_LOG_HEAD;
 }
 
-void jr_log_gap_tell(struct jr_buf *out, uint64_t dropped)
+void jr_log_gap_print(struct jr_buf *out, uint64_t dropped)
 {
     jr_buf_printf(out, "%s%" PRIu64 "%s", JR_LOG_GAP_BEGIN, dropped,
                   JR_LOG_GAP_END);

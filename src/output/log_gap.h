@@ -22,7 +22,7 @@ struct jr_buf;
 uint64_t jr_log_gap_head(uint64_t limit);
 
 /* Append the line that takes the place of `dropped` bytes. */
-void jr_log_gap_tell(struct jr_buf *out, uint64_t dropped);
+void jr_log_gap_print(struct jr_buf *out, uint64_t dropped);
 
 /* The line of a file that says what is left out there: its `len` bytes at `at`
  * take the place of `dropped` bytes of the stream. */

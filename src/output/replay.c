@@ -170,19 +170,19 @@ static void begin_part(struct jr_replay *replay, struct jr_replay_part *part)
 {
     for (int i = 0; i < 2; i++)
         if (part->text[i].len > 0)
-            jr_console_writer_write(&replay->screen, i, part->text[i].data,
+            jr_console_writer_write(&replay->console, i, part->text[i].data,
                                     part->text[i].len);
     jr_buf_clear(&part->text[0]);
     jr_buf_clear(&part->text[1]);
     if (part->begun || part->count == 0)
         return;
     part->begun = true;
-    if (jr_line_writer_open(&part->lines, NULL, &replay->screen, &part->plan,
+    if (jr_line_writer_open(&part->lines, NULL, &replay->console, &part->plan,
                             replay->color) != 0) {
         drop_streams(part);
         return;
     }
-    part->catch_up = (struct jr_catch_up){.screen = &replay->screen,
+    part->catch_up = (struct jr_catch_up){.console = &replay->console,
                                           .lines = &part->lines,
                                           .files = &replay->files,
                                           .bytes = replay->bytes};
@@ -191,8 +191,8 @@ static void begin_part(struct jr_replay *replay, struct jr_replay_part *part)
         if (part->streams[i].shown.behind)
             follow_stream(part, i);
     for (int i = 0; i < 2; i++)
-        if (!jr_output_is_waiting(&replay->screen.outputs[i]))
-            jr_catch_up_step(&part->catch_up, &replay->screen.outputs[i]);
+        if (!jr_output_is_waiting(&replay->console.outputs[i]))
+            jr_catch_up_step(&part->catch_up, &replay->console.outputs[i]);
 }
 
 static bool is_part_busy(const struct jr_replay_part *part)
@@ -204,7 +204,7 @@ static bool is_part_busy(const struct jr_replay_part *part)
 static void show_replay_parts(struct jr_replay *replay)
 {
     while (replay->first != NULL &&
-           !jr_console_writer_is_waiting(&replay->screen)) {
+           !jr_console_writer_is_waiting(&replay->console)) {
         begin_part(replay, replay->first);
         if (is_part_busy(replay->first))
             return;
@@ -232,7 +232,7 @@ void jr_replay_turn(struct jr_replay *replay)
 bool jr_replay_is_done(const struct jr_replay *replay)
 {
     return replay->first == NULL &&
-           !jr_console_writer_is_waiting(&replay->screen);
+           !jr_console_writer_is_waiting(&replay->console);
 }
 
 /* The end. */
@@ -253,7 +253,7 @@ static void on_impatience(void *owner)
     end_files(replay);
     while (replay->first != NULL)
         drop_first_part(replay);
-    jr_console_writer_abandon(&replay->screen);
+    jr_console_writer_abandon(&replay->console);
 }
 
 void jr_replay_hurry(struct jr_replay *replay)
@@ -283,8 +283,8 @@ static size_t count_backlog(const struct jr_replay *replay)
 {
     size_t len = 0;
     for (int i = 0; i < 2; i++)
-        len += replay->screen.outputs[i].backlog.len -
-               replay->screen.outputs[i].taken;
+        len += replay->console.outputs[i].backlog.len -
+               replay->console.outputs[i].taken;
     return len;
 }
 
@@ -321,8 +321,8 @@ void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
     struct sigaction on_pipe;
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN},
                     &on_pipe);
-    bool heard = watch_replay_signals(replay, policy, ignored);
-    if (!heard || replay->hurried)
+    bool watched = watch_replay_signals(replay, policy, ignored);
+    if (!watched || replay->hurried)
         jr_replay_hurry(replay);
     while (!jr_replay_is_done(replay)) {
         size_t before = count_backlog(replay);
@@ -348,9 +348,9 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
     if (replay->bytes == NULL || jr_loop_open(&replay->loop) != 0)
         return -1;
     jr_loop_timer(&replay->loop, &replay->patience);
-    jr_console_writer_open(&replay->screen, &replay->loop, out_fd, err_fd);
-    replay->screen.relieved = on_replay_console_room;
-    replay->screen.owner = replay;
+    jr_console_writer_open(&replay->console, &replay->loop, out_fd, err_fd);
+    replay->console.relieved = on_replay_console_room;
+    replay->console.owner = replay;
     return 0;
 }
 
@@ -358,7 +358,7 @@ void jr_replay_close(struct jr_replay *replay)
 {
     while (replay->first != NULL)
         drop_first_part(replay);
-    jr_console_writer_close(&replay->screen);
+    jr_console_writer_close(&replay->console);
     if (replay->loop.epoll_fd >= 0)
         (void)close(replay->loop.epoll_fd);
     replay->loop.epoll_fd = -1;

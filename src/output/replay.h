@@ -10,14 +10,14 @@
 
 #include "eventloop/loop.h"
 #include "eventloop/signals.h"
+#include "output/catch_up.h"
 #include "output/console.h"
-#include "output/remainder.h"
 
 struct jr_replay_part;
 
 struct jr_replay {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     struct jr_logfiles files;
     bool color;
     struct jr_replay_part *first, *last; /* the first is being shown */
@@ -36,13 +36,17 @@ struct jr_replay {
  */
 int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
                    bool color);
+
+/* Drop what is left to show, and free. */
 void jr_replay_close(struct jr_replay *replay);
 
 /* Add what a run of `plan` has left, and copy what is needed of both; out of
- * memory it is not shown. And text of our own, for standard error; false if
- * there is no memory for it. */
+ * memory it is not shown. */
 void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
                    const struct jr_remainder *left);
+
+/* Add text of our own, for standard error; it is copied. False if there is no
+ * memory for it. */
 bool jr_replay_print(struct jr_replay *replay, const char *text, size_t len);
 
 /* Whether there is anything left to show. */

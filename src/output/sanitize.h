@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* What is left on the screen of a line that redraws itself with carriage
+/* What is left on the console of a line that redraws itself with carriage
  * returns: the last piece that is not empty. Returns its start and sets *len.
  * Trailing returns (CR LF) are no part of it. */
 const char *jr_sanitize_redrawn(const char *line, size_t *len);

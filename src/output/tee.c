@@ -1,6 +1,7 @@
 #include "output/tee.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -17,7 +18,6 @@
 static void note_failed_file(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
-    stream->outcome->log_failed = true;
     jr_events_add(stream->tee->events,
                   &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
                                      .rank = stream->rank->rank,
@@ -62,9 +62,9 @@ static void write_stream_file(struct jr_stream *stream, size_t len)
 
 static void note_first_output(struct jr_stream *stream)
 {
-    if (stream->heard)
+    if (stream->has_output)
         return;
-    stream->heard = true;
+    stream->has_output = true;
     jr_events_add(stream->tee->events,
                   &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
                                      .rank = stream->rank->rank,
@@ -89,7 +89,7 @@ static void follow_stream_end(struct jr_stream *stream, size_t len)
         return;
     if (!shown->behind)
         jr_catch_up_add(&stream->tee->catch_up, follower);
-    jr_catch_up_came(follower, kept ? 0 : len - taken);
+    jr_catch_up_note_bytes(follower, kept ? 0 : len - taken);
 }
 
 /* Whether the rank has to wait for the console. */
@@ -110,12 +110,9 @@ static void on_readable(void *owner, uint32_t events)
 {
     struct jr_stream *stream = owner;
     struct jr_tee *tee = stream->tee;
+    (void)events; /* where all ends are closed, and it is empty, 0 is read */
     if (must_rank_wait(stream)) {
         pause_stream(stream);
-        return;
-    }
-    if ((events & EPOLLIN) == 0) { /* all ends are closed, and it is empty */
-        close_stream(stream);
         return;
     }
     ssize_t len = read(stream->watch.fd, tee->bytes, READ_SIZE);
@@ -160,7 +157,7 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
     const struct jr_plan *plan = setup->plan;
     const char *limit = plan->policy->log_limit;
     *tee = (struct jr_tee){.loop = setup->loop,
-                           .screen = setup->screen,
+                           .console = setup->console,
                            .events = setup->events,
                            .options = setup->options,
                            .remainder = setup->remainder,
@@ -174,17 +171,17 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
     if (limit != NULL)
         (void)jr_num_size(limit, &tee->limit);
     if (tee->bytes == NULL || tee->streams == NULL ||
-        jr_line_writer_open(&tee->lines, setup->loop, setup->screen, plan,
+        jr_line_writer_open(&tee->lines, setup->loop, setup->console, plan,
                             setup->options->color) != 0)
         return -1;
     for (uint32_t i = 0; i < tee->stream_count; i++)
         tee->streams[i].watch.fd = -1;
-    tee->catch_up = (struct jr_catch_up){.screen = setup->screen,
+    tee->catch_up = (struct jr_catch_up){.console = setup->console,
                                          .lines = &tee->lines,
                                          .files = &tee->files,
                                          .bytes = tee->bytes};
-    setup->screen->relieved = on_tee_console_room;
-    setup->screen->owner = tee;
+    setup->console->relieved = on_tee_console_room;
+    setup->console->owner = tee;
     return 0;
 }
 
@@ -217,6 +214,8 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
     if (jr_start_is_shown(stream->rank, number, tee->options))
         add_follower(stream, tee, i, path);
     tee->open++;
+    /* What the loop tells of may have been pulled in the same turn. */
+    (void)fcntl(stream->watch.fd, F_SETFL, O_NONBLOCK);
     return jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
 }
 
@@ -255,9 +254,8 @@ uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
 {
     const struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
     int waiting = 0;
-    if (stream->watch.fd < 0 ||
-        ioctl(stream->watch.fd, FIONREAD, &waiting) != 0)
-        waiting = 0;
+    if (stream->watch.fd >= 0)
+        (void)ioctl(stream->watch.fd, FIONREAD, &waiting);
     return stream->total + (uint64_t)waiting;
 }
 
@@ -269,16 +267,14 @@ static void leave_remainder(struct jr_tee *tee)
     for (uint32_t i = 0; i < tee->stream_count; i++)
         if (tee->streams[i].follower.shown.behind)
             remainder->streams[i] = tee->streams[i].follower.shown;
-    if (tee->lines.fold != NULL)
-        jr_collapse_flush(tee->lines.fold);
-    jr_remainder_keep(remainder, tee->screen);
+    if (tee->lines.collapse != NULL)
+        jr_collapse_flush(tee->lines.collapse);
+    jr_remainder_keep(remainder, tee->console);
 }
 
 void jr_tee_drain(struct jr_tee *tee)
 {
     tee->draining = true;
-    (void)jr_output_want(&tee->screen->outputs[0], false);
-    (void)jr_output_want(&tee->screen->outputs[1], false);
     resume_paused_streams(tee);
     while (tee->open > 0 && jr_loop_turn(tee->loop, true) > 0)
         continue;

@@ -12,7 +12,6 @@
 #include "output/catch_up.h"
 #include "output/line_writer.h"
 #include "output/log_file.h"
-#include "output/remainder.h"
 #include "spawn/start.h"
 #include "store/events.h"
 
@@ -27,15 +26,15 @@ struct jr_stream {
     /* How the console follows; without a feed it does not. Where the stream has
      * no file, it waits for the console instead, and the rank with it. */
     struct jr_follower follower;
-    bool alone;     /* in its file, which can be read again */
-    bool heard;     /* something was read */
-    uint64_t total; /* bytes that were */
+    bool alone;      /* in its file, which can be read again */
+    bool has_output; /* something was read */
+    uint64_t total;  /* bytes that were */
     struct jr_stream *next_paused;
 };
 
 struct jr_tee {
     struct jr_loop *loop;
-    struct jr_console_writer *screen;
+    struct jr_console_writer *console;
     struct jr_events *events;
     struct jr_line_writer lines;
     struct jr_logfiles files;
@@ -53,7 +52,7 @@ struct jr_tee {
 
 struct jr_tee_setup {
     struct jr_loop *loop;
-    struct jr_console_writer *screen;
+    struct jr_console_writer *console;
     struct jr_events *events;
     const struct jr_plan *plan;
     const struct jr_run_options *options;

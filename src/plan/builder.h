@@ -1,7 +1,7 @@
 /*
  * The plan in the making: what its files share. planner.c puts the parts
- * together; instantiate.c compiles what the job says, once, and casts the
- * ranks: all of them, or each one of a sketch when it is asked for.
+ * together; instantiate.c compiles what the job says, once, and instantiates
+ * the ranks: all of them, or each one of a lazy plan when it is asked for.
  */
 #ifndef JR_BUILDER_H
 #define JR_BUILDER_H
@@ -15,7 +15,7 @@
 #include "resolve/job.h"
 
 /* What the ranks are made from. */
-struct jr_compile_templates {
+struct jr_rank_template {
     struct jr_scopes scopes;
     struct jr_environment env;
     struct jr_additions additions;
@@ -31,12 +31,13 @@ struct jr_compile_templates {
 
 struct jr_build {
     struct jr_plan *plan;
-    struct jr_arena *arena;   /* of the plan */
-    struct jr_arena *scratch; /* of the mould; of a sketch the plan's too */
+    struct jr_arena *arena; /* of the plan */
+    /* Of the templates; for a lazy plan, of the plan too. */
+    struct jr_arena *scratch;
     const struct jr_job *job;
     struct jr_plan_options options;
     struct jr_diags *diags;
-    struct jr_compile_templates mould;
+    struct jr_rank_template template;
     uint32_t node, node_first; /* the node that was asked for last, and its
                                   first rank */
 };
@@ -48,10 +49,10 @@ enum jr_status jr_build_refuse(struct jr_build *build, enum jr_diag_code code,
 
 /* Compile the templates that all ranks share. All mistakes are reported at
  * once; the first failure is the status. */
-enum jr_status jr_build_mould(struct jr_build *build);
+enum jr_status jr_build_templates(struct jr_build *build);
 
-/* Fill plan->ranks, all of the world, from the mould; the rest of the plan is
- * there. Memory failure is that of one of the arenas. */
+/* Fill plan->ranks, all of the world, from the templates; the rest of the plan
+ * is there. Memory failure is that of one of the arenas. */
 void jr_build_ranks(struct jr_build *build);
 
 /* Whether no two ranks can have the same result file, whatever the ranks. */

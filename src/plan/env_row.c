@@ -103,7 +103,7 @@ static void add_own_variables(const struct jr_environment *env,
         const struct jr_env_row *row = &more->rows[i];
         if (is_own_variable(env, row))
             items->items[items->count++] =
-                jr_compiled_template_expand(&row->stencil, arena, scope);
+                jr_compiled_template_expand(&row->template, arena, scope);
     }
 }
 
@@ -124,7 +124,7 @@ char **jr_environment_expand(const struct jr_environment *env,
         row = own != NULL ? own : row;
         if (!row->unset)
             items.items[items.count++] =
-                jr_compiled_template_expand(&row->stencil, arena, scope);
+                jr_compiled_template_expand(&row->template, arena, scope);
     }
     add_own_variables(env, more, &items, arena, scope);
     *ret_own = (uint32_t)items.count;

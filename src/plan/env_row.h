@@ -15,8 +15,8 @@
 struct jr_env_row {
     const char *name;
     size_t len;
-    bool unset;                          /* and not to be inherited either */
-    struct jr_compiled_template stencil; /* NAME=VALUE */
+    bool unset;                           /* and not to be inherited either */
+    struct jr_compiled_template template; /* NAME=VALUE */
 };
 
 /* Whether it is the row of a name of `len` bytes. */

@@ -204,19 +204,6 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
         print_plan_text(out, "rehearsed", plan->inject);
 }
 
-void jr_telling_pass(struct jr_telling *telling, bool more)
-{
-    enum { ENOUGH = 1 << 16 };
-    struct jr_buf *out = telling->out;
-    if (more && (telling->drain == NULL || out->len < ENOUGH))
-        return;
-    jr_redact(out, telling->from, telling->plan->hidden, telling->json);
-    if (telling->drain == NULL || telling->ended || out->failed)
-        return;
-    telling->ended = telling->drain->take(telling->drain->data, out) != 0;
-    telling->from = 0;
-}
-
 void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
                    const struct jr_drain *drain)
 {

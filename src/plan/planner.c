@@ -1,10 +1,10 @@
 #include "plan/builder.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/strv.h"
 #include "plan/argv.h"
-#include "plan/cpu_share.h"
-#include "plan/helper_plan.h"
 #include "plan/injection_plan.h"
 
 #include "base/banned.h"
@@ -144,13 +144,14 @@ static void warn_of_plan(struct jr_build *build)
 
 static void fill_setup(struct jr_build *build)
 {
-    const struct jr_environment *env = &build->mould.env;
+    const struct jr_environment *env = &build->template.env;
     if (build->job->setup == NULL)
         return;
     build->plan->setup = (struct jr_plan_setup){
         .text = build->job->setup,
         .env = env->base.items,
         .drop = env->drop.items,
+        .package = env->package,
     };
 }
 
@@ -173,7 +174,7 @@ static enum jr_status check_calls(struct jr_build *build)
 {
     const struct jr_plan *plan = build->plan;
     uint32_t count = plan->same_argv ? 1 : plan->world_size;
-    size_t last = build->mould.argv.count - 1, len = 0;
+    size_t last = build->template.argv.count - 1, len = 0;
     if (!jr_entrypoint_is_function(&build->job->entrypoint))
         return JR_STATUS_OK;
     for (uint32_t i = 0; i < count && len <= JR_CALL_MAX; i++) {
@@ -190,17 +191,74 @@ static enum jr_status check_calls(struct jr_build *build)
     return JR_STATUS_OK;
 }
 
+/* Whether a rank has that very variable; `hint` is where it is likely to be. */
+static bool has_variable(const struct jr_plan_rank *rank, const char *item,
+                         size_t hint, size_t count)
+{
+    if (hint < count && rank->env[hint] == item)
+        return true;
+    for (char *const *env = rank->env; *env != NULL; env++)
+        if (*env == item || strcmp(*env, item) == 0)
+            return true;
+    return false;
+}
+
+/* Ranks `first` on, `count` of them, all have the variable. */
+static bool is_variable_common(const struct jr_plan *plan, const size_t *counts,
+                               const char *item, size_t hint)
+{
+    for (uint32_t i = 1; i < plan->count; i++)
+        if (!has_variable(&plan->ranks[plan->first + i], item, hint, counts[i]))
+            return false;
+    return true;
+}
+
+static size_t *count_rank_variables(const struct jr_plan *plan,
+                                    struct jr_arena *arena)
+{
+    size_t *counts = jr_arena_array(arena, plan->count, sizeof *counts);
+    for (uint32_t i = 0; counts != NULL && i < plan->count; i++)
+        while (plan->ranks[plan->first + i].env[counts[i]] != NULL)
+            counts[i]++;
+    return counts;
+}
+
+/* The helper that ranks are forked from: its environment is what those that
+ * start here have in common. The ranks are there. Memory failure is the
+ * arena's. */
+static void fill_plan_helper(struct jr_plan *plan,
+                             const struct jr_scopes *scopes,
+                             struct jr_arena *arena)
+{
+    const struct jr_plan_rank *model = &plan->ranks[plan->first];
+    struct jr_plan_helper *helper = &plan->helper;
+    struct jr_strv env = {0};
+    if (arena->failed || scopes->space.arena->failed)
+        return;
+    helper->argv = jr_argv_helper(scopes, arena);
+    size_t *counts = NULL;
+    if (helper->argv != NULL)
+        counts = count_rank_variables(plan, scopes->space.arena);
+    for (size_t i = 0; counts != NULL && i < counts[0]; i++) {
+        if (!is_variable_common(plan, counts, model->env[i], i))
+            continue;
+        jr_strv_push(&env, arena, model->env[i]);
+        helper->env_own += i < model->env_own;
+    }
+    helper->env = env.items;
+}
+
 static bool is_lazy_plan(const struct jr_build *build)
 {
-    return build->options.sketch && build->job->start_method == JR_START_SPAWN;
+    return build->options.lazy && build->job->start_method == JR_START_SPAWN;
 }
 
 /* What there is of each rank. */
 static enum jr_status add_plan_ranks(struct jr_build *build)
 {
-    const struct jr_additions *additions = &build->mould.additions;
+    const struct jr_additions *additions = &build->template.additions;
     struct jr_plan *plan = build->plan;
-    plan->same_argv = !jr_compiled_templates_vary(&build->mould.argv);
+    plan->same_argv = !jr_compiled_templates_vary(&build->template.argv);
     for (size_t i = 0; i < additions->count; i++)
         plan->same_argv &= additions->items[i].args.count == 0;
     if (is_lazy_plan(build))
@@ -209,18 +267,103 @@ static enum jr_status add_plan_ranks(struct jr_build *build)
         jr_build_ranks(build);
     fill_setup(build);
     if (plan->ranks != NULL)
-        jr_helper_fill(plan, &build->mould.scopes, build->arena);
+        fill_plan_helper(plan, &build->template.scopes, build->arena);
     if (build->arena->failed || build->scratch->failed)
         return JR_STATUS_LAUNCH;
     warn_of_plan(build);
     return check_calls(build);
 }
 
+/* Where a rank's result goes. */
+struct place {
+    const char *path;
+    uint32_t rank;
+};
+
+/* By path, then by rank. */
+static int compare_result_paths(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static enum jr_status refuse_shared_result(struct jr_diags *diags,
+                                           const struct place *x,
+                                           const struct place *y)
+{
+    struct jr_diag *diag = jr_diags_error(
+        diags, JR_CODE_RESULT_FILE_SHARED_IN_PLAN, (struct jr_span){0},
+        "results.file", "ranks %u and %u would write the same result file, %s",
+        x->rank, y->rank, x->path);
+    jr_diag_help(diags, diag,
+                 "put %%{rank} into results.file; or, if one rank delivers for "
+                 "all, name that rank: required: \"%u\"",
+                 x->rank);
+    return JR_STATUS_INVALID;
+}
+
+/* Ranks `first` to before `end`, whose files are on one machine. */
+static enum jr_status check_result_paths(struct jr_build *build,
+                                         const struct jr_set *required,
+                                         uint32_t first, uint32_t end)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct place *places = jr_arena_array(&arena, end - first, sizeof *places);
+    enum jr_status status = JR_STATUS_OK;
+    size_t count = 0;
+    for (uint32_t i = first; i < end && !arena.failed; i++) {
+        struct jr_arena texts = JR_ARENA_INIT;
+        if (!jr_set_has(required, i))
+            continue;
+        struct jr_plan_rank rank = jr_plan_rank_at(build->plan, i, &texts);
+        places[count++] =
+            (struct place){jr_arena_strdup(&arena, rank.result_path), i};
+        arena.failed |= texts.failed;
+        jr_arena_release(&texts);
+    }
+    if (arena.failed)
+        status = JR_STATUS_LAUNCH;
+    else if (count > 1)
+        qsort(places, count, sizeof *places, compare_result_paths);
+    for (size_t i = 1; i < count && status == JR_STATUS_OK; i++)
+        if (strcmp(places[i - 1].path, places[i].path) == 0)
+            status =
+                refuse_shared_result(build->diags, &places[i - 1], &places[i]);
+    jr_arena_release(&arena);
+    return status;
+}
+
+/* Refuse a plan in which two ranks of one node must deliver to the same file:
+ * the result of one would count for both. */
+static enum jr_status check_shared_results(struct jr_build *build)
+{
+    const struct jr_job *job = build->job;
+    const struct jr_results *results = &job->policy->results;
+    struct jr_set required;
+    const char *bad;
+    if (!results->stated || results->file == NULL ||
+        jr_build_results_differ(build) ||
+        !jr_set_parse(&required, build->scratch, results->required, &bad))
+        return JR_STATUS_OK;
+    /* The same path on two nodes is two files, unless all ranks run here. */
+    if (build->plan->count == job->world_size)
+        return check_result_paths(build, &required, 0, job->world_size);
+    enum jr_status status = JR_STATUS_OK;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < job->nodes && status == JR_STATUS_OK; i++) {
+        status = check_result_paths(build, &required, first,
+                                    first + job->local_world_sizes[i]);
+        first += job->local_world_sizes[i];
+    }
+    return status;
+}
+
 static enum jr_status build_plan(struct jr_build *build)
 {
     enum jr_status status = check_plan_mesh(build);
     if (status == JR_STATUS_OK)
-        status = jr_build_mould(build);
+        status = jr_build_templates(build);
     if (status != JR_STATUS_OK)
         return status;
     fill_plan(build);
@@ -229,7 +372,7 @@ static enum jr_status build_plan(struct jr_build *build)
         status =
             jr_inject_parse(build->plan, build->arena, build->options.inject,
                             build->options.attempt, build->diags);
-    return status == JR_STATUS_OK ? jr_share_check(build) : status;
+    return status == JR_STATUS_OK ? check_shared_results(build) : status;
 }
 
 enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,

@@ -25,16 +25,16 @@ struct jr_plan_options {
                                    only; NULL: none */
     const uint32_t *stdin_rank; /* it gets jobrun's standard input */
     const char *inject;         /* --inject; NULL: none */
-    bool sketch; /* for printing only: no rank is kept in memory, unless a
-                    helper must be planned from what they share */
+    bool lazy; /* for printing only: no rank is kept in memory, unless a
+                  helper must be planned from what they share */
     const char *support; /* absolute: the folder with python/jobrun and
                             jobrun-step; NULL: there is none, and Python and
                             libraries cannot be planned */
 };
 
 /* Build the plan in `arena`; it borrows from the job, but nothing from the
- * options, unless it is a sketch: that needs them, and `arena` at its place, as
- * long as it is printed. Warnings (a model group that crosses a node,
+ * options, unless it is a lazy plan: that needs them, and `arena` at its place,
+ * as long as it is printed. Warnings (a model group that crosses a node,
  * LOCAL_RANK no device index, a list of members too long for the environment)
  * go to `diags`, as do errors: an environment variable that must be there and
  * is not (JR_STATUS_UNRESOLVED), a template or a rank set that is none
@@ -50,8 +50,8 @@ enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
 void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
                    struct jr_plan_rank *ret);
 
-/* A rank whole; that of a sketch is made in `arena`, whose failure is that of
- * memory. Asking for ranks in their order is cheapest. */
+/* A rank whole; that of a lazy plan is made in `arena`, whose failure is that
+ * of memory. Asking for ranks in their order is cheapest. */
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena);
 

@@ -1,7 +1,7 @@
 /*
- * What printing the plan for people and for programs have in common: the mesh,
- * in print_mesh.c, and the table of ranks, in print_ranks.c. Private to this
- * folder.
+ * What printing the plan for people and for programs have in common, and the
+ * tables of the former: the mesh with its groups, and the ranks. Private to
+ * this folder.
  */
 #ifndef JR_PRINT_PARTS_H
 #define JR_PRINT_PARTS_H

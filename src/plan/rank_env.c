@@ -5,6 +5,7 @@
 
 #include "plan/env_row.h"
 #include "plan/planner.h"
+#include "plan/python_path.h"
 #include "resolve/job.h"
 #include "resolve/node_resources.h"
 
@@ -80,7 +81,7 @@ static int set_row(struct build *build, const struct jr_template_space *space,
     if (row == NULL || prefix == NULL)
         return 0;
     row->unset = false;
-    return jr_compiled_template_compile(&row->stencil, space, prefix,
+    return jr_compiled_template_compile(&row->template, space, prefix,
                                         variable->text, err);
 }
 
@@ -100,7 +101,7 @@ static void set_literal(struct build *build, const char *name,
     if (row == NULL || item == NULL)
         return;
     row->unset = false;
-    jr_compiled_template_literal(&row->stencil, &build->scopes->space, item);
+    jr_compiled_template_literal(&row->template, &build->scopes->space, item);
 }
 
 static void unset_row(struct build *build, const char *name)
@@ -160,7 +161,7 @@ static void drop_long_lists(struct build *build)
 static void set_of_node(struct build *build, const char *name, const char *text,
                         const char *alike)
 {
-    if (build->scopes->job->seats != NULL)
+    if (build->scopes->job->resources != NULL)
         set_own_variable(build, name, text);
     else
         set_literal(build, name, alike != NULL ? alike : "");
@@ -215,11 +216,35 @@ static void add_profiles(struct build *build)
         leave_out_list(build, "PADDLE_TRAINER_ENDPOINTS", job->world_size);
 }
 
+/* The folder of the package jobrun; NULL: it is not installed. */
+static const char *package_folder(const struct build *build)
+{
+    const char *support = build->scopes->options->support;
+    return support == NULL
+               ? NULL
+               : jr_arena_printf(build->arena, "%s/python", support);
+}
+
+/* The value that a spec states, or for PYTHONPATH that and the package. */
+static const char *stated_value(const struct build *build, const char *name,
+                                const char *value, bool template)
+{
+    const char *folder =
+        strcmp(name, JR_PYTHON_PATH) == 0 ? package_folder(build) : NULL;
+    struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
+    if (folder == NULL)
+        return value;
+    jr_buf_replaced(&text, folder, "%{", template ? "%%{" : "%{");
+    const char *entry = jr_buf_keep(&text, build->arena);
+    return entry == NULL ? value
+                         : jr_python_path_with(build->arena, value, entry);
+}
+
 static void add_required(struct build *build, const char *name)
 {
     const char *value = jr_env_get(build->scopes->options->environ, name);
     if (value != NULL) {
-        set_literal(build, name, value);
+        set_literal(build, name, stated_value(build, name, value, false));
         return;
     }
     struct jr_diag *diag = jr_diags_error(
@@ -234,9 +259,10 @@ static void add_spec_entry(struct build *build,
                            const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
-    struct jr_env_variable variable = {.name = entry->name,
-                                       .text = entry->value};
+    struct jr_env_variable variable = {.name = entry->name};
     struct jr_error err = {0};
+    if (entry->value != NULL)
+        variable.text = stated_value(build, entry->name, entry->value, true);
     if (entry->required) {
         add_required(build, entry->name);
     } else if (entry->value == NULL) {
@@ -269,6 +295,21 @@ static void inherit_environment(struct build *build)
                    inherited->count);
     for (uint32_t i = 0; i < job->env_remove_count; i++)
         jr_env_unset(inherited, job->env_remove[i]);
+    jr_python_path_extend(inherited, build->arena, package_folder(build));
+}
+
+/* What `setup` exports gets the entry, too, unless `env` unsets the variable.
+ */
+static void finalize_package(struct build *build)
+{
+    struct jr_environment *env = build->env;
+    const char *folder = package_folder(build);
+    for (size_t i = 0; i < env->count; i++)
+        if (env->rows[i].unset &&
+            strcmp(env->rows[i].name, JR_PYTHON_PATH) == 0)
+            folder = NULL;
+    if (folder != NULL)
+        env->package = jr_arena_strdup(build->kept, folder);
 }
 
 static bool has_row(const struct jr_environment *env, const char *item)
@@ -339,8 +380,10 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
         add_spec_entry(&build, &scopes->job->env[i]);
     tdestroy(build.places, keep_row_place);
     finalize_inherited(ret, arena);
-    if (scopes->job->setup != NULL)
+    if (scopes->job->setup != NULL) {
         finalize_drop(&build);
+        finalize_package(&build);
+    }
     finalize_rows(ret);
     return build.status;
 }

@@ -3,7 +3,9 @@
  *
  * In this order, the later over the earlier: jobrun's own environment without
  * other launchers' variables; `env_remove`; the contract's variables (tables of
- * contract.h); the profiles; `env`; that of `per_rank`.
+ * contract.h); the profiles; `env`; that of `per_rank`. Wherever PYTHONPATH
+ * comes from, it gets one more entry, see python_path.h; a spec that unsets it
+ * by `env` is obeyed.
  */
 #ifndef JR_RANK_ENV_H
 #define JR_RANK_ENV_H
@@ -27,6 +29,7 @@ struct jr_environment {
     struct jr_strv inherited; /* without those that rows set or unset */
     struct jr_strv base;      /* what a spec's `setup` is run with */
     struct jr_strv drop;      /* globs of what ranks do not get of it */
+    const char *package;      /* what PYTHONPATH ends with; NULL: nothing */
 };
 
 /* Decide the variables, in the arena of `scopes`; inherited strings are copied

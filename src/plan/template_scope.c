@@ -135,25 +135,26 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
-static const char *join_devices(const struct jr_node_resources *seats,
+static const char *join_devices(const struct jr_node_resources *resources,
                                 struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
-    for (uint32_t i = 0; i < seats->devices_count; i++)
-        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", seats->devices[i]);
+    for (uint32_t i = 0; i < resources->devices_count; i++)
+        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", resources->devices[i]);
     return jr_buf_keep(&list, arena);
 }
 
 static void fill_nodes(struct jr_scopes *scopes)
 {
     struct jr_arena *arena = scopes->space.arena;
-    uint32_t count = scopes->job->seats != NULL ? scopes->job->nodes : 1;
+    uint32_t count = scopes->job->resources != NULL ? scopes->job->nodes : 1;
     scopes->nodes = jr_arena_array(arena, count, sizeof *scopes->nodes);
     for (uint32_t i = 0; scopes->nodes != NULL && i < count; i++) {
-        const struct jr_node_resources *seats =
+        const struct jr_node_resources *resources =
             jr_node_resources_of(scopes->job, i);
-        scopes->nodes[i].visible = join_devices(seats, arena);
-        scopes->nodes[i].threads = jr_arena_printf(arena, "%u", seats->threads);
+        scopes->nodes[i].visible = join_devices(resources, arena);
+        scopes->nodes[i].threads =
+            jr_arena_printf(arena, "%u", resources->threads);
     }
 }
 
@@ -204,7 +205,7 @@ static void fill_sizes(struct jr_scopes *scopes)
     for (uint32_t node = 0; node < job->nodes; node++)
         if (job->local_world_sizes[node] > size[JR_DOMAIN_LOCAL])
             size[JR_DOMAIN_LOCAL] = job->local_world_sizes[node];
-    if (job->seats != NULL) /* see jr_scopes_pick */
+    if (job->resources != NULL) /* see jr_scopes_pick */
         size[JR_DOMAIN_LOCAL] = job->world_size;
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         size[JR_DOMAIN_AT + axis] = job->axis_size[axis];
@@ -246,11 +247,11 @@ static const char *device_index(const struct jr_scopes *scopes,
 }
 
 /* What is said of a rank's node. What depends on the local rank is another on
- * each node, where they have seats of their own. */
+ * each node, where they have resources of their own. */
 static void pick_node(const struct jr_scopes *scopes,
                       const struct jr_plan_rank *rank, struct jr_scope *ret)
 {
-    bool own = scopes->job->seats != NULL;
+    bool own = scopes->job->resources != NULL;
     const struct jr_node_words *words =
         &scopes->nodes[own ? rank->node_rank : 0];
     ret->index[JR_DOMAIN_NODE] = rank->node_rank;

@@ -35,7 +35,7 @@ struct jr_scopes {
     char **endpoints; /* HOST:PORT by rank; NULL: the job has no rank_ports */
 };
 
-/* Prepare in `scratch`, which must live as long as *ret. `run_dir` is borrowed.
+/* Prepare in `scratch`, which must live as long as *ret. The rest is borrowed.
  * An axis whose longest list of members would not fit one environment variable
  * has no lists, nor has the job one of endpoints that would not. Memory failure
  * is the arena's. */

@@ -60,24 +60,24 @@ static bool find_template_word(const char *text, size_t len, bool internals,
     return false;
 }
 
-/* `stencil->pieces` has room: see room_for. */
-static void add_literal_piece(struct jr_compiled_template *stencil,
+/* `template->pieces` has room: see room_for. */
+static void add_literal_piece(struct jr_compiled_template *template,
                               const char *text, size_t len)
 {
     if (len > 0)
-        stencil->pieces[stencil->count++] =
+        template->pieces[template->count++] =
             (struct jr_piece){.literal = text, .len = len};
 }
 
-static void add_word_piece(struct jr_compiled_template *stencil,
+static void add_word_piece(struct jr_compiled_template *template,
                            enum jr_template word)
 {
     enum jr_domain domain = domains[word];
-    stencil->pieces[stencil->count++] = (struct jr_piece){.word = word};
-    if (stencil->domain == JR_DOMAIN_JOB)
-        stencil->domain = domain;
-    else if (domain != JR_DOMAIN_JOB && domain != stencil->domain)
-        stencil->domain = JR_DOMAIN_RANK;
+    template->pieces[template->count++] = (struct jr_piece){.word = word};
+    if (template->domain == JR_DOMAIN_JOB)
+        template->domain = domain;
+    else if (domain != JR_DOMAIN_JOB && domain != template->domain)
+        template->domain = JR_DOMAIN_RANK;
 }
 
 /* The prefix, and before and after every "%{" a piece. */
@@ -90,12 +90,12 @@ static size_t room_for(const char *text)
 }
 
 /* One "%{...}" or "%%{" at `at`; returns what follows it. */
-static const char *compile_mark(struct jr_compiled_template *stencil,
+static const char *compile_mark(struct jr_compiled_template *template,
                                 const char *at, bool internals,
                                 struct jr_error *err)
 {
     if (at[1] == '%') {
-        add_literal_piece(stencil, at + 1, 2);
+        add_literal_piece(template, at + 1, 2);
         return at + 3;
     }
     const char *name = at + 2;
@@ -110,7 +110,7 @@ static const char *compile_mark(struct jr_compiled_template *stencil,
                      (int)(end - name), name);
         return NULL;
     }
-    add_word_piece(stencil, word);
+    add_word_piece(template, word);
     return end + 1;
 }
 
@@ -124,13 +124,13 @@ static const char *find_mark(const char *text)
 /* In a domain with more values than this, few ranks share a value. */
 enum { SHARED_MOST = 1 << 14 };
 
-static void share_expansions(struct jr_compiled_template *stencil,
+static void share_expansions(struct jr_compiled_template *template,
                              const struct jr_template_space *space)
 {
-    if (stencil->domain != JR_DOMAIN_RANK &&
-        space->size[stencil->domain] <= SHARED_MOST)
-        stencil->shared = jr_arena_array(
-            space->arena, space->size[stencil->domain], sizeof(char *));
+    if (template->domain != JR_DOMAIN_RANK &&
+        space->size[template->domain] <= SHARED_MOST)
+        template->shared = jr_arena_array(
+            space->arena, space->size[template->domain], sizeof(char *));
 }
 
 int jr_compiled_template_compile(struct jr_compiled_template *ret,
@@ -182,12 +182,12 @@ static struct jr_piece piece_value(const struct jr_piece *piece,
 }
 
 /* The same for words in strings of JSON. */
-static char *expand_json(const struct jr_compiled_template *stencil,
+static char *expand_json(const struct jr_compiled_template *template,
                          struct jr_arena *arena, const struct jr_scope *scope)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    for (size_t i = 0; i < stencil->count; i++) {
-        const struct jr_piece *piece = &stencil->pieces[i];
+    for (size_t i = 0; i < template->count; i++) {
+        const struct jr_piece *piece = &template->pieces[i];
         const char *text = scope->text[piece->word];
         struct jr_buf JR_BUF_CLEANUP quoted = JR_BUF_INIT;
         if (piece->literal != NULL) {
@@ -202,21 +202,21 @@ static char *expand_json(const struct jr_compiled_template *stencil,
     return jr_buf_keep(&out, arena);
 }
 
-static char *expand_stencil(const struct jr_compiled_template *stencil,
-                            struct jr_arena *arena,
-                            const struct jr_scope *scope)
+static char *expand_template(const struct jr_compiled_template *template,
+                             struct jr_arena *arena,
+                             const struct jr_scope *scope)
 {
-    if (stencil->json)
-        return expand_json(stencil, arena, scope);
+    if (template->json)
+        return expand_json(template, arena, scope);
     size_t len = 0;
-    for (size_t i = 0; i < stencil->count; i++)
-        len += piece_value(&stencil->pieces[i], scope).len;
+    for (size_t i = 0; i < template->count; i++)
+        len += piece_value(&template->pieces[i], scope).len;
     char *text = jr_arena_alloc(arena, len + 1);
     if (text == NULL)
         return NULL;
     char *end = text;
-    for (size_t i = 0; i < stencil->count; i++) {
-        struct jr_piece piece = piece_value(&stencil->pieces[i], scope);
+    for (size_t i = 0; i < template->count; i++) {
+        struct jr_piece piece = piece_value(&template->pieces[i], scope);
         memcpy(end, piece.literal, piece.len);
         end += piece.len;
     }
@@ -229,24 +229,24 @@ static struct jr_arena *lasting_arena(struct jr_arena *arena,
     return scope->lasting != NULL ? scope->lasting : arena;
 }
 
-char *jr_compiled_template_expand(const struct jr_compiled_template *stencil,
+char *jr_compiled_template_expand(const struct jr_compiled_template *template,
                                   struct jr_arena *arena,
                                   const struct jr_scope *scope)
 {
-    if (stencil->shared == NULL)
-        return expand_stencil(stencil, arena, scope);
-    char **slot = &stencil->shared[scope->index[stencil->domain]];
+    if (template->shared == NULL)
+        return expand_template(template, arena, scope);
+    char **slot = &template->shared[scope->index[template->domain]];
     if (*slot == NULL)
-        *slot = expand_stencil(stencil, lasting_arena(arena, scope), scope);
+        *slot = expand_template(template, lasting_arena(arena, scope), scope);
     return *slot;
 }
 
 bool jr_compiled_template_is_distinct(
-    const struct jr_compiled_template *stencil)
+    const struct jr_compiled_template *template)
 {
     size_t ranks = 0;
-    for (size_t i = 0; i < stencil->count; i++) {
-        const struct jr_piece *piece = &stencil->pieces[i];
+    for (size_t i = 0; i < template->count; i++) {
+        const struct jr_piece *piece = &template->pieces[i];
         if (piece->literal != NULL || domains[piece->word] == JR_DOMAIN_JOB)
             continue;
         if (piece->word != JR_TEMPLATE_RANK &&
@@ -274,29 +274,29 @@ int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
     return 0;
 }
 
-bool jr_compiled_templates_vary(const struct jr_compiled_templates *stencils)
+bool jr_compiled_templates_vary(const struct jr_compiled_templates *templates)
 {
-    for (size_t i = 0; i < stencils->count; i++)
-        if (stencils->items[i].domain != JR_DOMAIN_JOB)
+    for (size_t i = 0; i < templates->count; i++)
+        if (templates->items[i].domain != JR_DOMAIN_JOB)
             return true;
     return false;
 }
 
-char **jr_compiled_templates_expand(struct jr_compiled_templates *stencils,
+char **jr_compiled_templates_expand(struct jr_compiled_templates *templates,
                                     struct jr_arena *arena,
                                     const struct jr_scope *scope)
 {
-    if (stencils->shared != NULL)
-        return stencils->shared;
-    bool vary = jr_compiled_templates_vary(stencils);
+    if (templates->shared != NULL)
+        return templates->shared;
+    bool vary = jr_compiled_templates_vary(templates);
     char **items = jr_arena_array(vary ? arena : lasting_arena(arena, scope),
-                                  stencils->count + 1, sizeof *items);
+                                  templates->count + 1, sizeof *items);
     if (items == NULL)
         return NULL;
-    for (size_t i = 0; i < stencils->count; i++)
+    for (size_t i = 0; i < templates->count; i++)
         items[i] =
-            jr_compiled_template_expand(&stencils->items[i], arena, scope);
+            jr_compiled_template_expand(&templates->items[i], arena, scope);
     if (!vary)
-        stencils->shared = items;
+        templates->shared = items;
     return items;
 }

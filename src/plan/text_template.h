@@ -2,10 +2,10 @@
  * Per-rank templates: "%{rank}" in arguments, environment values and paths;
  * "%%{" is a literal "%{".
  *
- * A text is compiled once into a stencil and expanded for every rank. What does
- * not depend on the rank is expanded once and shared: a stencil knows how far
- * its words reach (its domain) and keeps one string for each value of that. So
- * 4096 ranks in one group share one list of the group's members.
+ * A text is compiled once and expanded for every rank. What does
+ * not depend on the rank is expanded once and shared: a compiled template knows
+ * how far its words reach (its domain) and keeps one string for each value of
+ * that. So 4096 ranks in one group share one list of the group's members.
  */
 #ifndef JR_TEXT_TEMPLATE_H
 #define JR_TEXT_TEMPLATE_H
@@ -62,7 +62,7 @@ int jr_compiled_template_compile(struct jr_compiled_template *ret,
                                  const char *prefix, const char *text,
                                  struct jr_error *err);
 
-/* A stencil that is `text` itself, whatever it contains. It borrows the text.
+/* A template that is `text` itself, whatever it contains. It borrows the text.
  */
 void jr_compiled_template_literal(struct jr_compiled_template *ret,
                                   const struct jr_template_space *space,
@@ -70,34 +70,35 @@ void jr_compiled_template_literal(struct jr_compiled_template *ret,
 
 /* The text for one rank, in `arena`; ranks of one domain value get the same
  * pointer. NULL if memory runs out. */
-char *jr_compiled_template_expand(const struct jr_compiled_template *stencil,
+char *jr_compiled_template_expand(const struct jr_compiled_template *template,
                                   struct jr_arena *arena,
                                   const struct jr_scope *scope);
 
 /* Whether no two ranks get the same text: all that varies is one %{rank} or
  * %{rank_dir}. */
 bool jr_compiled_template_is_distinct(
-    const struct jr_compiled_template *stencil);
+    const struct jr_compiled_template *template);
 
-/* A NULL-terminated vector of stencils, as for argv. */
+/* A NULL-terminated vector of templates, as for argv. */
 struct jr_compiled_templates {
     struct jr_compiled_template *items;
     size_t count;
     char **shared; /* the vector, once expanded, when no item varies */
 };
 
-/* Compile `count` templates into `ret`. */
+/* Compile `count` templates, borrowed, into `ret`: -1 with `err` at the first
+ * that is none. Memory failure is the arena's. */
 int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
                                   const struct jr_template_space *space,
                                   char *const *texts, size_t count,
                                   struct jr_error *err);
 
 /* Whether some rank gets another vector than rank 0. */
-bool jr_compiled_templates_vary(const struct jr_compiled_templates *stencils);
+bool jr_compiled_templates_vary(const struct jr_compiled_templates *templates);
 
 /* Expand all for one rank: a NULL-terminated vector in `arena`, or the
  * shared one when no item varies; NULL without memory. */
-char **jr_compiled_templates_expand(struct jr_compiled_templates *stencils,
+char **jr_compiled_templates_expand(struct jr_compiled_templates *templates,
                                     struct jr_arena *arena,
                                     const struct jr_scope *scope);
 

@@ -36,7 +36,7 @@ static enum jr_standing live_standing(const json_t *run)
 }
 
 /* Whoever ran it is gone; its other process may be about to say so. */
-static void look_for_companion(struct jr_live *live, int fd, const json_t *run)
+static void find_companion(struct jr_live *live, int fd, const json_t *run)
 {
     pid_t pid = jr_record_folder_companion(fd, run);
     JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
@@ -80,7 +80,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     if (live->standing == JR_STANDING_RUNNING)
         live->pidfd = jr_steal_fd(&pidfd);
     else if (live->standing == JR_STANDING_LOST)
-        look_for_companion(live, fd, run);
+        find_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
     if (is_finished(live, fd))
         live->standing = JR_STANDING_FINISHED;

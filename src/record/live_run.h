@@ -43,6 +43,8 @@ struct jr_live {
  * by a pidfd before it is examined (pidfd_open(2)). */
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err);
+
+/* Close the pidfd, and free. */
 void jr_live_close(struct jr_live *live);
 
 /*

@@ -10,131 +10,132 @@
 
 #include "base/banned.h"
 
-static void load_rank(struct jr_loaded_run *past, size_t i,
+static void load_rank(struct jr_loaded_run *loaded, size_t i,
                       const json_t *object)
 {
-    struct jr_plan_rank *rank = &past->plan.ranks[i];
-    jr_results_get_rank(past, i, object);
+    struct jr_plan_rank *rank = &loaded->plan.ranks[i];
+    jr_results_get_rank(loaded, i, object);
     if (rank->dir == NULL)
-        rank->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
-                                    past->plan.attempt, rank->rank);
+        rank->dir = jr_arena_printf(&loaded->arena, "attempt_%u/%u",
+                                    loaded->plan.attempt, rank->rank);
 }
 
-static void load_exception(struct jr_loaded_run *past, size_t i, int fd)
+static void load_exception(struct jr_loaded_run *loaded, size_t i, int fd)
 {
     struct jr_exception exception = {0};
-    if (past->report.ranks[i].error_file &&
-        jr_exception_read(&exception, &past->arena, fd,
-                          past->plan.ranks[i].error_path) ==
+    if (loaded->report.ranks[i].error_file &&
+        jr_exception_read(&exception, &loaded->arena, fd,
+                          loaded->plan.ranks[i].error_path) ==
             JR_EXCEPTION_READ) {
-        past->report.ranks[i].where = exception.where;
-        past->report.ranks[i].behind = exception.behind;
-        past->report.ranks[i].unstarted =
-            jr_exception_is_start(&exception, &past->outcome.ranks[i]);
+        loaded->report.ranks[i].where = exception.where;
+        loaded->report.ranks[i].behind = exception.behind;
+        loaded->report.ranks[i].unstarted =
+            jr_exception_is_start(&exception, &loaded->outcome.ranks[i]);
     }
 }
 
-static void add_loaded_cause(struct jr_loaded_run *past, int64_t rank, int fd)
+static void add_loaded_cause(struct jr_loaded_run *loaded, int64_t rank, int fd)
 {
-    struct jr_judgement *report = &past->report;
-    for (uint32_t i = 0; i < past->plan.count; i++) {
-        if (past->plan.ranks[i].rank != rank ||
-            report->causes_count >= past->plan.count)
+    struct jr_judgement *report = &loaded->report;
+    for (uint32_t i = 0; i < loaded->plan.count; i++) {
+        if (loaded->plan.ranks[i].rank != rank ||
+            report->causes_count >= loaded->plan.count)
             continue;
         report->causes[report->causes_count++] = i;
-        load_exception(past, i, fd);
+        load_exception(loaded, i, fd);
         return;
     }
 }
 
 /* The ranks that are the cause, and those together with it. */
-static void load_ranks(struct jr_loaded_run *past,
+static void load_ranks(struct jr_loaded_run *loaded,
                        const struct jr_results_cause *cause, int fd)
 {
-    add_loaded_cause(past, cause->rank, fd);
-    if (past->report.causes_count > 0 && cause->kind == JR_CAUSE_OOM)
-        past->outcome.ranks[past->report.causes[0]].oom = true;
+    add_loaded_cause(loaded, cause->rank, fd);
+    if (loaded->report.causes_count > 0 && cause->kind == JR_CAUSE_OOM)
+        loaded->outcome.ranks[loaded->report.causes[0]].oom = true;
     for (size_t n = 0; n < cause->together_count; n++)
-        add_loaded_cause(past, cause->together[n], fd);
-    if (past->report.causes_count > 0 ||
-        past->report.status != JR_RUN_LAUNCH_FAILED)
+        add_loaded_cause(loaded, cause->together[n], fd);
+    if (loaded->report.causes_count > 0 ||
+        loaded->report.status != JR_RUN_LAUNCH_FAILED)
         return;
     /* A build before jobrun_killed said no more than the signal. */
-    if (!jr_outcome_lost(&past->outcome))
-        past->outcome.runner_signal = cause->signal;
-    if (!jr_outcome_lost(&past->outcome))
-        past->report.error = cause->message;
+    if (!jr_outcome_lost(&loaded->outcome))
+        loaded->outcome.runner_signal = cause->signal;
+    if (!jr_outcome_lost(&loaded->outcome))
+        loaded->report.error = cause->message;
 }
 
 /* In builds before timed_out_by, only the message says which limit expired, so
  * it is shown unchanged. What the ranks were doing is there if it was recorded,
  * for any of the limits. */
-static void load_time_before(struct jr_loaded_run *past,
+static void load_time_before(struct jr_loaded_run *loaded,
                              const struct jr_results_cause *cause)
 {
-    struct jr_outcome *outcome = &past->outcome;
+    struct jr_outcome *outcome = &loaded->outcome;
     bool timed =
         cause->kind == JR_CAUSE_HANG || cause->kind == JR_CAUSE_TIMEOUT;
-    outcome->timed_out_by = past->report.status == JR_RUN_HUNG
+    outcome->timed_out_by = loaded->report.status == JR_RUN_HUNG
                                 ? JR_TIMEOUT_SILENCE
                                 : JR_TIMEOUT_AFTER_FIRST_EXIT;
-    past->report.overrun =
+    loaded->report.overrun =
         timed ? cause->message : "longer than its timeouts allow";
 }
 
 /* The root cause; that of an incomplete run is in the ranks' own words. */
-static void load_cause(struct jr_loaded_run *past, int fd)
+static void load_cause(struct jr_loaded_run *loaded, int fd)
 {
     struct jr_results_cause cause;
-    jr_results_get_cause(&cause, &past->arena,
-                         json_object_get(past->json, "root_cause"));
-    enum jr_timeout by = past->outcome.timed_out_by;
+    jr_results_get_cause(&cause, &loaded->arena,
+                         json_object_get(loaded->json, "root_cause"));
+    enum jr_timeout by = loaded->outcome.timed_out_by;
     if ((by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START) &&
-        (past->report.status == JR_RUN_HUNG ||
-         past->report.status == JR_RUN_TIMED_OUT))
-        load_time_before(past, &cause);
+        (loaded->report.status == JR_RUN_HUNG ||
+         loaded->report.status == JR_RUN_TIMED_OUT))
+        load_time_before(loaded, &cause);
     switch (cause.kind) {
     case JR_CAUSE_NONE:
     case JR_CAUSE_HANG:
     case JR_CAUSE_TIMEOUT:
         break;
     case JR_CAUSE_RESULT:
-        past->report.error = cause.rank < 0 ? cause.message : NULL;
+        loaded->report.error = cause.rank < 0 ? cause.message : NULL;
         break;
     case JR_CAUSE_EXIT:
     case JR_CAUSE_SIGNAL:
     case JR_CAUSE_OOM:
     case JR_CAUSE_START:
     case JR_CAUSE_LOST_NODE:
-        load_ranks(past, &cause, fd);
+        load_ranks(loaded, &cause, fd);
         break;
     }
 }
 
 /* Room for the ranks in all three values. */
-static bool make_rank_room(struct jr_loaded_run *past, size_t count)
+static bool make_rank_room(struct jr_loaded_run *loaded, size_t count)
 {
-    struct jr_arena *arena = &past->arena;
-    past->plan.count = (uint32_t)count;
-    past->outcome.count = (uint32_t)count;
-    past->report.count = count;
-    past->plan.policy = &past->policy;
-    past->plan.ranks = jr_arena_array(arena, count, sizeof *past->plan.ranks);
-    past->outcome.ranks =
-        jr_arena_array(arena, count, sizeof *past->outcome.ranks);
-    past->report.causes =
-        jr_arena_array(arena, count, sizeof *past->report.causes);
-    past->report.ranks =
-        jr_arena_array(arena, count, sizeof *past->report.ranks);
+    struct jr_arena *arena = &loaded->arena;
+    loaded->plan.count = (uint32_t)count;
+    loaded->outcome.count = (uint32_t)count;
+    loaded->report.count = count;
+    loaded->plan.policy = &loaded->policy;
+    loaded->plan.ranks =
+        jr_arena_array(arena, count, sizeof *loaded->plan.ranks);
+    loaded->outcome.ranks =
+        jr_arena_array(arena, count, sizeof *loaded->outcome.ranks);
+    loaded->report.causes =
+        jr_arena_array(arena, count, sizeof *loaded->report.causes);
+    loaded->report.ranks =
+        jr_arena_array(arena, count, sizeof *loaded->report.ranks);
     return !arena->failed;
 }
 
 /* What the ranks of a run that met a timeout were doing. */
-static void load_hang(struct jr_loaded_run *past, int fd)
+static void load_hang(struct jr_loaded_run *loaded, int fd)
 {
-    struct jr_judge judge = {.report = &past->report,
-                             .plan = &past->plan,
-                             .outcome = &past->outcome,
+    struct jr_judge judge = {.report = &loaded->report,
+                             .plan = &loaded->plan,
+                             .outcome = &loaded->outcome,
                              .run_fd = fd};
     jr_hang_find(&judge);
 }
@@ -175,10 +176,10 @@ int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
     return 0;
 }
 
-void jr_loaded_run_release(struct jr_loaded_run *past)
+void jr_loaded_run_release(struct jr_loaded_run *loaded)
 {
-    jr_judgement_release(&past->report);
-    json_decref(past->json);
-    jr_arena_release(&past->arena);
-    *past = (struct jr_loaded_run){0};
+    jr_judgement_release(&loaded->report);
+    json_decref(loaded->json);
+    jr_arena_release(&loaded->arena);
+    *loaded = (struct jr_loaded_run){0};
 }

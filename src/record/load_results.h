@@ -33,6 +33,7 @@ int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
 int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
                        struct jr_error *err);
 
-void jr_loaded_run_release(struct jr_loaded_run *past);
+/* Free what was loaded; the strings of its values are gone with it. */
+void jr_loaded_run_release(struct jr_loaded_run *loaded);
 
 #endif

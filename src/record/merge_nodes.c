@@ -35,11 +35,11 @@ static uint32_t larger_count(uint32_t a, uint32_t b)
     return b > a && b <= JR_RANKS_MAX ? b : a;
 }
 
-static void load_all_parts(struct jr_joining *ret, int fd,
+static void load_all_parts(struct jr_node_parts *ret, int fd,
                            const struct jr_multinode *found, bool head)
 {
-    *ret = (struct jr_joining){.fd = fd};
-    ret->items = calloc(found->count + 1, sizeof *ret->items);
+    *ret = (struct jr_node_parts){.fd = fd};
+    ret->items = calloc(found->count, sizeof *ret->items);
     for (size_t i = 0; ret->items != NULL && i < found->count; i++)
         load_part(&ret->items[ret->count++], fd, found->nodes[i], head);
     ret->nodes = found->nodes[found->count - 1] + 1;
@@ -51,7 +51,7 @@ static void load_all_parts(struct jr_joining *ret, int fd,
     }
 }
 
-static void release_parts(struct jr_joining *parts)
+static void release_parts(struct jr_node_parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++) {
         json_decref(parts->items[i].run);
@@ -103,7 +103,7 @@ static json_t *node_json(uint32_t number, const struct jr_part *part)
     return node;
 }
 
-static json_t *nodes_json(const struct jr_joining *parts)
+static json_t *nodes_json(const struct jr_node_parts *parts)
 {
     json_t *nodes = json_array();
     size_t i = 0;
@@ -117,7 +117,7 @@ static json_t *nodes_json(const struct jr_joining *parts)
 
 json_t *jr_multinode_nodes(int fd, const struct jr_multinode *found)
 {
-    struct jr_joining parts;
+    struct jr_node_parts parts;
     load_all_parts(&parts, fd, found, true);
     json_t *nodes = nodes_json(&parts);
     release_parts(&parts);
@@ -125,7 +125,7 @@ json_t *jr_multinode_nodes(int fd, const struct jr_multinode *found)
 }
 
 /* How long it took. Parts that say nothing of it have begun at least. */
-static void set_seconds(json_t *head, const struct jr_joining *parts)
+static void set_seconds(json_t *head, const struct jr_node_parts *parts)
 {
     double started = jr_json_get_real(head, "started");
     double finished = jr_json_get_real(head, "finished");
@@ -168,7 +168,7 @@ static void add_part_rank(json_t *ranks, json_t *rank,
     json_array_append(ranks, rank);
 }
 
-static json_t *all_ranks(const struct jr_joining *parts,
+static json_t *all_ranks(const struct jr_node_parts *parts,
                          const struct jr_part *decider)
 {
     json_t *ranks = json_array();
@@ -185,17 +185,17 @@ static json_t *all_ranks(const struct jr_joining *parts,
 }
 
 /* The fingerprint that all parts have; NULL: there is none. */
-static const char *common_fingerprint(const struct jr_joining *parts)
+static const char *common_fingerprint(const struct jr_node_parts *parts)
 {
     const char *first = jr_json_get_str(parts->items[0].run, "fingerprint");
     for (size_t i = 1; first != NULL && i < parts->count; i++)
-        if (!jr_part_ran_like(parts->items[i].run, first))
+        if (!jr_part_has_fingerprint(parts->items[i].run, first))
             return NULL;
     return first;
 }
 
 /* What the first node that compares compares. */
-static const json_t *first_compared(const struct jr_joining *parts)
+static const json_t *first_compared(const struct jr_node_parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         if (jr_compare_nodes_asked(parts->items[i].results))
@@ -214,7 +214,7 @@ static json_t *better_value(json_t *best, json_t *value, bool most)
 
 /* The value of a key that is one part's. */
 static json_t *pick_value(const struct jr_results_row *row,
-                          const struct jr_joining *parts)
+                          const struct jr_node_parts *parts)
 {
     json_t *best = NULL;
     for (size_t i = 0; i < parts->count; i++) {
@@ -228,7 +228,7 @@ static json_t *pick_value(const struct jr_results_row *row,
 }
 
 static json_t *sum_values(const struct jr_results_row *row,
-                          const struct jr_joining *parts)
+                          const struct jr_node_parts *parts)
 {
     json_int_t all = 0;
     for (size_t i = 0; i < parts->count; i++)
@@ -244,7 +244,7 @@ static void share_value(json_t *head, const char *key, json_t *value)
 
 /* Join each key as its row says; the verdict, and values that are compared or
  * counted over all nodes, come after. */
-static json_t *join_rows(const struct jr_joining *parts,
+static json_t *join_rows(const struct jr_node_parts *parts,
                          const struct jr_part *decider)
 {
     size_t count;
@@ -270,7 +270,7 @@ static json_t *join_rows(const struct jr_joining *parts,
     return head;
 }
 
-static json_t *join_results(const struct jr_joining *parts)
+static json_t *join_results(const struct jr_node_parts *parts)
 {
     const struct jr_part *decider = jr_merge_decider(parts);
     json_t *head = join_rows(parts, decider);
@@ -288,7 +288,7 @@ static json_t *join_results(const struct jr_joining *parts)
 
 json_t *jr_merge_results(int fd, const struct jr_multinode *found, bool head)
 {
-    struct jr_joining parts;
+    struct jr_node_parts parts;
     json_t *joined = NULL;
     bool over = true, any = false;
     load_all_parts(&parts, fd, found, head);
@@ -355,7 +355,7 @@ static int compare_moments(const void *a, const void *b)
 void jr_multinode_timeline(struct jr_timeline *ret, int fd)
 {
     struct jr_multinode found;
-    struct jr_joining parts = {0};
+    struct jr_node_parts parts = {0};
     double first = INFINITY;
     jr_multinode_find(&found, fd);
     if (found.count > 0)

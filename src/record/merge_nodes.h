@@ -3,8 +3,9 @@
 #define JR_MERGE_NODES_H
 
 #include "judge/judgement.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "record/multinode.h"
+#include "record/timeline.h"
 
 /* A part that has been read. */
 struct jr_part {
@@ -15,7 +16,7 @@ struct jr_part {
 };
 
 /* All parts that are here. */
-struct jr_joining {
+struct jr_node_parts {
     int fd;
     struct jr_part *items;
     size_t count;

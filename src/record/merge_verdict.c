@@ -28,7 +28,7 @@ static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 }
 
 /* The wall time at which a part failed, by its own clock. */
-static double failed_at(const struct jr_joining *parts,
+static double failed_at(const struct jr_node_parts *parts,
                         const struct jr_part *part)
 {
     const json_t *cause = json_object_get(part->results, "root_cause");
@@ -41,16 +41,18 @@ static double failed_at(const struct jr_joining *parts,
     return wall > 0 ? wall : jr_json_get_real(part->results, "finished");
 }
 
+enum { FAILED = 3 }; /* the weight of those among which the first decides */
+
 int jr_part_weight(const struct jr_part *part)
 {
     if (part->results == NULL)
         return strcmp(part->standing, "lost") == 0 ? 2 : 0;
     if (part->status == JR_RUN_SUCCEEDED)
         return 0;
-    return part->status == JR_RUN_INCOMPLETE ? 1 : 3;
+    return part->status == JR_RUN_INCOMPLETE ? 1 : FAILED;
 }
 
-const struct jr_part *jr_merge_decider(const struct jr_joining *parts)
+const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts)
 {
     const struct jr_part *found = NULL;
     double first = -1;
@@ -58,19 +60,14 @@ const struct jr_part *jr_merge_decider(const struct jr_joining *parts)
         const struct jr_part *part = &parts->items[i];
         int weight = jr_part_weight(part),
             best = found ? jr_part_weight(found) : 0;
-        if (weight < best || weight == 0 || (weight == best && weight < 3))
-            continue;
         if (weight > best) {
             found = part;
             first = -1;
-            continue;
-        }
-        if (first < 0)
-            first = failed_at(parts, found);
-        double at = failed_at(parts, part);
-        if (at < first) {
-            found = part;
-            first = at;
+        } else if (weight == best && weight == FAILED) {
+            double at = failed_at(parts, part);
+            first = first < 0 ? failed_at(parts, found) : first;
+            found = at < first ? part : found;
+            first = at < first ? at : first;
         }
     }
     return found;
@@ -104,7 +101,7 @@ static json_t *cause_of_lost(const struct jr_part *part)
     return cause;
 }
 
-static json_t *cause_of_absent(const struct jr_joining *parts)
+static json_t *cause_of_absent(const struct jr_node_parts *parts)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t absent = parts->nodes - parts->count;
@@ -114,10 +111,10 @@ static json_t *cause_of_absent(const struct jr_joining *parts)
     return cause_json("result", &text);
 }
 
-void jr_merge_verdict(json_t *head, const struct jr_joining *parts,
+void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
                       const struct jr_part *decider, const json_t *nodes)
 {
-    struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf reason JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_run_status status = JR_RUN_SUCCEEDED;
     json_int_t code = 0;
     json_t *cause = NULL;
@@ -129,10 +126,10 @@ void jr_merge_verdict(json_t *head, const struct jr_joining *parts,
         status = JR_RUN_LAUNCH_FAILED;
         code = JR_STATUS_LAUNCH;
         cause = cause_of_lost(decider);
-    } else if (jr_multinode_torn(&torn, nodes)) {
+    } else if (jr_node_mismatch_find(&reason, nodes)) {
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;
-        cause = cause_json("result", &torn);
+        cause = cause_json("result", &reason);
     } else if (parts->count < parts->nodes) {
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;

@@ -33,7 +33,7 @@ static bool has_node_record(int fd, uint32_t node)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, "run.json");
-    JR_CLOSE int file = jr_read_left_open(fd, path, NULL);
+    JR_CLOSE int file = jr_run_file_open(fd, path, NULL);
     return file >= 0;
 }
 
@@ -77,7 +77,7 @@ void jr_multinode_release(struct jr_multinode *parts)
     *parts = (struct jr_multinode){0};
 }
 
-bool jr_multinode_are(int fd)
+bool jr_multinode_exists(int fd)
 {
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
@@ -117,11 +117,11 @@ const char *jr_part_standing(int fd, uint32_t node, const json_t *run)
     jr_part_path(path, node, "results.json");
     const char *standing = jr_record_folder_standing(run);
     /* What ended while we looked has its results by now. */
-    JR_CLOSE int file = jr_read_left_open(fd, path, NULL);
+    JR_CLOSE int file = jr_run_file_open(fd, path, NULL);
     return file >= 0 ? "finished" : standing;
 }
 
-bool jr_part_ran_like(const json_t *run, const char *fingerprint)
+bool jr_part_has_fingerprint(const json_t *run, const char *fingerprint)
 {
     const char *own = jr_json_get_str(run, "fingerprint");
     return own == NULL || strcmp(own, fingerprint) == 0;
@@ -140,7 +140,8 @@ static json_t *deciding_record(int fd, const struct jr_multinode *parts)
         char part[JR_PART_NAME];
         (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
         const char *before = jr_json_get_str(found, "fingerprint");
-        alike = alike && (before == NULL || jr_part_ran_like(run, before));
+        alike =
+            alike && (before == NULL || jr_part_has_fingerprint(run, before));
         if (run == NULL || (found != NULL && weight >= least)) {
             json_decref(run);
             continue;

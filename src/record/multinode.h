@@ -14,17 +14,16 @@
  *
  * and of any other file the first node's. Paths begin with the part's folder.
  *
- * The nodes know nothing of each other. Whose failure was the first is told by
- * their wall clocks; what failed on others later is after the first failure. A
- * node that is not here has not begun, or has a log_dir of its own: the whole
- * is incomplete then.
+ * The nodes know nothing of each other. Their wall clocks decide whose
+ * failure was the first; what failed on others later is after the first
+ * failure. A node that is not here has not begun, or has a log_dir of its own:
+ * the whole is incomplete then.
  */
 #ifndef JR_MULTINODE_H
 #define JR_MULTINODE_H
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "record/timeline.h"
 
 /* The nodes that have a part in the folder, ascending. None: it is no such
  * run, or is one that a single jobrun records. */
@@ -40,7 +39,7 @@ void jr_multinode_find(struct jr_multinode *ret, int fd);
 void jr_multinode_release(struct jr_multinode *parts);
 
 /* Whether there are any. */
-bool jr_multinode_are(int fd);
+bool jr_multinode_exists(int fd);
 
 /* The joined file; NULL if there is none, as for a running job. With `head` the
  * ranks may be left out. */
@@ -69,6 +68,6 @@ json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
 const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
 
 /* Whether that record has the fingerprint, as far as it has one. */
-bool jr_part_ran_like(const json_t *run, const char *fingerprint);
+bool jr_part_has_fingerprint(const json_t *run, const char *fingerprint);
 
 #endif

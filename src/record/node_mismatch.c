@@ -25,30 +25,30 @@
 enum { MOST_KINDS = 4, MOST_RANGES = 8, FINGERPRINT = 12 };
 
 /* A node that is here. */
-struct kin {
+struct node_facts {
     uint32_t node;
     uint32_t nodes, world, first, count; /* 0: not known */
     const char *fingerprint;             /* NULL: not known */
     const char *part;
 };
 
-struct kinship {
-    struct kin *items;
+struct node_list {
+    struct node_facts *items;
     size_t count;
     bool all; /* no node is missing */
 };
 
-static void load_node_facts(struct kinship *ret, const json_t *nodes)
+static void load_node_facts(struct node_list *ret, const json_t *nodes)
 {
     size_t count = json_array_size(nodes), i = 0;
     const json_t *node = NULL;
-    *ret = (struct kinship){.items = calloc(count + 1, sizeof *ret->items)};
+    *ret = (struct node_list){.items = calloc(count + 1, sizeof *ret->items)};
     json_array_foreach(nodes, i, node) {
         const json_t *ranks = json_object_get(node, "ranks");
         const char *part = jr_json_get_str(node, "part");
         if (ret->items == NULL || part == NULL)
             continue;
-        ret->items[ret->count++] = (struct kin){
+        ret->items[ret->count++] = (struct node_facts){
             .node = (uint32_t)i,
             .nodes = jr_json_get_u32(node, "nodes"),
             .world = jr_json_get_u32(node, "world_size"),
@@ -61,71 +61,73 @@ static void load_node_facts(struct kinship *ret, const json_t *nodes)
     ret->all = ret->count == count;
 }
 
-static bool same_world(const struct kin *a, const struct kin *b)
+static bool same_world(const struct node_facts *a, const struct node_facts *b)
 {
     if (a->world == 0 || b->world == 0)
         return true;
     return a->nodes == b->nodes && a->world == b->world;
 }
 
-static bool same_experiment(const struct kin *a, const struct kin *b)
+static bool same_experiment(const struct node_facts *a,
+                            const struct node_facts *b)
 {
     if (a->fingerprint == NULL || b->fingerprint == NULL)
         return true;
     return strcmp(a->fingerprint, b->fingerprint) == 0;
 }
 
-static void add_world(struct jr_buf *out, const struct kin *kin)
+static void add_world(struct jr_buf *out, const struct node_facts *facts)
 {
-    jr_buf_printf(out, "%u rank%s on %u node%s", kin->world,
-                  kin->world == 1 ? "" : "s", kin->nodes,
-                  kin->nodes == 1 ? "" : "s");
+    jr_buf_printf(out, "%u rank%s on %u node%s", facts->world,
+                  facts->world == 1 ? "" : "s", facts->nodes,
+                  facts->nodes == 1 ? "" : "s");
 }
 
-static void add_experiment(struct jr_buf *out, const struct kin *kin)
+static void add_experiment(struct jr_buf *out, const struct node_facts *facts)
 {
-    const char *text = kin->fingerprint == NULL ? "none" : kin->fingerprint;
+    const char *text = facts->fingerprint == NULL ? "none" : facts->fingerprint;
     jr_buf_str(out, "fingerprint ");
     jr_buf_escaped(out, text, strnlen(text, FINGERPRINT));
 }
 
 /* In what nodes may differ. */
 struct trait {
-    bool (*same)(const struct kin *a, const struct kin *b);
-    void (*add)(struct jr_buf *out, const struct kin *kin);
+    bool (*same)(const struct node_facts *a, const struct node_facts *b);
+    void (*add)(struct jr_buf *out, const struct node_facts *facts);
 };
 
-/* Append "nodes 1-2": all that are like `kin`. */
-static void add_same_nodes(struct jr_buf *out, const struct kinship *kinship,
-                           const struct kin *kin, const struct trait *trait)
+/* Append "nodes 1-2": all that are like `facts`. */
+static void add_same_nodes(struct jr_buf *out, const struct node_list *list,
+                           const struct node_facts *facts,
+                           const struct trait *trait)
 {
     size_t count = 0;
-    JR_FREE uint32_t *nodes = calloc(kinship->count, sizeof *nodes);
-    for (size_t i = 0; nodes != NULL && i < kinship->count; i++)
-        if (trait->same(kin, &kinship->items[i]))
-            nodes[count++] = kinship->items[i].node;
+    JR_FREE uint32_t *nodes = calloc(list->count, sizeof *nodes);
+    for (size_t i = 0; nodes != NULL && i < list->count; i++)
+        if (trait->same(facts, &list->items[i]))
+            nodes[count++] = list->items[i].node;
     jr_buf_printf(out, "node%s ", count == 1 ? "" : "s");
     jr_set_print(out, nodes, count);
 }
 
 /* Append "node 0: A; nodes 1-2: B"; returns the first node that is not
  * like the first one, NULL: all are alike. */
-static const struct kin *add_kinds(struct jr_buf *out,
-                                   const struct kinship *kinship,
-                                   const struct trait *trait)
+static const struct node_facts *add_kinds(struct jr_buf *out,
+                                          const struct node_list *list,
+                                          const struct trait *trait)
 {
-    const struct kin *kinds[MOST_KINDS + 1];
+    const struct node_facts *kinds[MOST_KINDS + 1];
     size_t count = 0;
-    for (size_t i = 0; i < kinship->count && count <= MOST_KINDS; i++) {
+    for (size_t i = 0; i < list->count && count <= MOST_KINDS; i++) {
         size_t k = 0;
-        while (k < count && !trait->same(kinds[k], &kinship->items[i]))
+        while (k < count && !trait->same(kinds[k], &list->items[i]))
             k++;
         if (k == count)
-            kinds[count++] = &kinship->items[i];
+            kinds[count++] = &list->items[i];
     }
     for (size_t k = 0; count > 1 && k < count && k < MOST_KINDS; k++) {
         jr_buf_str(out, k == 0 ? "" : "; ");
-        add_same_nodes(out, kinship, kinds[k], trait);
+        add_same_nodes(out, list, kinds[k], trait);
         jr_buf_str(out, ": ");
         trait->add(out, kinds[k]);
     }
@@ -155,20 +157,20 @@ static void add_node_range(struct ranges *to, uint32_t first, uint32_t end)
 
 static int compare_first_ranks(const void *a, const void *b)
 {
-    const struct kin *x = a, *y = b;
+    const struct node_facts *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
 /* The ranks that no node has, and those that several have. */
-static void find_ranges(const struct kinship *kinship, struct ranges *none,
+static void find_ranges(const struct node_list *list, struct ranges *none,
                         struct ranges *twice)
 {
-    size_t count = kinship->count;
-    uint32_t next = 0, world = count == 0 ? 0 : kinship->items[0].world;
-    JR_FREE struct kin *sorted = calloc(count + 1, sizeof *sorted);
+    size_t count = list->count;
+    uint32_t next = 0, world = count == 0 ? 0 : list->items[0].world;
+    JR_FREE struct node_facts *sorted = calloc(count + 1, sizeof *sorted);
     if (sorted == NULL || count == 0)
         return;
-    memcpy(sorted, kinship->items, count * sizeof *sorted);
+    memcpy(sorted, list->items, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_first_ranks);
     for (size_t i = 0; i < count; i++) {
         uint32_t end = sorted[i].first + sorted[i].count;
@@ -181,18 +183,18 @@ static void find_ranges(const struct kinship *kinship, struct ranges *none,
     add_node_range(none, next, world);
 }
 
-static bool describe_worlds(struct jr_buf *out, const struct kinship *kinship)
+static bool describe_worlds(struct jr_buf *out, const struct node_list *list)
 {
     static const struct trait trait = {same_world, add_world};
     jr_buf_str(out, "the nodes are not of one run: ");
-    return add_kinds(out, kinship, &trait) != NULL;
+    return add_kinds(out, list, &trait) != NULL;
 }
 
-static bool describe_ranges(struct jr_buf *out, const struct kinship *kinship)
+static bool describe_ranges(struct jr_buf *out, const struct node_list *list)
 {
     struct ranges none = {0}, twice = {0};
-    find_ranges(kinship, &none, &twice);
-    bool lack = none.count > 0 && kinship->all;
+    find_ranges(list, &none, &twice);
+    bool lack = none.count > 0 && list->all;
     jr_buf_str(out, "the nodes are not of one run: ");
     if (twice.count > 0)
         jr_buf_printf(out, "more than one has rank%s %s",
@@ -202,52 +204,52 @@ static bool describe_ranges(struct jr_buf *out, const struct kinship *kinship)
         jr_buf_printf(out, "%snone has rank%s %s", twice.count > 0 ? "; " : "",
                       strpbrk(none.text.data, "-,") == NULL ? "" : "s",
                       none.text.data);
-    bool told = lack || twice.count > 0;
+    bool found = lack || twice.count > 0;
     jr_buf_release(&none.text);
     jr_buf_release(&twice.text);
-    return told;
+    return found;
 }
 
 static bool describe_experiments(struct jr_buf *out,
-                                 const struct kinship *kinship,
-                                 const struct jr_multinode_look *look)
+                                 const struct node_list *list,
+                                 const struct jr_node_mismatch_view *look)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
-    const struct kin *other = add_kinds(out, kinship, &trait);
+    const struct node_facts *other = add_kinds(out, list, &trait);
     if (other == NULL)
         return false;
     jr_buf_printf(out, " (jobrun diff %s/%s %s/%s", look->run,
-                  kinship->items[0].part, look->run, other->part);
+                  list->items[0].part, look->run, other->part);
     jr_words_log_dir(out, look->run_dir);
     jr_buf_char(out, ')');
     return true;
 }
 
-bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes)
+bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes)
 {
-    struct kinship kinship;
-    load_node_facts(&kinship, nodes);
-    bool torn = describe_worlds(ret, &kinship);
-    if (!torn) {
+    struct node_list list;
+    load_node_facts(&list, nodes);
+    bool found = describe_worlds(ret, &list);
+    if (!found) {
         jr_buf_clear(ret);
-        torn = describe_ranges(ret, &kinship);
+        found = describe_ranges(ret, &list);
     }
-    free(kinship.items);
-    return torn && !ret->failed;
+    free(list.items);
+    return found && !ret->failed;
 }
 
-void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
-                         const struct jr_multinode_look *look)
+void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
+                            const struct jr_node_mismatch_view *look)
 {
-    struct kinship kinship;
-    JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
-    load_node_facts(&kinship, nodes);
-    if (jr_multinode_torn(&torn, nodes) && !look->told)
-        jr_buf_printf(out, "%s%s\n", look->before, torn.data);
-    if (describe_experiments(&text, &kinship, look))
+    struct node_list list;
+    JR_BUF_CLEANUP struct jr_buf reason = JR_BUF_INIT, text = JR_BUF_INIT;
+    load_node_facts(&list, nodes);
+    if (jr_node_mismatch_find(&reason, nodes) && !look->verdict_told)
+        jr_buf_printf(out, "%s%s\n", look->before, reason.data);
+    if (describe_experiments(&text, &list, look))
         jr_buf_printf(out, "%s%s\n", look->before, text.data);
-    free(kinship.items);
+    free(list.items);
 }
 
 bool jr_compare_nodes_asked(const json_t *results)
@@ -256,10 +258,10 @@ bool jr_compare_nodes_asked(const json_t *results)
 }
 
 /* What comparing has made of each rank. */
-static void note_ranks(json_t *joined, const struct jr_loaded_run *past)
+static void note_ranks(json_t *joined, const struct jr_loaded_run *loaded)
 {
-    for (size_t i = 0; i < past->report.count; i++) {
-        const struct jr_rank_judgement *rank = &past->report.ranks[i];
+    for (size_t i = 0; i < loaded->report.count; i++) {
+        const struct jr_rank_judgement *rank = &loaded->report.ranks[i];
         json_t *line = json_array_get(json_object_get(joined, "ranks"), i);
         bool good = rank->state == JR_RANK_SUCCEEDED;
         if (!good && rank->state != JR_RANK_INCOMPLETE)
@@ -275,11 +277,12 @@ static void note_ranks(json_t *joined, const struct jr_loaded_run *past)
 
 /* The verdict of a run whose ranks all ended well, of which some did not
  * deliver. */
-static void note_verdict(json_t *joined, struct jr_loaded_run *past)
+static void note_verdict(json_t *joined, struct jr_loaded_run *loaded)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    past->report.status = JR_RUN_INCOMPLETE;
-    jr_judgement_json_cause(&text, &past->report, &past->plan, &past->outcome);
+    loaded->report.status = JR_RUN_INCOMPLETE;
+    jr_judgement_json_cause(&text, &loaded->report, &loaded->plan,
+                            &loaded->outcome);
     jr_json_set_str(joined, "status", jr_run_status_word(JR_RUN_INCOMPLETE));
     jr_json_set_int(joined, "exit_code", JR_STATUS_INCOMPLETE);
     jr_json_set(joined, "root_cause",
@@ -288,20 +291,20 @@ static void note_verdict(json_t *joined, struct jr_loaded_run *past)
 
 void jr_compare_nodes_compare(json_t *joined)
 {
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     if (!jr_compare_nodes_asked(joined) ||
-        jr_loaded_run_read(&past, json_deep_copy(joined), NULL) != 0)
+        jr_loaded_run_read(&loaded, json_deep_copy(joined), NULL) != 0)
         return;
-    struct jr_judge judge = {.report = &past.report,
-                             .plan = &past.plan,
-                             .outcome = &past.outcome,
-                             .wants = &past.policy.results};
-    bool open = past.report.status == JR_RUN_SUCCEEDED ||
-                past.report.status == JR_RUN_INCOMPLETE;
+    struct jr_judge judge = {.report = &loaded.report,
+                             .plan = &loaded.plan,
+                             .outcome = &loaded.outcome,
+                             .wants = &loaded.policy.results};
+    bool open = loaded.report.status == JR_RUN_SUCCEEDED ||
+                loaded.report.status == JR_RUN_INCOMPLETE;
     jr_compare_again(&judge);
-    note_ranks(joined, &past);
-    size_t odd = jr_judgement_first(&past.report, JR_RANK_INCOMPLETE);
-    if (open && odd < past.report.count)
-        note_verdict(joined, &past);
-    jr_loaded_run_release(&past);
+    note_ranks(joined, &loaded);
+    size_t odd = jr_judgement_first(&loaded.report, JR_RANK_INCOMPLETE);
+    if (open && odd < loaded.report.count)
+        note_verdict(joined, &loaded);
+    jr_loaded_run_release(&loaded);
 }

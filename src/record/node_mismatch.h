@@ -6,21 +6,21 @@
 
 /* Whether the nodes of that list (jr_multinode_nodes) are not of one run: they
  * differ in its size, or their ranks overlap or, where all nodes are here,
- * leave some out. If so, the reason is in `ret`, which is empty before;
+ * leave some out. If so, the reason is appended to `ret`, which must be empty;
  * otherwise its contents are undefined. */
-bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes);
+bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes);
 
-/* How to tell what the nodes do not have in common. */
-struct jr_multinode_look {
+/* How to print what the nodes do not have in common. */
+struct jr_node_mismatch_view {
     const char *before;  /* each line */
     const char *run;     /* what commands that are offered call the run */
     const char *run_dir; /* LOG_DIR/ID */
-    bool told;           /* the verdict has said that they are not of one run */
+    bool verdict_told;   /* the verdict has said that they are not of one run */
 };
 
 /* Append it, a line for each: nothing where they ran the same. */
-void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
-                         const struct jr_multinode_look *look);
+void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
+                            const struct jr_node_mismatch_view *look);
 
 /* Whether these results have fields that are compared over the ranks. */
 bool jr_compare_nodes_asked(const json_t *results);

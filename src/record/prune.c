@@ -130,7 +130,7 @@ static bool is_being_removed(int dir_fd, const char *id)
     if (fd < 0)
         return errno == ENOENT;
     return faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-           errno == ENOENT && !jr_multinode_are(fd);
+           errno == ENOENT && !jr_multinode_exists(fd);
 }
 
 static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,

@@ -13,10 +13,9 @@
 #include "base/proc.h"
 #include "base/redact.h"
 #include "base/strv.h"
+#include "generated/version.h"
 #include "judge/words.h"
-#include "record/earlier_attempts.h"
 #include "record/record_folder.h"
-#include "version.h"
 
 #include "base/banned.h"
 
@@ -40,7 +39,7 @@ static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
     size_t len = strcspn(argument, "=");
     const char *dot = memrchr(argument, '.', len);
     const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
-    if (argument[len] == '\0' || name > argument + len ||
+    if (argument[len] == '\0' ||
         !is_secret_word(name, (size_t)(argument + len - name)) ||
         !jr_env_matches(plan->secrets, plan->secrets_count, name,
                         (size_t)(argument + len - name)))
@@ -146,6 +145,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .pid_namespace = jr_proc_namespace(),
         .start_ticks = jr_record_folder_ticks(getpid()),
         .argv = read_argv(arena, plan),
+        .name = plan->name,
         .fingerprint = plan->fingerprint,
         .world_size = plan->world_size,
         .nodes = plan->nodes,
@@ -218,6 +218,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     json_t *run = json_object();
     jr_json_set_int(run, "format_version", FORMAT_VERSION);
     jr_json_set_str(run, "run_id", facts->run_id);
+    jr_json_set_str(run, "name", facts->name);
     jr_json_set_str(run, "version", facts->version);
     jr_json_set_str(run, "host", facts->host);
     jr_json_set_str(run, "user", facts->user);

@@ -6,7 +6,7 @@
 
 /* What run.json says. Strings are borrowed; NULL is null. */
 struct jr_record_facts {
-    const char *run_id, *version, *host, *user, *boot_id, *cwd;
+    const char *run_id, *name, *version, *host, *user, *boot_id, *cwd;
     const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
     int32_t pid;
     uint64_t pid_namespace; /* 0: unknown (proc.h) */

@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/user.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "record/multinode.h"
 #include "run/companion.h"
 
@@ -57,6 +57,19 @@ int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
     return fd;
 }
 
+bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir,
+                            const char *id)
+{
+    struct jr_trust trust;
+    JR_CLOSE int fd = jr_record_folder_enter(&trust, log_dir, id, NULL);
+    if (fd < 0 || jr_trust_is_ours(&trust))
+        return false;
+    jr_buf_printf(out, "%s ", id);
+    jr_trust_explain(out, &trust);
+    jr_buf_str(out, ", so what follows need not be true");
+    return true;
+}
+
 int jr_record_folder_open(const char *log_dir, const char *id,
                           struct jr_error *err)
 {
@@ -69,8 +82,8 @@ json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_read_left_read(&text, fd, name, jr_record_folder_most(fd, name),
-                          &why) == 0)
+    if (jr_run_file_read(&text, fd, name, jr_record_folder_most(fd, name),
+                         &why) == 0)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
         json = jr_multinode_json(fd, name, false);
@@ -86,7 +99,7 @@ json_t *jr_record_folder_head(int fd, const char *name)
     static const char mark[] = "\n  \"ranks\": [";
     char text[HEAD + 4];
     struct jr_error why = {0};
-    JR_CLOSE int file = jr_read_left_open(fd, name, &why);
+    JR_CLOSE int file = jr_run_file_open(fd, name, &why);
     ssize_t got = file < 0 ? -1 : pread(file, text, HEAD, 0);
     if (why.sys == ENOENT && strchr(name, '/') == NULL)
         return jr_multinode_json(fd, name, true);

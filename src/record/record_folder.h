@@ -30,6 +30,7 @@ struct jr_trust {
     uid_t owner;
 };
 
+/* Whether to act by what the folder says. */
 bool jr_trust_is_ours(const struct jr_trust *trust);
 
 /* Check one open folder: it is ours if our effective user owns it, and only
@@ -54,6 +55,12 @@ int jr_record_folder_open(const char *log_dir, const char *id,
 /* The same, and whether to act by what the folder says. */
 int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
                            const char *id, struct jr_error *err);
+
+/* Append a sentence that says whose the run LOG_DIR/ID is, to stand before what
+ * is told by its word, without a full stop. False, and nothing, where it is
+ * ours or is not there. */
+bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir,
+                            const char *id);
 
 /* The bytes that a JSON file of the folder may have: 1 MiB for run.json. */
 size_t jr_record_folder_most(int fd, const char *name);

@@ -240,7 +240,7 @@ void jr_results_put_killed(struct jr_buf *out, const struct jr_results_row *row,
     jr_buf_char(out, '}');
 }
 
-void jr_results_get_killed(struct jr_loaded_run *past,
+void jr_results_get_killed(struct jr_loaded_run *loaded,
                            const struct jr_results_row *row,
                            const json_t *value)
 {
@@ -249,9 +249,9 @@ void jr_results_get_killed(struct jr_loaded_run *past,
     const char *name = jr_json_get_str(value, "signal");
     int sig = name == NULL ? 0 : jr_signal_of(name);
     if (process != NULL && strcmp(process, "runner") == 0) {
-        past->outcome.runner_signal = sig;
+        loaded->outcome.runner_signal = sig;
     } else if (process != NULL) {
-        past->outcome.guard_pid = (int32_t)jr_json_get_u32(value, "pid");
-        past->outcome.guard_signal = sig;
+        loaded->outcome.guard_pid = (int32_t)jr_json_get_u32(value, "pid");
+        loaded->outcome.guard_signal = sig;
     }
 }

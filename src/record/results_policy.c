@@ -8,10 +8,13 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "judge/judge.h"
-#include "record/earlier_attempts.h"
+#include "judge/restart.h"
 #include "judge/results.h"
+#include "judge/words.h"
 
 #include "base/banned.h"
+
+#define MS UINT64_C(1000000)
 
 #define WORD(name, word) word,
 const char *const jr_results_timeouts[] = {JR_RUN_TIMEOUTS(WORD)};
@@ -31,7 +34,7 @@ void jr_results_put_timeout(struct jr_buf *out,
                     by == JR_TIMEOUT_NONE ? NULL : jr_results_timeouts[by - 1]);
 }
 
-void jr_results_get_timeout(struct jr_loaded_run *past,
+void jr_results_get_timeout(struct jr_loaded_run *loaded,
                             const struct jr_results_row *row,
                             const json_t *value)
 {
@@ -39,7 +42,7 @@ void jr_results_get_timeout(struct jr_loaded_run *past,
     const char *word = json_string_value(value);
     for (int by = 1; word != NULL && by <= JR_RESULTS_TIMEOUTS; by++)
         if (strcmp(jr_results_timeouts[by - 1], word) == 0)
-            past->outcome.timed_out_by = (enum jr_timeout)by;
+            loaded->outcome.timed_out_by = (enum jr_timeout)by;
 }
 
 /* The limit, in milliseconds; NULL: there is none. */
@@ -73,14 +76,14 @@ void jr_results_put_limit(struct jr_buf *out, const struct jr_results_row *row,
         jr_json_put_str(out, row->key, NULL);
 }
 
-void jr_results_get_limit(struct jr_loaded_run *past,
+void jr_results_get_limit(struct jr_loaded_run *loaded,
                           const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    uint64_t *ms =
-        limit_for_timeout(&past->policy.timeouts, past->outcome.timed_out_by);
+    uint64_t *ms = limit_for_timeout(&loaded->policy.timeouts,
+                                     loaded->outcome.timed_out_by);
     if (ms != NULL)
-        *ms = jr_clock_ns_of(json_number_value(value)) / UINT64_C(1000000);
+        *ms = jr_clock_ns_of(json_number_value(value)) / MS;
 }
 
 /* What reasons call the place that every rank delivers to; NULL: it has not
@@ -146,21 +149,35 @@ static char **read_name_list(struct jr_arena *arena, const json_t *list,
 
 /* What was compared, and what reasons call the place where it was found: a
  * path whose last component that is. */
-void jr_results_get_compared(struct jr_loaded_run *past,
+void jr_results_get_compared(struct jr_loaded_run *loaded,
                              const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
     const char *source = jr_json_get_str(value, "source");
-    struct jr_results *wants = &past->policy.results;
+    struct jr_results *wants = &loaded->policy.results;
     wants->stated = value != NULL && !json_is_null(value);
-    wants->equal = read_name_list(&past->arena, json_object_get(value, "equal"),
-                                  &wants->equal_count);
+    wants->equal = read_name_list(
+        &loaded->arena, json_object_get(value, "equal"), &wants->equal_count);
     wants->distinct =
-        read_name_list(&past->arena, json_object_get(value, "distinct"),
+        read_name_list(&loaded->arena, json_object_get(value, "distinct"),
                        &wants->distinct_count);
-    for (uint32_t i = 0; i < past->plan.count; i++)
-        past->plan.ranks[i].result_path = source;
+    for (uint32_t i = 0; i < loaded->plan.count; i++)
+        loaded->plan.ranks[i].result_path = source;
+}
+
+static void put_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
+{
+    uint64_t lasted_ns = attempt->ended_ns - attempt->started_ns;
+    jr_buf_char(out, '{');
+    jr_json_put_int(out, "attempt", attempt->number);
+    jr_json_put_str(out, "status", jr_run_status_word(attempt->status));
+    jr_json_put_int(out, "exit_code", attempt->exit_code);
+    jr_json_put_decimal(out, "started", attempt->started_wall_ns / MS, 3);
+    jr_json_put_decimal(out, "seconds", lasted_ns / MS, 3);
+    jr_json_put_str(out, "cause", attempt->cause);
+    jr_json_put_decimal(out, "wait", attempt->wait_ms, 3);
+    jr_buf_char(out, '}');
 }
 
 void jr_results_put_attempts(struct jr_buf *out,
@@ -168,15 +185,39 @@ void jr_results_put_attempts(struct jr_buf *out,
                              const struct jr_results_run *run)
 {
     jr_json_key(out, row->key);
-    jr_earlier_json(out, run->report);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < run->report->earlier_count; i++) {
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        put_attempt(out, &run->report->earlier[i]);
+    }
+    jr_buf_char(out, ']');
 }
 
-void jr_results_get_attempts(struct jr_loaded_run *past,
+static void get_attempt(struct jr_attempt *ret, const json_t *object)
+{
+    const char *status = jr_json_get_str(object, "status");
+    const char *cause = jr_json_get_str(object, "cause");
+    ret->number = jr_json_get_u32(object, "attempt");
+    ret->cause = cause == NULL ? "" : cause;
+    ret->started_wall_ns = jr_clock_ns_of(jr_json_get_real(object, "started"));
+    ret->ended_ns = jr_clock_ns_of(jr_json_get_real(object, "seconds"));
+    if (status != NULL)
+        (void)jr_run_status_of(status, &ret->status);
+}
+
+/* The times are those of a run that began at 0. */
+void jr_results_get_attempts(struct jr_loaded_run *loaded,
                              const struct jr_results_row *row,
                              const json_t *value)
 {
     (void)row;
-    jr_earlier_load(&past->report, &past->arena, value);
+    size_t count = json_array_size(value);
+    struct jr_attempt *attempts =
+        jr_arena_array(&loaded->arena, count, sizeof *attempts);
+    loaded->report.earlier = attempts;
+    loaded->report.earlier_count = attempts == NULL ? 0 : count;
+    for (size_t i = 0; i < loaded->report.earlier_count; i++)
+        get_attempt(&attempts[i], json_array_get(value, i));
 }
 
 void jr_results_put_idle(struct jr_buf *out, const struct jr_results_row *row,
@@ -185,11 +226,11 @@ void jr_results_put_idle(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
 }
 
-void jr_results_get_idle(struct jr_loaded_run *past,
+void jr_results_get_idle(struct jr_loaded_run *loaded,
                          const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    past->report.idle = jr_results_below(value, UINT32_MAX);
+    loaded->report.idle = jr_results_below(value, UINT32_MAX);
 }
 
 void jr_results_put_not_again(struct jr_buf *out,
@@ -199,10 +240,10 @@ void jr_results_put_not_again(struct jr_buf *out,
     jr_json_put_str(out, row->key, run->report->not_again);
 }
 
-void jr_results_get_not_again(struct jr_loaded_run *past,
+void jr_results_get_not_again(struct jr_loaded_run *loaded,
                               const struct jr_results_row *row,
                               const json_t *value)
 {
     (void)row;
-    past->report.not_again = json_string_value(value);
+    loaded->report.not_again = json_string_value(value);
 }

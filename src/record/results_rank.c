@@ -17,7 +17,7 @@ struct row {
     const char *key;
     void (*put)(struct jr_buf *out, const struct row *row,
                 const struct jr_results_rank *rank);
-    void (*get)(struct jr_loaded_run *past, const struct row *row, size_t i,
+    void (*get)(struct jr_loaded_run *loaded, const struct row *row, size_t i,
                 const json_t *value);
     size_t at; /* the member of the plan's rank, or of its judgement */
     struct jr_json_shape shape;
@@ -41,21 +41,21 @@ static void put_rank_number(struct jr_buf *out, const struct row *row,
     jr_json_put_int(out, row->key, *number);
 }
 
-static void get_rank_number(struct jr_loaded_run *past, const struct row *row,
+static void get_rank_number(struct jr_loaded_run *loaded, const struct row *row,
                             size_t i, const json_t *value)
 {
-    uint32_t *number = rank_member(&past->plan.ranks[i], row);
+    uint32_t *number = rank_member(&loaded->plan.ranks[i], row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
-static void get_node(struct jr_loaded_run *past, const struct row *row,
+static void get_node(struct jr_loaded_run *loaded, const struct row *row,
                      size_t i, const json_t *value)
 {
     (void)row;
     uint32_t node = jr_results_below(value, MOST_RANKS);
-    past->plan.ranks[i].node_rank = node;
-    if (node >= past->plan.nodes)
-        past->plan.nodes = node + 1;
+    loaded->plan.ranks[i].node_rank = node;
+    if (node >= loaded->plan.nodes)
+        loaded->plan.nodes = node + 1;
 }
 
 static void put_plan_text(struct jr_buf *out, const struct row *row,
@@ -65,10 +65,10 @@ static void put_plan_text(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, *text);
 }
 
-static void get_plan_text(struct jr_loaded_run *past, const struct row *row,
+static void get_plan_text(struct jr_loaded_run *loaded, const struct row *row,
                           size_t i, const json_t *value)
 {
-    const char **text = rank_member(&past->plan.ranks[i], row);
+    const char **text = rank_member(&loaded->plan.ranks[i], row);
     *text = json_string_value(value);
 }
 
@@ -78,16 +78,17 @@ static void put_rank_host(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, rank->host);
 }
 
-static void get_rank_host(struct jr_loaded_run *past, const struct row *row,
+static void get_rank_host(struct jr_loaded_run *loaded, const struct row *row,
                           size_t i, const json_t *value)
 {
     (void)row;
-    uint32_t node = past->plan.ranks[i].node_rank;
-    while (past->hosts_count <= node)
-        if (jr_arena_push(&past->arena, &past->hosts, &past->hosts_count,
-                          sizeof *past->hosts) == NULL)
+    uint32_t node = loaded->plan.ranks[i].node_rank;
+    while (loaded->hosts_count <= node)
+        if (jr_arena_push(&loaded->arena, &loaded->hosts, &loaded->hosts_count,
+                          sizeof *loaded->hosts) == NULL)
             return;
-    past->hosts[node] = jr_arena_strdup(&past->arena, json_string_value(value));
+    loaded->hosts[node] =
+        jr_arena_strdup(&loaded->arena, json_string_value(value));
 }
 
 static void put_coordinates(struct jr_buf *out, const struct row *row,
@@ -100,11 +101,11 @@ static void put_coordinates(struct jr_buf *out, const struct row *row,
     jr_buf_char(out, '}');
 }
 
-static void get_coordinates(struct jr_loaded_run *past, const struct row *row,
+static void get_coordinates(struct jr_loaded_run *loaded, const struct row *row,
                             size_t i, const json_t *value)
 {
     (void)row;
-    struct jr_plan *plan = &past->plan;
+    struct jr_plan *plan = &loaded->plan;
     for (int axis = 0; axis < JR_AXIS_COUNT; axis++) {
         uint32_t at = jr_results_below(
             json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
@@ -120,13 +121,13 @@ static void put_state(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, jr_rank_state_word(rank->report->state));
 }
 
-static void get_state(struct jr_loaded_run *past, const struct row *row,
+static void get_state(struct jr_loaded_run *loaded, const struct row *row,
                       size_t i, const json_t *value)
 {
     (void)row;
     if (json_is_string(value))
         (void)jr_rank_state_of(json_string_value(value),
-                               &past->report.ranks[i].state);
+                               &loaded->report.ranks[i].state);
 }
 
 static void put_error_file(struct jr_buf *out, const struct row *row,
@@ -136,12 +137,12 @@ static void put_error_file(struct jr_buf *out, const struct row *row,
                     rank->report->error_file ? rank->plan->error_path : NULL);
 }
 
-static void get_error_file(struct jr_loaded_run *past, const struct row *row,
+static void get_error_file(struct jr_loaded_run *loaded, const struct row *row,
                            size_t i, const json_t *value)
 {
     (void)row;
-    past->plan.ranks[i].error_path = json_string_value(value);
-    past->report.ranks[i].error_file = json_is_string(value);
+    loaded->plan.ranks[i].error_path = json_string_value(value);
+    loaded->report.ranks[i].error_file = json_is_string(value);
 }
 
 static void put_error(struct jr_buf *out, const struct row *row,
@@ -152,11 +153,11 @@ static void put_error(struct jr_buf *out, const struct row *row,
                     reason != NULL ? reason : rank->report->error);
 }
 
-static void get_error(struct jr_loaded_run *past, const struct row *row,
+static void get_error(struct jr_loaded_run *loaded, const struct row *row,
                       size_t i, const json_t *value)
 {
     (void)row;
-    past->report.ranks[i].error = json_string_value(value);
+    loaded->report.ranks[i].error = json_string_value(value);
 }
 
 static void put_flag(struct jr_buf *out, const struct row *row,
@@ -166,10 +167,10 @@ static void put_flag(struct jr_buf *out, const struct row *row,
     jr_json_put_bool(out, row->key, *flag);
 }
 
-static void get_flag(struct jr_loaded_run *past, const struct row *row,
+static void get_flag(struct jr_loaded_run *loaded, const struct row *row,
                      size_t i, const json_t *value)
 {
-    bool *flag = rank_member(&past->report.ranks[i], row);
+    bool *flag = rank_member(&loaded->report.ranks[i], row);
     *flag = json_is_true(value);
 }
 
@@ -183,12 +184,12 @@ static void put_result(struct jr_buf *out, const struct row *row,
         jr_buf_str(out, "null");
 }
 
-static void get_result(struct jr_loaded_run *past, const struct row *row,
+static void get_result(struct jr_loaded_run *loaded, const struct row *row,
                        size_t i, const json_t *value)
 {
     (void)row;
     if (value != NULL && !json_is_null(value))
-        past->report.ranks[i].result = json_incref((json_t *)value);
+        loaded->report.ranks[i].result = json_incref((json_t *)value);
 }
 
 static void put_result_error(struct jr_buf *out, const struct row *row,
@@ -201,11 +202,12 @@ static void put_result_error(struct jr_buf *out, const struct row *row,
 }
 
 /* What is wrong with a result is a reason, not the rank's own error. */
-static void get_result_error(struct jr_loaded_run *past, const struct row *row,
-                             size_t i, const json_t *value)
+static void get_result_error(struct jr_loaded_run *loaded,
+                             const struct row *row, size_t i,
+                             const json_t *value)
 {
     (void)row;
-    struct jr_rank_judgement *rank = &past->report.ranks[i];
+    struct jr_rank_judgement *rank = &loaded->report.ranks[i];
     if (!json_is_string(value) ||
         !jr_result_error_of(json_string_value(value), &rank->result_error))
         return;
@@ -333,21 +335,21 @@ void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
     jr_buf_char(out, '}');
 }
 
-static void get_rank_member(struct jr_loaded_run *past, const struct row *row,
+static void get_rank_member(struct jr_loaded_run *loaded, const struct row *row,
                             size_t i, const json_t *object)
 {
-    row->get(past, row, i, json_object_get(object, row->key));
+    row->get(loaded, row, i, json_object_get(object, row->key));
 }
 
-void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
+void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i,
                          const json_t *object)
 {
     for (size_t n = 0; n < COUNT(identity); n++)
-        get_rank_member(past, &identity[n], i, object);
-    jr_outcome_get(&past->outcome.ranks[i], object);
+        get_rank_member(loaded, &identity[n], i, object);
+    jr_outcome_get(&loaded->outcome.ranks[i], object);
     for (size_t n = 0; n < COUNT(delivery); n++)
-        get_rank_member(past, &delivery[n], i, object);
-    get_rank_member(past, &folder, i, object);
+        get_rank_member(loaded, &delivery[n], i, object);
+    get_rank_member(loaded, &folder, i, object);
 }
 
 const char *jr_results_path(size_t i)

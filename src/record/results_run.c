@@ -4,11 +4,67 @@
 
 #include "base/clock.h"
 #include "judge/words.h"
-#include "record/earlier_attempts.h"
 #include "record/results_json.h"
-#include "record/results_schema.h"
 
 #include "base/banned.h"
+
+/* The shapes of keys that are no values of one member: lists of objects. */
+#define JR_SCHEMA_CAUSE "{}" /* filled in */
+#define JR_SCHEMA_ATTEMPTS                                                     \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
+    " \"required\": [\"attempt\", \"status\", \"exit_code\", \"started\","     \
+    " \"seconds\", \"cause\", \"wait\"],"                                      \
+    " \"properties\": {\"attempt\": " JR_SHAPE_COUNT ","                       \
+    " \"status\": {\"$ref\": \"#/properties/status\"},"                        \
+    " \"exit_code\": {\"type\": \"integer\", \"minimum\": 1,"                  \
+    " \"maximum\": 255},"                                                      \
+    " \"started\": {\"type\": \"number\","                                     \
+    " \"description\": \"Since the epoch.\"},"                                 \
+    " \"seconds\": " JR_SHAPE_SECONDS ","                                      \
+    " \"cause\": {\"type\": \"string\"},"                                      \
+    " \"wait\": {\"type\": \"number\", \"minimum\": 0,"                        \
+    " \"description\": \"Before the next attempt.\"}}}}"
+#define JR_SCHEMA_COMPARED                                                     \
+    "{\"type\": [\"object\", \"null\"],"                                       \
+    " \"required\": [\"source\", \"equal\", \"distinct\"],"                    \
+    " \"properties\": {\"source\": {\"type\": [\"string\", \"null\"],"         \
+    " \"description\": \"What reasons call the place that ranks deliver to;"   \
+    " null: it has not the same name for all.\"},"                             \
+    " \"equal\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"    \
+    " \"distinct\": {\"type\": \"array\","                                     \
+    " \"items\": {\"type\": \"string\"}}}}"
+#define JR_SCHEMA_KILLED                                                       \
+    "{\"type\": [\"object\", \"null\"],"                                       \
+    " \"required\": [\"process\", \"pid\", \"signal\"],"                       \
+    " \"properties\": {\"process\": {\"enum\": [\"guard\", \"runner\"]},"      \
+    " \"pid\": {\"type\": [\"integer\", \"null\"]},"                           \
+    " \"signal\": {\"type\": [\"string\", \"null\"],"                          \
+    " \"description\": \"Its name; null: the kernel did not say.\"}}}"
+#define JR_SCHEMA_NODES                                                        \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
+    " \"required\": [\"node_rank\", \"host\", \"pid\", \"status\","            \
+    " \"exit_code\", \"cause\", \"part\"],"                                    \
+    " \"properties\": {\"node_rank\": " JR_SHAPE_COUNT ","                     \
+    " \"host\": {\"type\": [\"string\", \"null\"]},"                           \
+    " \"pid\": {\"type\": [\"integer\", \"null\"],"                            \
+    " \"description\": \"Of its jobrun.\"},"                                   \
+    " \"status\": {\"anyOf\": [{\"$ref\": \"#/properties/status\"},"           \
+    " {\"enum\": [\"lost\", \"absent\"]}], \"description\": \"lost: its"       \
+    " jobrun is gone and left no results. absent: it is not here.\"},"         \
+    " \"exit_code\": {\"type\": [\"integer\", \"null\"], \"minimum\": 0,"      \
+    " \"maximum\": 255},"                                                      \
+    " \"cause\": {\"type\": [\"string\", \"null\"]},"                          \
+    " \"part\": {\"type\": [\"string\", \"null\"],"                            \
+    " \"description\": \"Its folder in the run's.\"},"                         \
+    " \"fingerprint\": {\"type\": [\"string\", \"null\"]},"                    \
+    " \"world_size\": {\"type\": [\"integer\", \"null\"],"                     \
+    " \"description\": \"As this node has it.\"},"                             \
+    " \"nodes\": {\"type\": [\"integer\", \"null\"]},"                         \
+    " \"ranks\": {\"type\": [\"object\", \"null\"],"                           \
+    " \"description\": \"Those that its jobrun started.\","                    \
+    " \"required\": [\"first\", \"count\"],"                                   \
+    " \"properties\": {\"first\": " JR_SHAPE_COUNT ","                         \
+    " \"count\": {\"type\": \"integer\", \"minimum\": 1}}}}}}"
 
 enum { FORMAT_VERSION = 1, EXIT_CODES = 256 };
 
@@ -46,10 +102,10 @@ static void put_text(struct jr_buf *out, const struct jr_results_row *row,
                     *(const char *const *)plan_member(run->plan, row));
 }
 
-static void get_text(struct jr_loaded_run *past,
+static void get_text(struct jr_loaded_run *loaded,
                      const struct jr_results_row *row, const json_t *value)
 {
-    const char **text = plan_member_to_set(&past->plan, row);
+    const char **text = plan_member_to_set(&loaded->plan, row);
     *text = json_string_value(value);
 }
 
@@ -60,11 +116,11 @@ static void put_run_number(struct jr_buf *out, const struct jr_results_row *row,
                     *(const uint32_t *)plan_member(run->plan, row));
 }
 
-static void get_run_number(struct jr_loaded_run *past,
+static void get_run_number(struct jr_loaded_run *loaded,
                            const struct jr_results_row *row,
                            const json_t *value)
 {
-    uint32_t *number = plan_member_to_set(&past->plan, row);
+    uint32_t *number = plan_member_to_set(&loaded->plan, row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
@@ -74,12 +130,13 @@ static void put_status(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_str(out, row->key, jr_run_status_word(run->report->status));
 }
 
-static void get_status(struct jr_loaded_run *past,
+static void get_status(struct jr_loaded_run *loaded,
                        const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     if (json_is_string(value))
-        (void)jr_run_status_of(json_string_value(value), &past->report.status);
+        (void)jr_run_status_of(json_string_value(value),
+                               &loaded->report.status);
 }
 
 static void put_run_exit_code(struct jr_buf *out,
@@ -89,14 +146,14 @@ static void put_run_exit_code(struct jr_buf *out,
     jr_json_put_int(out, row->key, run->report->exit_code);
 }
 
-static void get_run_exit_code(struct jr_loaded_run *past,
+static void get_run_exit_code(struct jr_loaded_run *loaded,
                               const struct jr_results_row *row,
                               const json_t *value)
 {
     (void)row;
-    past->report.exit_code = (int)jr_results_below(value, EXIT_CODES);
-    if (past->report.status == JR_RUN_STOPPED)
-        past->outcome.stop_signal = past->report.exit_code - 128;
+    loaded->report.exit_code = (int)jr_results_below(value, EXIT_CODES);
+    if (loaded->report.status == JR_RUN_STOPPED)
+        loaded->outcome.stop_signal = loaded->report.exit_code - 128;
 }
 
 static void put_started(struct jr_buf *out, const struct jr_results_row *row,
@@ -106,11 +163,11 @@ static void put_started(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_decimal(out, row->key, ns / MS, 3);
 }
 
-static void get_started(struct jr_loaded_run *past,
+static void get_started(struct jr_loaded_run *loaded,
                         const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    past->outcome.started_wall_ns = json_duration_ns(value);
+    loaded->outcome.started_wall_ns = json_duration_ns(value);
 }
 
 static void put_finished(struct jr_buf *out, const struct jr_results_row *row,
@@ -119,11 +176,11 @@ static void put_finished(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_decimal(out, row->key, run->outcome->ended_wall_ns / MS, 3);
 }
 
-static void get_finished(struct jr_loaded_run *past,
+static void get_finished(struct jr_loaded_run *loaded,
                          const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    past->outcome.ended_wall_ns = json_duration_ns(value);
+    loaded->outcome.ended_wall_ns = json_duration_ns(value);
 }
 
 static void put_run_seconds(struct jr_buf *out,
@@ -135,12 +192,12 @@ static void put_run_seconds(struct jr_buf *out,
                         6);
 }
 
-static void get_run_seconds(struct jr_loaded_run *past,
+static void get_run_seconds(struct jr_loaded_run *loaded,
                             const struct jr_results_row *row,
                             const json_t *value)
 {
     (void)row;
-    past->outcome.ended_ns = json_duration_ns(value);
+    loaded->outcome.ended_ns = json_duration_ns(value);
 }
 
 static void put_left(struct jr_buf *out, const struct jr_results_row *row,
@@ -149,11 +206,11 @@ static void put_left(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_int(out, row->key, run->outcome->left);
 }
 
-static void get_left(struct jr_loaded_run *past,
+static void get_left(struct jr_loaded_run *loaded,
                      const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    past->outcome.left = jr_results_below(value, UINT32_MAX);
+    loaded->outcome.left = jr_results_below(value, UINT32_MAX);
 }
 
 static void put_cause(struct jr_buf *out, const struct jr_results_row *row,
@@ -325,11 +382,11 @@ const struct jr_results_row *jr_results_rows(size_t *ret_count)
     return rows;
 }
 
-void jr_results_get_run(struct jr_loaded_run *past, const json_t *object)
+void jr_results_get_run(struct jr_loaded_run *loaded, const json_t *object)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].get != NULL)
-            rows[i].get(past, &rows[i], json_object_get(object, rows[i].key));
+            rows[i].get(loaded, &rows[i], json_object_get(object, rows[i].key));
 }
 
 /* The rest of the schema: what is no plain value of its own. */

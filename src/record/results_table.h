@@ -45,7 +45,7 @@ void jr_results_put_rank(struct jr_buf *out,
 
 /* The same file: read it into all three values at `i`, whose strings are the
  * object's. */
-void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
+void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i,
                          const json_t *object);
 
 /* The same file: the schema of it. */
@@ -58,7 +58,7 @@ const char *jr_results_path(size_t i);
 void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
 
 /* The same file: read them. */
-void jr_results_get_run(struct jr_loaded_run *past, const json_t *object);
+void jr_results_get_run(struct jr_loaded_run *loaded, const json_t *object);
 
 /* The same file: their rows. */
 const struct jr_results_row *jr_results_rows(size_t *ret_count);
@@ -75,6 +75,9 @@ void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
 /* The same file: the schema of it. */
 json_t *jr_results_cause_schema(void);
 
+/* results_run.c: append schemas/results-v1.schema.json, from all tables. */
+void jr_schema_results(struct jr_buf *out);
+
 /* The words of an enum whose 0 is nothing, as a shape that may be null. */
 #define JR_SHAPE_WORDS(array)                                                  \
     {                                                                          \
@@ -87,7 +90,7 @@ struct jr_results_row;
 typedef void jr_results_put(struct jr_buf *out,
                             const struct jr_results_row *row,
                             const struct jr_results_run *run);
-typedef void jr_results_get(struct jr_loaded_run *past,
+typedef void jr_results_get(struct jr_loaded_run *loaded,
                             const struct jr_results_row *row,
                             const json_t *value);
 

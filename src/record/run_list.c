@@ -50,9 +50,10 @@ static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
 }
 
 /* The run in its current state, without results. */
-static void fill_from_plan(struct jr_record *record, const json_t *run,
-                           const json_t *plan)
+static void fill_from_plan(struct jr_record *record, struct jr_arena *arena,
+                           const json_t *run, const json_t *plan)
 {
+    record->name = record_text(arena, run, "name");
     double now = (double)jr_clock_wall_ns() / 1e9;
     record->status = jr_record_folder_standing(run);
     record->started = jr_json_get_real(run, "started");
@@ -84,7 +85,7 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
     if (results != NULL)
         fill_from_results(record, arena, results);
     else
-        fill_from_plan(record, run, plan);
+        fill_from_plan(record, arena, run, plan);
     json_decref(plan);
     json_decref(results);
     json_decref(run);
@@ -145,7 +146,7 @@ static bool is_run(int dir_fd, const char *id)
     JR_CLOSE int fd = open_run(dir_fd, id);
     return fd >= 0 &&
            (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-            jr_multinode_are(fd));
+            jr_multinode_exists(fd));
 }
 
 /* A search for the runs that a word may mean. */
@@ -259,6 +260,10 @@ static int find_recorded_run(char ret_id[static 256], const char *log_dir,
                              const char *run, struct jr_error *err)
 {
     DIR *dir = opendir(log_dir);
+    if (dir == NULL && errno == ENOENT)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "no runs in %s (--log-dir DIR: another folder)",
+                            log_dir);
     if (dir == NULL)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
     struct search search = {.run = run};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 
 #include "base/banned.h"
 
@@ -84,7 +84,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
         return;
     }
     add_members(&text, line);
-    const char *told =
+    const char *words =
         event->name == JR_EVENT_UNKNOWN
             ? jr_arena_strdup(&to->arena, jr_json_get_str(line, "event"))
             : jr_event_words(event->name);
@@ -95,7 +95,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
             .at = at,
             .wall = wall_seconds(event),
             .name = event->name,
-            .told = told,
+            .words = words,
             .text = jr_buf_keep(&text, &to->arena),
         };
 }
@@ -151,7 +151,7 @@ void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
 {
     struct reading reading = {.to = timeline, .zero = -1, .after = after};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (jr_read_left_read(&text, fd, path, MOST_EVENTS, NULL) != 0)
+    if (jr_run_file_read(&text, fd, path, MOST_EVENTS, NULL) != 0)
         timeline->partial = true;
     const char *at = text.data;
     while (at != NULL && at < text.data + text.len) {

@@ -22,8 +22,8 @@ struct jr_moment {
     double at;
     double wall; /* the same since the epoch; 0: unknown */
     enum jr_event_name name;
-    const char *told; /* what it was, for people */
-    const char *text; /* its members: "signal SIGTERM, running 5" */
+    const char *words; /* what it was, for people */
+    const char *text;  /* its members: "signal SIGTERM, running 5" */
 };
 
 struct jr_timeline {
@@ -44,6 +44,8 @@ void jr_timeline_read(struct jr_timeline *ret, int fd);
  * the first of all. What is there must be zeroed before. */
 void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
                      double after);
+
+/* Free what was read. */
 void jr_timeline_release(struct jr_timeline *timeline);
 
 #endif

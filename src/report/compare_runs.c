@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "record/load_results.h"
 #include "record/record_folder.h"
 #include "report/result_text.h"
@@ -19,8 +19,8 @@ enum { MOST_SPEC = 1 << 20 }; /* as the reader of specs has it */
 
 /* One of two runs. */
 struct run {
-    json_t *record;            /* run.json */
-    struct jr_loaded_run past; /* its results; a NULL `json`: none yet */
+    json_t *record;              /* run.json */
+    struct jr_loaded_run loaded; /* its results; a NULL `json`: none yet */
 };
 
 static int load_run_sides(struct run *run, const char *log_dir, const char *id,
@@ -31,7 +31,7 @@ static int load_run_sides(struct run *run, const char *log_dir, const char *id,
     run->record = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
     if (run->record == NULL)
         return -1;
-    (void)jr_loaded_run_load(&run->past, fd, "results.json", log_dir, id,
+    (void)jr_loaded_run_load(&run->loaded, fd, "results.json", log_dir, id,
                              &none);
     return 0;
 }
@@ -39,8 +39,8 @@ static int load_run_sides(struct run *run, const char *log_dir, const char *id,
 static void release_run_side(struct run *run)
 {
     json_decref(run->record);
-    if (run->past.json != NULL)
-        jr_loaded_run_release(&run->past);
+    if (run->loaded.json != NULL)
+        jr_loaded_run_release(&run->loaded);
 }
 
 /* Writers of one value; they append nothing if there is none. */
@@ -48,20 +48,20 @@ typedef void writer(struct jr_buf *out, const struct run *run);
 
 static void add_status(struct jr_buf *out, const struct run *run)
 {
-    const char *status = jr_json_get_str(run->past.json, "status");
+    const char *status = jr_json_get_str(run->loaded.json, "status");
     jr_buf_str(out, status != NULL ? status
                                    : jr_record_folder_standing(run->record));
 }
 
 static void add_exit_code(struct jr_buf *out, const struct run *run)
 {
-    if (run->past.json != NULL)
-        jr_buf_printf(out, "%d", run->past.report.exit_code);
+    if (run->loaded.json != NULL)
+        jr_buf_printf(out, "%d", run->loaded.report.exit_code);
 }
 
 static void add_run_cause(struct jr_buf *out, const struct run *run)
 {
-    const json_t *cause = json_object_get(run->past.json, "root_cause");
+    const json_t *cause = json_object_get(run->loaded.json, "root_cause");
     const char *message = jr_json_get_str(cause, "message");
     const json_t *rank = json_object_get(cause, "rank");
     if (message != NULL && json_is_integer(rank))
@@ -81,16 +81,16 @@ static void add_started(struct jr_buf *out, const struct run *run)
 
 static void add_took(struct jr_buf *out, const struct run *run)
 {
-    if (run->past.json != NULL)
-        jr_clock_human(out, run->past.outcome.ended_ns);
+    if (run->loaded.json != NULL)
+        jr_clock_human(out, run->loaded.outcome.ended_ns);
 }
 
 static void add_memory(struct jr_buf *out, const struct run *run)
 {
     uint64_t most = 0;
-    for (uint32_t i = 0; i < run->past.outcome.count; i++)
-        if (run->past.outcome.ranks[i].max_rss_bytes > most)
-            most = run->past.outcome.ranks[i].max_rss_bytes;
+    for (uint32_t i = 0; i < run->loaded.outcome.count; i++)
+        if (run->loaded.outcome.ranks[i].max_rss_bytes > most)
+            most = run->loaded.outcome.ranks[i].max_rss_bytes;
     if (most > 0)
         jr_buf_printf(out, "%.1f MiB", (double)most / (1 << 20));
 }
@@ -135,7 +135,7 @@ static const struct kind kinds[] = {
     {"git commit", "circumstance", add_run_commit, false},
 };
 
-static const char *keep_contrast_text(struct jr_diff_table *to,
+static const char *keep_compared_text(struct jr_diff_table *to,
                                       struct jr_buf *text)
 {
     const char *copy =
@@ -154,9 +154,9 @@ static void add_kind_rows(struct jr_diff_table *to, const struct run *runs)
             return;
         row->part = kinds[i].part;
         kinds[i].add(&text, &runs[0]);
-        row->a.value = keep_contrast_text(to, &text);
+        row->a.value = keep_compared_text(to, &text);
         kinds[i].add(&text, &runs[1]);
-        row->b.value = keep_contrast_text(to, &text);
+        row->b.value = keep_compared_text(to, &text);
         if (!kinds[i].always && !jr_diff_table_differs(row))
             to->count--;
     }
@@ -173,16 +173,16 @@ static void add_result_field(struct jr_diff_table *to, const struct run *runs,
         return;
     jr_buf_clear(&text);
     row->part = "result";
-    jr_print_field(&text, &runs[0].past.report, name);
-    row->a.value = keep_contrast_text(to, &text);
-    jr_print_field(&text, &runs[1].past.report, name);
-    row->b.value = keep_contrast_text(to, &text);
+    jr_print_field(&text, &runs[0].loaded.report, name);
+    row->a.value = keep_compared_text(to, &text);
+    jr_print_field(&text, &runs[1].loaded.report, name);
+    row->b.value = keep_compared_text(to, &text);
 }
 
 static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
 {
-    json_t *a = jr_print_first_result(&runs[0].past.report);
-    json_t *b = jr_print_first_result(&runs[1].past.report);
+    json_t *a = jr_print_first_result(&runs[0].loaded.report);
+    json_t *b = jr_print_first_result(&runs[1].loaded.report);
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach(a, name, value)
@@ -192,8 +192,8 @@ static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
             add_result_field(to, runs, name);
 }
 
-int jr_record_contrast(struct jr_diff_table *ret, const char *log_dir,
-                       const char *const ids[static 2], struct jr_error *err)
+int jr_record_compare(struct jr_diff_table *ret, const char *log_dir,
+                      const char *const ids[static 2], struct jr_error *err)
 {
     struct run runs[2] = {0};
     struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
@@ -223,7 +223,7 @@ static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     JR_CLOSE int fd = jr_record_folder_enter(&ret->trust, log_dir, id, NULL);
     if (fd >= 0 &&
-        jr_read_left_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+        jr_run_file_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
         ret->spec = jr_arena_strndup(arena, text.data, text.len);
 }
 

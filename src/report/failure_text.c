@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/signal_name.h"
 #include "judge/judge.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "judge/words.h"
 #include "report/summary.h"
 #include "store/run_folder.h"
@@ -168,7 +168,7 @@ static bool print_tail(const struct jr_page *page, const char *path,
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path != NULL)
-        jr_read_left_tail(&tail, page->run_fd, path, TAIL_LINES);
+        jr_run_file_tail(&tail, page->run_fd, path, TAIL_LINES);
     if (tail.len == 0)
         return false;
     jr_buf_printf(page->out, "  last lines of %s:\n", stream);
@@ -306,7 +306,7 @@ static bool holds_something(const struct jr_page *page, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path != NULL)
-        jr_read_left_tail(&tail, page->run_fd, path, 1);
+        jr_run_file_tail(&tail, page->run_fd, path, 1);
     return tail.len > 0;
 }
 

@@ -15,7 +15,7 @@ void jr_print_cause(const struct jr_page *page);
 void jr_print_others(const struct jr_page *page, const char *label);
 
 /* Append "rank 3" or "ranks 0-2,5": the ranks in `state`, but for the first
- * cause; a long list is cut and its number told. Returns how many they are. */
+ * cause; a long list is cut and counted. Returns how many they are. */
 size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
                       enum jr_rank_state state);
 

@@ -14,179 +14,179 @@
 enum {
     MOST_OPEN = 32, /* ranks that are shown without being asked for */
     MOST_PLACES = 128,
-    MOST_TOLD = 50 /* of those that went wrong, where there are more */
+    MOST_LISTED = 50 /* of those that went wrong, where there are more */
 };
 
-static void add_square(const struct jr_html_page *web, uint32_t i,
+static void add_square(const struct jr_html_page *html, uint32_t i,
                        const char *tag)
 {
-    enum jr_rank_state state = web->past->report.ranks[i].state;
-    jr_buf_printf(web->out, "<%s class=\"%s\" title=\"%s\">%u%s</%s>", tag,
+    enum jr_rank_state state = html->loaded->report.ranks[i].state;
+    jr_buf_printf(html->out, "<%s class=\"%s\" title=\"%s\">%u%s</%s>", tag,
                   jr_rank_state_word(state), jr_html_page_state(state),
-                  web->past->plan.ranks[i].rank,
+                  html->loaded->plan.ranks[i].rank,
                   state == JR_RANK_FAILED ? " ✕" : "", tag);
 }
 
 /* A row of the mesh: the ranks that differ on the model axis alone. */
-static void add_mesh_row(const struct jr_html_page *web, uint32_t from,
+static void add_mesh_row(const struct jr_html_page *html, uint32_t from,
                          uint32_t to)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     const struct jr_plan_rank *rank = &plan->ranks[from];
-    jr_buf_str(web->out, "<tr><th scope=\"row\">");
+    jr_buf_str(html->out, "<tr><th scope=\"row\">");
     const char *before = "";
     for (int axis = JR_AXIS_DATA; axis > JR_AXIS_MODEL; axis--) {
         if (plan->axis_size[axis] < 2)
             continue;
-        jr_buf_printf(web->out, "%s%s %u", before, jr_words_axis(axis),
+        jr_buf_printf(html->out, "%s%s %u", before, jr_words_axis(axis),
                       rank->at[axis]);
         before = ", ";
     }
-    jr_buf_str(web->out, "</th>");
+    jr_buf_str(html->out, "</th>");
     for (uint32_t i = from; i < to; i++)
-        add_square(web, i, "td");
-    jr_buf_str(web->out, "</tr>\n");
+        add_square(html, i, "td");
+    jr_buf_str(html->out, "</tr>\n");
 }
 
-static void add_grid(const struct jr_html_page *web)
+static void add_grid(const struct jr_html_page *html)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     uint32_t model = plan->axis_size[JR_AXIS_MODEL];
-    jr_buf_str(web->out, "<div class=\"wide\"><table class=\"mesh\">\n"
-                         "<caption>Ranks by their place in the mesh, coloured "
-                         "by outcome</caption>\n"
-                         "<thead><tr><td></td>");
+    jr_buf_str(html->out, "<div class=\"wide\"><table class=\"mesh\">\n"
+                          "<caption>Ranks by their place in the mesh, coloured "
+                          "by outcome</caption>\n"
+                          "<thead><tr><td></td>");
     for (uint32_t m = 0; m < model; m++)
-        jr_buf_printf(web->out, "<th scope=\"col\">model %u</th>", m);
-    jr_buf_str(web->out, "</tr></thead>\n<tbody>\n");
+        jr_buf_printf(html->out, "<th scope=\"col\">model %u</th>", m);
+    jr_buf_str(html->out, "</tr></thead>\n<tbody>\n");
     for (uint32_t i = 0; i < plan->count;) {
         uint32_t from = i++;
         while (i < plan->count && i - from < model &&
                plan->ranks[i].at[JR_AXIS_MODEL] != 0)
             i++;
-        add_mesh_row(web, from, i);
+        add_mesh_row(html, from, i);
     }
-    jr_buf_str(web->out, "</tbody>\n</table></div>\n");
+    jr_buf_str(html->out, "</tbody>\n</table></div>\n");
 }
 
 /* One axis: the place says nothing, the number of a rank is its place. */
-static void add_rank_cells(const struct jr_html_page *web)
+static void add_rank_cells(const struct jr_html_page *html)
 {
-    jr_buf_str(web->out, "<ul class=\"cells\">");
-    for (uint32_t i = 0; i < web->past->plan.count; i++)
-        add_square(web, i, "li");
-    jr_buf_str(web->out, "</ul>\n");
+    jr_buf_str(html->out, "<ul class=\"cells\">");
+    for (uint32_t i = 0; i < html->loaded->plan.count; i++)
+        add_square(html, i, "li");
+    jr_buf_str(html->out, "</ul>\n");
 }
 
-void jr_html_page_mesh(const struct jr_html_page *web)
+void jr_html_page_mesh(const struct jr_html_page *html)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     if (plan->count < 2)
         return;
     bool folded = plan->count > MOST_PLACES;
-    jr_html_page_open(web, "mesh", "Mesh");
+    jr_html_page_open(html, "mesh", "Mesh");
     if (folded)
-        jr_buf_printf(web->out,
+        jr_buf_printf(html->out,
                       "<details><summary>The places of %u ranks"
                       "</summary>\n",
                       plan->count);
     if (plan->axis_size[JR_AXIS_MODEL] > 1 ||
         plan->axis_size[JR_AXIS_PIPELINE] > 1)
-        add_grid(web);
+        add_grid(html);
     else
-        add_rank_cells(web);
+        add_rank_cells(html);
     if (folded)
-        jr_buf_str(web->out, "</details>\n");
-    jr_html_page_close(web);
+        jr_buf_str(html->out, "</details>\n");
+    jr_html_page_close(html);
 }
 
-static void add_end_cell(const struct jr_html_page *web, uint32_t i)
+static void add_end_cell(const struct jr_html_page *html, uint32_t i)
 {
-    const struct jr_rank_judgement *verdict = &web->past->report.ranks[i];
+    const struct jr_rank_judgement *verdict = &html->loaded->report.ranks[i];
     JR_BUF_CLEANUP struct jr_buf end = JR_BUF_INIT;
-    jr_words_rank_end(&end, &web->past->outcome.ranks[i]);
+    jr_words_rank_end(&end, &html->loaded->outcome.ranks[i]);
     const char *why =
         verdict->reason != NULL ? verdict->reason : verdict->error;
-    jr_buf_str(web->out, "<td>");
-    jr_html_text(web->out, end.data);
+    jr_buf_str(html->out, "<td>");
+    jr_html_text(html->out, end.data);
     if (why != NULL) {
-        jr_buf_str(web->out, "<br><small>");
-        jr_html_text(web->out, why);
-        jr_buf_str(web->out, "</small>");
+        jr_buf_str(html->out, "<br><small>");
+        jr_html_text(html->out, why);
+        jr_buf_str(html->out, "</small>");
     }
-    jr_buf_str(web->out, "</td>");
+    jr_buf_str(html->out, "</td>");
 }
 
-static void add_where(const struct jr_html_page *web, uint32_t i)
+static void add_where(const struct jr_html_page *html, uint32_t i)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     const struct jr_plan_rank *rank = &plan->ranks[i];
     const char *host =
         plan->hosts == NULL ? NULL : plan->hosts[rank->node_rank];
-    jr_buf_printf(web->out, "<td>node %u", rank->node_rank);
+    jr_buf_printf(html->out, "<td>node %u", rank->node_rank);
     if (host != NULL) {
-        jr_buf_str(web->out, " (");
-        jr_html_text(web->out, host);
-        jr_buf_char(web->out, ')');
+        jr_buf_str(html->out, " (");
+        jr_html_text(html->out, host);
+        jr_buf_char(html->out, ')');
     }
-    jr_buf_printf(web->out, ", local %u", rank->local_rank);
+    jr_buf_printf(html->out, ", local %u", rank->local_rank);
     if (rank->device != NULL) {
-        jr_buf_str(web->out, ", device ");
-        jr_html_text(web->out, rank->device);
+        jr_buf_str(html->out, ", device ");
+        jr_html_text(html->out, rank->device);
     }
-    jr_buf_str(web->out, "</td>");
+    jr_buf_str(html->out, "</td>");
 }
 
 /* A log beneath the run folder can be followed; one elsewhere is named. */
-static void add_log_link(const struct jr_html_page *web, const char *path,
+static void add_log_link(const struct jr_html_page *html, const char *path,
                          const char *label)
 {
     if (path == NULL)
         return;
     if (*path != '/')
-        jr_html_link(web->out, web->base, path, label);
+        jr_html_link(html->out, html->base, path, label);
     else
-        jr_html_text(web->out, path);
-    jr_buf_char(web->out, ' ');
+        jr_html_text(html->out, path);
+    jr_buf_char(html->out, ' ');
 }
 
-static void add_rank_table_row(const struct jr_html_page *web, uint32_t i)
+static void add_rank_table_row(const struct jr_html_page *html, uint32_t i)
 {
-    const struct jr_plan_rank *rank = &web->past->plan.ranks[i];
-    const struct jr_rank_outcome *end = &web->past->outcome.ranks[i];
-    const struct jr_rank_judgement *verdict = &web->past->report.ranks[i];
-    jr_buf_printf(web->out,
+    const struct jr_plan_rank *rank = &html->loaded->plan.ranks[i];
+    const struct jr_rank_outcome *end = &html->loaded->outcome.ranks[i];
+    const struct jr_rank_judgement *verdict = &html->loaded->report.ranks[i];
+    jr_buf_printf(html->out,
                   "<tr><th scope=\"row\">%u</th><td><i class=\"%s\"></i>%s"
                   "</td>",
                   rank->rank, jr_rank_state_word(verdict->state),
                   jr_html_page_state(verdict->state));
-    add_end_cell(web, i);
-    add_where(web, i);
-    jr_html_page_seconds(web, end->ended_ns);
-    jr_html_page_seconds(web, end->cpu_ns);
-    jr_html_page_bytes(web, end->max_rss_bytes);
-    jr_buf_str(web->out, "<td>");
+    add_end_cell(html, i);
+    add_where(html, i);
+    jr_html_page_seconds(html, end->ended_ns);
+    jr_html_page_seconds(html, end->cpu_ns);
+    jr_html_page_bytes(html, end->max_rss_bytes);
+    jr_buf_str(html->out, "<td>");
     if (end->pid != 0) {
-        add_log_link(web, rank->out_path, "stdout");
-        add_log_link(web, rank->err_path, "stderr");
+        add_log_link(html, rank->out_path, "stdout");
+        add_log_link(html, rank->err_path, "stderr");
     }
     if (verdict->error_file)
-        add_log_link(web, rank->error_path, "error");
-    jr_buf_str(web->out, "</td></tr>\n");
+        add_log_link(html, rank->error_path, "error");
+    jr_buf_str(html->out, "</td></tr>\n");
 }
 
-static bool did_rank_go_wrong(enum jr_rank_state state)
+static bool has_rank_failed(enum jr_rank_state state)
 {
     return state == JR_RANK_FAILED || state == JR_RANK_INCOMPLETE ||
            state == JR_RANK_AFTER_FIRST_FAILURE;
 }
 
 /* A table of all ranks, or of those that went wrong. */
-static void add_rank_table(const struct jr_html_page *web, bool all,
+static void add_rank_table(const struct jr_html_page *html, bool all,
                            const char *caption)
 {
-    const struct jr_loaded_run *past = web->past;
-    jr_buf_printf(web->out,
+    const struct jr_loaded_run *loaded = html->loaded;
+    jr_buf_printf(html->out,
                   "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead>"
                   "<tr><th scope=\"col\">rank</th><th scope=\"col\">state</th>"
                   "<th scope=\"col\">how it ended</th><th scope=\"col\">where"
@@ -195,90 +195,91 @@ static void add_rank_table(const struct jr_html_page *web, bool all,
                   "<th scope=\"col\" class=\"n\">peak memory</th>"
                   "<th scope=\"col\">logs</th></tr></thead>\n<tbody>\n",
                   caption);
-    uint32_t told = 0;
-    for (uint32_t i = 0; i < past->plan.count; i++)
-        if (all || (did_rank_go_wrong(past->report.ranks[i].state) &&
-                    told++ < MOST_TOLD))
-            add_rank_table_row(web, i);
-    jr_buf_str(web->out, "</tbody>\n</table></div>\n");
+    uint32_t listed = 0;
+    for (uint32_t i = 0; i < loaded->plan.count; i++)
+        if (all || (has_rank_failed(loaded->report.ranks[i].state) &&
+                    listed++ < MOST_LISTED))
+            add_rank_table_row(html, i);
+    jr_buf_str(html->out, "</tbody>\n</table></div>\n");
 }
 
-static uint32_t count_wrong_ranks(const struct jr_loaded_run *past)
+static uint32_t count_wrong_ranks(const struct jr_loaded_run *loaded)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < past->plan.count; i++)
-        count += did_rank_go_wrong(past->report.ranks[i].state);
+    for (uint32_t i = 0; i < loaded->plan.count; i++)
+        count += has_rank_failed(loaded->report.ranks[i].state);
     return count;
 }
 
-void jr_html_page_ranks(const struct jr_html_page *web)
+void jr_html_page_ranks(const struct jr_html_page *html)
 {
-    const struct jr_loaded_run *past = web->past;
-    uint32_t wrong = count_wrong_ranks(past);
-    if (past->plan.count == 0)
+    const struct jr_loaded_run *loaded = html->loaded;
+    uint32_t wrong = count_wrong_ranks(loaded);
+    if (loaded->plan.count == 0)
         return;
-    jr_html_page_open(web, "ranks", "Ranks");
-    if (past->plan.count <= MOST_OPEN) {
-        add_rank_table(web, true, "All ranks");
+    jr_html_page_open(html, "ranks", "Ranks");
+    if (loaded->plan.count <= MOST_OPEN) {
+        add_rank_table(html, true, "All ranks");
     } else {
         if (wrong > 0)
             add_rank_table(
-                web, false,
-                wrong > MOST_TOLD
+                html, false,
+                wrong > MOST_LISTED
                     ? "The first 50 ranks that failed or did not deliver"
                     : "The ranks that failed or did not deliver");
-        jr_buf_printf(web->out, "<details><summary>All %u ranks</summary>\n",
-                      past->plan.count);
-        add_rank_table(web, true, "All ranks");
-        jr_buf_str(web->out, "</details>\n");
+        jr_buf_printf(html->out, "<details><summary>All %u ranks</summary>\n",
+                      loaded->plan.count);
+        add_rank_table(html, true, "All ranks");
+        jr_buf_str(html->out, "</details>\n");
     }
-    jr_html_page_close(web);
+    jr_html_page_close(html);
 }
 
 enum { MOST_STACKS = 64 }; /* ranks whose threads are listed */
 
-static json_t *load_web_evidence(const struct jr_html_page *web, uint32_t i)
+static json_t *load_page_evidence(const struct jr_html_page *html, uint32_t i)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     const char *dir = plan->ranks[plan->first + i].dir;
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    return path.failed ? NULL : jr_record_folder_json(web->fd, path.data, NULL);
+    return path.failed ? NULL
+                       : jr_record_folder_json(html->fd, path.data, NULL);
 }
 
-static void add_evidence_row(const struct jr_html_page *web, uint32_t rank,
+static void add_evidence_row(const struct jr_html_page *html, uint32_t rank,
                              const json_t *evidence)
 {
-    JR_BUF_CLEANUP struct jr_buf doing = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf activity = JR_BUF_INIT;
     double silence = jr_thread_state_silence(evidence);
-    jr_thread_state_words(&doing, evidence);
-    jr_buf_printf(web->out, "<tr><th scope=\"row\">%u</th>", rank);
-    jr_html_page_cell(web, doing.data);
-    jr_html_page_seconds(web, jr_clock_ns_of(silence));
-    jr_buf_printf(web->out, "<td class=\"n\">%.2f s in %.2f s</td></tr>\n",
+    jr_thread_state_words(&activity, evidence);
+    jr_buf_printf(html->out, "<tr><th scope=\"row\">%u</th>", rank);
+    jr_html_page_cell(html, activity.data);
+    jr_html_page_seconds(html, jr_clock_ns_of(silence));
+    jr_buf_printf(html->out, "<td class=\"n\">%.2f s in %.2f s</td></tr>\n",
                   jr_json_get_real(evidence, "cpu_seconds"),
                   jr_json_get_real(evidence, "interval_seconds"));
 }
 
 /* The rows of all ranks that left evidence, and their threads to `stacks`. */
-static uint32_t add_evidence_rows(const struct jr_html_page *web,
+static uint32_t add_evidence_rows(const struct jr_html_page *html,
                                   struct jr_buf *stacks)
 {
-    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan *plan = &html->loaded->plan;
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
-        json_t *evidence = load_web_evidence(web, i);
+        json_t *evidence = load_page_evidence(html, i);
         if (evidence == NULL)
             continue;
         if (count == 0)
-            jr_buf_str(web->out,
+            jr_buf_str(html->out,
                        "<div class=\"wide\"><table>\n<caption>What each rank "
                        "was doing before it was stopped</caption>\n<thead><tr>"
                        "<th scope=\"col\">rank</th><th scope=\"col\">doing</th>"
                        "<th scope=\"col\">silent for</th>"
                        "<th scope=\"col\">CPU used</th></tr></thead>\n"
                        "<tbody>\n");
-        add_evidence_row(web, plan->ranks[plan->first + i].rank, evidence);
+        add_evidence_row(html, plan->ranks[plan->first + i].rank, evidence);
         if (count++ < MOST_STACKS)
             jr_thread_state_stacks(stacks, evidence);
         json_decref(evidence);
@@ -286,23 +287,23 @@ static uint32_t add_evidence_rows(const struct jr_html_page *web,
     return count;
 }
 
-void jr_html_page_hang(const struct jr_html_page *web)
+void jr_html_page_hang(const struct jr_html_page *html)
 {
     JR_BUF_CLEANUP struct jr_buf stacks = JR_BUF_INIT;
-    if (web->past->report.status != JR_RUN_HUNG)
+    if (html->loaded->report.status != JR_RUN_HUNG)
         return;
-    jr_html_page_open(web, "hang", "What the ranks were doing");
-    uint32_t count = add_evidence_rows(web, &stacks);
+    jr_html_page_open(html, "hang", "What the ranks were doing");
+    uint32_t count = add_evidence_rows(html, &stacks);
     if (count == 0) {
-        jr_buf_str(web->out, "<p>No rank left evidence.</p>\n");
+        jr_buf_str(html->out, "<p>No rank left evidence.</p>\n");
     } else {
-        jr_buf_printf(web->out,
+        jr_buf_printf(html->out,
                       "</tbody>\n</table></div>\n<details><summary>Threads of "
                       "%s ranks</summary>\n<pre tabindex=\"0\">",
                       count > MOST_STACKS ? "the first of the" : "all");
-        jr_html_escape(web->out, stacks.data, stacks.len);
-        jr_buf_str(web->out, "</pre>\n</details>\n");
+        jr_html_escape(html->out, stacks.data, stacks.len);
+        jr_buf_str(html->out, "</pre>\n</details>\n");
     }
-    web->out->failed |= stacks.failed;
-    jr_html_page_close(web);
+    html->out->failed |= stacks.failed;
+    jr_html_page_close(html);
 }

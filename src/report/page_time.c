@@ -15,12 +15,12 @@ enum {
     LABEL_HEIGHT = 14,
     TICKS = 5,
     LEAST_FAILED = 3, /* pixels */
-    MOST_TOLD = 40
+    MOST_LISTED = 40
 };
 
 /* How ranks become rows. */
 struct chart {
-    const struct jr_html_page *web;
+    const struct jr_html_page *html;
     double width; /* seconds */
     uint32_t first, rows, per_row;
     uint32_t height; /* of a row */
@@ -28,11 +28,11 @@ struct chart {
     bool again;      /* there were earlier attempts */
 };
 
-static struct chart make_chart(const struct jr_html_page *web)
+static struct chart make_chart(const struct jr_html_page *html)
 {
-    const struct jr_plan *plan = &web->past->plan;
-    struct chart chart = {.web = web, .per_row = 1};
-    chart.width = web->timeline.end > 0 ? web->timeline.end : 1;
+    const struct jr_plan *plan = &html->loaded->plan;
+    struct chart chart = {.html = html, .per_row = 1};
+    chart.width = html->timeline.end > 0 ? html->timeline.end : 1;
     chart.first = plan->count > 0 ? plan->ranks[plan->first].rank : 0;
     while (plan->count / chart.per_row > MOST_ROWS)
         chart.per_row++;
@@ -41,9 +41,9 @@ static struct chart make_chart(const struct jr_html_page *web)
                    : chart.rows <= 64  ? 10
                    : chart.rows <= 128 ? 5
                                        : 1;
-    for (size_t i = 0; i < web->timeline.span_count; i++) {
-        chart.heard = chart.heard || web->timeline.spans[i].heard >= 0;
-        chart.again = chart.again || !web->timeline.spans[i].last;
+    for (size_t i = 0; i < html->timeline.span_count; i++) {
+        chart.heard = chart.heard || html->timeline.spans[i].heard >= 0;
+        chart.again = chart.again || !html->timeline.spans[i].last;
     }
     return chart;
 }
@@ -60,7 +60,7 @@ static const char *life_class(const struct chart *chart,
                               const struct jr_stretch *life, uint32_t i)
 {
     return life->last
-               ? jr_rank_state_word(chart->web->past->report.ranks[i].state)
+               ? jr_rank_state_word(chart->html->loaded->report.ranks[i].state)
                : "earlier";
 }
 
@@ -68,7 +68,7 @@ static void add_life_bar(const struct chart *chart,
                          const struct jr_stretch *life, const char *class,
                          uint32_t y)
 {
-    struct jr_buf *out = chart->web->out;
+    struct jr_buf *out = chart->html->out;
     bool failed = strcmp(class, "failed") == 0;
     uint32_t thick = chart->height > 4 ? chart->height - 2 : chart->height;
     double end = life->ended < 0 ? chart->width : life->ended;
@@ -95,7 +95,7 @@ static void add_life_bar(const struct chart *chart,
  * are not here. The count of them: nowhere. */
 static uint32_t rank_index(const struct chart *chart, uint32_t rank)
 {
-    const struct jr_plan *plan = &chart->web->past->plan;
+    const struct jr_plan *plan = &chart->html->loaded->plan;
     uint32_t i = rank - chart->first;
     if (rank < chart->first)
         return plan->count;
@@ -109,11 +109,11 @@ static uint32_t rank_index(const struct chart *chart, uint32_t rank)
 /* Failures come last, to lie above what else is in their rows. */
 static void add_lives(const struct chart *chart, bool failed)
 {
-    const struct jr_html_page *web = chart->web;
-    for (size_t n = 0; n < web->timeline.span_count; n++) {
-        const struct jr_stretch *life = &web->timeline.spans[n];
+    const struct jr_html_page *html = chart->html;
+    for (size_t n = 0; n < html->timeline.span_count; n++) {
+        const struct jr_stretch *life = &html->timeline.spans[n];
         uint32_t i = rank_index(chart, life->rank);
-        if (i >= web->past->plan.count)
+        if (i >= html->loaded->plan.count)
             continue;
         const char *class = life_class(chart, life, i);
         if ((strcmp(class, "failed") == 0) == failed)
@@ -124,7 +124,7 @@ static void add_lives(const struct chart *chart, bool failed)
 
 static void add_labels(const struct chart *chart)
 {
-    struct jr_buf *out = chart->web->out;
+    struct jr_buf *out = chart->html->out;
     uint32_t step = (LABEL_HEIGHT + chart->height - 1) / chart->height;
     jr_buf_printf(out,
                   "<svg class=\"labels\" width=\"64\" height=\"%u\" "
@@ -139,7 +139,7 @@ static void add_labels(const struct chart *chart)
 
 static void add_ticks(const struct chart *chart)
 {
-    struct jr_buf *out = chart->web->out;
+    struct jr_buf *out = chart->html->out;
     uint32_t bottom = chart->rows * chart->height;
     for (int i = 0; i <= TICKS; i++) {
         jr_buf_printf(out,
@@ -156,34 +156,34 @@ static void add_ticks(const struct chart *chart)
 }
 
 /* The states that ranks ended in, as the legend of the colours. */
-static void add_legend(const struct jr_html_page *web)
+static void add_legend(const struct jr_html_page *html)
 {
     static const enum jr_rank_state order[] = {
         JR_RANK_FAILED,  JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
         JR_RANK_STOPPED, JR_RANK_NOT_STARTED,         JR_RANK_SUCCEEDED};
-    const struct jr_loaded_run *past = web->past;
-    JR_FREE uint32_t *ranks = calloc(past->plan.count + 1, sizeof *ranks);
-    jr_buf_str(web->out, "<ul class=\"legend\">\n");
+    const struct jr_loaded_run *loaded = html->loaded;
+    JR_FREE uint32_t *ranks = calloc(loaded->plan.count + 1, sizeof *ranks);
+    jr_buf_str(html->out, "<ul class=\"legend\">\n");
     for (size_t k = 0; ranks != NULL && k < sizeof order / sizeof *order; k++) {
         size_t count = 0;
-        for (uint32_t i = 0; i < past->plan.count; i++)
-            if (past->report.ranks[i].state == order[k])
-                ranks[count++] = past->plan.ranks[i].rank;
+        for (uint32_t i = 0; i < loaded->plan.count; i++)
+            if (loaded->report.ranks[i].state == order[k])
+                ranks[count++] = loaded->plan.ranks[i].rank;
         if (count == 0)
             continue;
-        jr_buf_printf(web->out, "<li><i class=\"%s\"></i>%s: ",
+        jr_buf_printf(html->out, "<li><i class=\"%s\"></i>%s: ",
                       jr_rank_state_word(order[k]),
                       jr_html_page_state(order[k]));
-        jr_words_ranks(web->out, ranks, count);
-        jr_buf_str(web->out, "</li>\n");
+        jr_words_ranks(html->out, ranks, count);
+        jr_buf_str(html->out, "</li>\n");
     }
-    jr_buf_str(web->out, "</ul>\n");
+    jr_buf_str(html->out, "</ul>\n");
 }
 
 static void add_chart(const struct chart *chart)
 {
-    const struct jr_timeline *timeline = &chart->web->timeline;
-    struct jr_buf *out = chart->web->out;
+    const struct jr_timeline *timeline = &chart->html->timeline;
+    struct jr_buf *out = chart->html->out;
     jr_buf_str(out, "<figure>\n<div class=\"chart\">");
     add_labels(chart);
     jr_buf_printf(out,
@@ -208,42 +208,43 @@ static void add_chart(const struct chart *chart)
 }
 
 /* Everything in events.jsonl that is not a rank's own start and end. */
-static void add_moments(const struct jr_html_page *web)
+static void add_moments(const struct jr_html_page *html)
 {
-    const struct jr_timeline *timeline = &web->timeline;
-    size_t skip = timeline->moment_count > MOST_TOLD
-                      ? timeline->moment_count - MOST_TOLD
+    const struct jr_timeline *timeline = &html->timeline;
+    size_t skip = timeline->moment_count > MOST_LISTED
+                      ? timeline->moment_count - MOST_LISTED
                       : 0;
     if (timeline->moment_count == 0)
         return;
-    jr_buf_str(web->out, "<table>\n<caption>What jobrun did, after the first "
-                         "start");
+    jr_buf_str(html->out, "<table>\n<caption>What jobrun did, after the first "
+                          "start");
     if (skip > 0)
-        jr_buf_printf(web->out, " (the last %d of %zu)", MOST_TOLD,
+        jr_buf_printf(html->out, " (the last %d of %zu)", MOST_LISTED,
                       timeline->moment_count);
-    jr_buf_str(web->out, "</caption>\n<thead><tr><th scope=\"col\">after</th>"
-                         "<th scope=\"col\">event</th><th scope=\"col\">details"
-                         "</th></tr></thead>\n<tbody>\n");
+    jr_buf_str(html->out,
+               "</caption>\n<thead><tr><th scope=\"col\">after</th>"
+               "<th scope=\"col\">event</th><th scope=\"col\">details"
+               "</th></tr></thead>\n<tbody>\n");
     for (size_t i = skip; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
-        jr_buf_str(web->out, "<tr>");
-        jr_html_page_seconds(web, jr_clock_ns_of(moment->at) + 1);
-        jr_html_page_cell(web, moment->told);
-        jr_html_page_cell(web, moment->text);
-        jr_buf_str(web->out, "</tr>\n");
+        jr_buf_str(html->out, "<tr>");
+        jr_html_page_seconds(html, jr_clock_ns_of(moment->at) + 1);
+        jr_html_page_cell(html, moment->words);
+        jr_html_page_cell(html, moment->text);
+        jr_buf_str(html->out, "</tr>\n");
     }
-    jr_buf_str(web->out, "</tbody>\n</table>\n");
+    jr_buf_str(html->out, "</tbody>\n</table>\n");
 }
 
-void jr_html_page_time(const struct jr_html_page *web)
+void jr_html_page_time(const struct jr_html_page *html)
 {
-    struct chart chart = make_chart(web);
+    struct chart chart = make_chart(html);
     if (chart.rows == 0)
         return;
-    jr_html_page_open(web, "timeline", "Timeline");
-    add_legend(web);
-    if (web->timeline.span_count > 0)
+    jr_html_page_open(html, "timeline", "Timeline");
+    add_legend(html);
+    if (html->timeline.span_count > 0)
         add_chart(&chart);
-    add_moments(web);
-    jr_html_page_close(web);
+    add_moments(html);
+    jr_html_page_close(html);
 }

@@ -1,6 +1,7 @@
 #include "report/result_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "judge/compare_ranks.h"
 #include "judge/result_fields.h"
@@ -43,15 +44,30 @@ static void add_field_number(struct jr_buf *out, const json_t *number,
         jr_buf_printf(out, "%.5g", json_real_value(number));
 }
 
+/* One number if all ranks have the same, else the smallest and the largest:
+ * with all their digits if five show no difference. */
+static void add_number_range(struct jr_buf *out, const struct field *field,
+                             bool exact)
+{
+    JR_BUF_CLEANUP struct jr_buf min = JR_BUF_INIT, max = JR_BUF_INIT;
+    add_field_number(&min, field->min, exact);
+    add_field_number(&max, field->max, exact);
+    out->failed |= min.failed || max.failed;
+    if (out->failed)
+        return;
+    if (!field->equal && !exact && strcmp(min.data, max.data) == 0)
+        add_number_range(out, field, true);
+    else if (field->equal)
+        jr_buf_str(out, min.data);
+    else
+        jr_buf_printf(out, "%s .. %s", min.data, max.data);
+}
+
 static void add_field_range(struct jr_buf *out, const struct field *field,
                             bool exact)
 {
     if (field->numbers) {
-        add_field_number(out, field->min, exact);
-        if (field->count > 1) {
-            jr_buf_str(out, " .. ");
-            add_field_number(out, field->max, exact);
-        }
+        add_number_range(out, field, exact);
     } else if (exact && field->equal) {
         jr_json_print(out, field->first, 0);
     } else if (field->count > 1) {

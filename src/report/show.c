@@ -8,9 +8,8 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/strv.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "record/live_ranks.h"
-#include "record/live_results.h"
 #include "record/load_results.h"
 #include "record/merge_nodes.h"
 #include "record/multinode.h"
@@ -25,19 +24,19 @@
 
 enum { SHOWN_RANKS = 16 };
 
-static void show_results(struct jr_buf *out, const struct jr_loaded_run *past,
+static void show_results(struct jr_buf *out, const struct jr_loaded_run *loaded,
                          int fd, const struct jr_record_view *view)
 {
     struct jr_page page = {
         .out = out,
-        .report = &past->report,
-        .plan = &past->plan,
-        .outcome = &past->outcome,
+        .report = &loaded->report,
+        .plan = &loaded->plan,
+        .outcome = &loaded->outcome,
         .run_fd = fd,
         .color = view->color,
         .attempt = view->attempt,
-        .run = past->id,
-        .nodes = json_object_get(past->json, "nodes"),
+        .run = loaded->id,
+        .nodes = json_object_get(loaded->json, "nodes"),
     };
     jr_print_page(&page);
 }
@@ -55,7 +54,7 @@ static void add_escaped(struct jr_buf *out, const json_t *object,
 static void show_pause(struct jr_buf *out, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_read_left_tail(&line, fd, "events.jsonl", 1);
+    jr_run_file_tail(&line, fd, "events.jsonl", 1);
     struct jr_event event;
     if (!jr_event_read(&event, line.data, line.len) ||
         event.name != JR_EVENT_ATTEMPT_FAILED)
@@ -84,7 +83,7 @@ static void show_run_parts(struct jr_buf *out, const json_t *run,
                            const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_multinode_look look = {
+    const struct jr_node_mismatch_view look = {
         "  ", name == NULL ? run_dir : name + 1, run_dir, false};
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
@@ -93,7 +92,7 @@ static void show_run_parts(struct jr_buf *out, const json_t *run,
     jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count,
                   json_array_size(nodes));
     jr_multinode_print(out, nodes, look.before);
-    jr_multinode_unlike(out, nodes, &look);
+    jr_node_mismatch_print(out, nodes, &look);
     jr_buf_str(out, "  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');
@@ -123,12 +122,12 @@ static const char *unfinished_standing(const json_t *run, int fd)
 /* The processes of the ranks, the first of them where there are many. */
 static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
 {
-    struct jr_live_ranks crew;
-    if (jr_live_ranks_open(&crew, log_dir, id, 0, NULL) != 0)
+    struct jr_live_ranks live;
+    if (jr_live_ranks_open(&live, log_dir, id, 0, NULL) != 0)
         return;
-    size_t shown = crew.count < SHOWN_RANKS ? crew.count : SHOWN_RANKS;
+    size_t shown = live.count < SHOWN_RANKS ? live.count : SHOWN_RANKS;
     for (size_t i = 0; i < shown; i++) {
-        const struct jr_live_rank *rank = &crew.items[i];
+        const struct jr_live_rank *rank = &live.items[i];
         jr_buf_printf(out, "\n  rank %u   ", rank->rank);
         if (rank->pid == 0)
             jr_buf_str(out, "not started");
@@ -136,9 +135,9 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
             jr_buf_printf(out, "pid %d%s", (int)rank->pid,
                           rank->ended ? ", ended" : "");
     }
-    if (crew.count > shown)
-        jr_buf_printf(out, "\n  and %zu more (jobrun top)", crew.count - shown);
-    jr_live_ranks_close(&crew);
+    if (live.count > shown)
+        jr_buf_printf(out, "\n  and %zu more (jobrun top)", live.count - shown);
+    jr_live_ranks_close(&live);
 }
 
 /* A run without results: it is running, or its jobrun is gone. */
@@ -178,12 +177,12 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
         jr_record_folder_results(&name, fd, id, view->attempt, err) != 0)
         return -1;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     struct jr_error missing = {0};
-    if (!run_dir.failed &&
-        jr_loaded_run_load(&past, fd, name.data, log_dir, id, &missing) == 0) {
-        show_results(out, &past, fd, view);
-        jr_loaded_run_release(&past);
+    if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir,
+                                              id, &missing) == 0) {
+        show_results(out, &loaded, fd, view);
+        jr_loaded_run_release(&loaded);
         return 0;
     }
     json_t *run = jr_record_folder_json(fd, "run.json", err);
@@ -226,12 +225,12 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
-    if (!jr_multinode_are(fd) && attempt == NULL &&
+    if (!jr_multinode_exists(fd) && attempt == NULL &&
         faccessat(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return add_live(out, fd, log_dir, id, err);
-    if (!jr_multinode_are(fd))
-        return jr_read_left_read(out, fd, name.data,
-                                 jr_record_folder_most(fd, name.data), err);
+    if (!jr_multinode_exists(fd))
+        return jr_run_file_read(out, fd, name.data,
+                                jr_record_folder_most(fd, name.data), err);
     json_t *joined = jr_record_folder_json(fd, name.data, err);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,

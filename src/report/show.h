@@ -1,4 +1,5 @@
-/* A run by its files alone: what it told, its results, where its logs are. */
+/* A run by its files alone: what it told, its results, its report as lines or
+ * as HTML (page.c), where its logs are. */
 #ifndef JR_SHOW_H
 #define JR_SHOW_H
 
@@ -17,9 +18,22 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    const struct jr_record_view *view, struct jr_error *err);
 
 /* Append the results of an attempt (NULL: of the one that decided); of a run
- * that has none what is known of it (live_results.h). */
+ * that has none what is known of it (jr_live_results). */
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                       const uint32_t *attempt, struct jr_error *err);
+
+/* How a report is to be. */
+struct jr_record_report_view {
+    bool html;
+    bool color;       /* of text */
+    const char *base; /* of HTML: the run folder, from where the file will be */
+};
+
+/* Append the report of a run that has results: the lines that it ended with, or
+ * one HTML file with all that its folder says, which loads and runs nothing. */
+int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
+                     const struct jr_record_report_view *look,
+                     struct jr_error *err);
 
 /* The logs of one rank: paths relative to the run folder; NULL: none. */
 struct jr_record_log {

@@ -21,11 +21,11 @@
 static const long INTERVAL_NS = 500000000;
 
 /* What hung left in the folder of its last attempt. */
-static void add_saved_stacks(json_t *list, const struct jr_loaded_run *past,
+static void add_saved_stacks(json_t *list, const struct jr_loaded_run *loaded,
                              int fd, const struct jr_set *ranks)
 {
-    for (size_t i = 0; i < past->plan.count; i++) {
-        const struct jr_plan_rank *rank = &past->plan.ranks[i];
+    for (size_t i = 0; i < loaded->plan.count; i++) {
+        const struct jr_plan_rank *rank = &loaded->plan.ranks[i];
         char path[64];
         (void)snprintf(path, sizeof path, "%s/hang.json", rank->dir);
         json_t *hung = NULL;
@@ -40,42 +40,42 @@ static json_t *saved_stacks(const char *log_dir, const char *id,
                             const struct jr_stacks_view *view,
                             struct jr_error *err)
 {
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     if (fd < 0 ||
         jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
-        jr_loaded_run_load(&past, fd, name.data, log_dir, id, err) != 0)
+        jr_loaded_run_load(&loaded, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
-    add_saved_stacks(list, &past, fd, view->ranks);
-    jr_loaded_run_release(&past);
+    add_saved_stacks(list, &loaded, fd, view->ranks);
+    jr_loaded_run_release(&loaded);
     return list;
 }
 
-/* One look at all ranks: `probes` has one for each of the crew. */
-static void probe_ranks(const struct jr_live_ranks *crew,
+/* One look at all ranks: `probes` has one for each of the live. */
+static void probe_ranks(const struct jr_live_ranks *live,
                         const struct jr_set *ranks,
                         struct jr_process_probe *probes)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
-    for (size_t i = 0; all != NULL && i < crew->count; i++) {
-        const struct jr_live_rank *rank = &crew->items[i];
+    for (size_t i = 0; all != NULL && i < live->count; i++) {
+        const struct jr_live_rank *rank = &live->items[i];
         if (jr_set_has(ranks, rank->rank) &&
-            jr_live_ranks_lives(crew, rank, all, count))
+            jr_live_ranks_lives(live, rank, all, count))
             jr_process_probe_read(&probes[i], all, count, rank->pid);
     }
     free(all);
 }
 
-static json_t *probe_evidence(const struct jr_live_ranks *crew, size_t i,
+static json_t *probe_evidence(const struct jr_live_ranks *live, size_t i,
                               const struct jr_process_probe *now,
                               const struct jr_process_probe *before,
                               uint64_t took_ns)
 {
-    const struct jr_live_rank *rank = &crew->items[i];
-    double silence = jr_live_ranks_silence(crew, rank);
+    const struct jr_live_rank *rank = &live->items[i];
+    double silence = jr_live_ranks_silence(live, rank);
     json_t *object = json_object();
     char time[32];
     jr_clock_rfc3339(time, jr_clock_wall_ns());
@@ -94,24 +94,24 @@ static json_t *probe_evidence(const struct jr_live_ranks *crew, size_t i,
     return object;
 }
 
-static json_t *live_stacks(const struct jr_live_ranks *crew,
+static json_t *live_stacks(const struct jr_live_ranks *live,
                            const struct jr_set *ranks)
 {
     JR_FREE struct jr_process_probe *before =
-        calloc(crew->count + 1, sizeof *before);
-    JR_FREE struct jr_process_probe *now = calloc(crew->count + 1, sizeof *now);
+        calloc(live->count + 1, sizeof *before);
+    JR_FREE struct jr_process_probe *now = calloc(live->count + 1, sizeof *now);
     if (before == NULL || now == NULL)
         return NULL;
     json_t *list = json_array();
     uint64_t began = jr_clock_ns();
-    probe_ranks(crew, ranks, before);
+    probe_ranks(live, ranks, before);
     (void)nanosleep(&(struct timespec){.tv_nsec = INTERVAL_NS}, NULL);
-    probe_ranks(crew, ranks, now);
+    probe_ranks(live, ranks, now);
     uint64_t took = jr_clock_ns() - began;
-    for (size_t i = 0; i < crew->count; i++) {
+    for (size_t i = 0; i < live->count; i++) {
         if (now[i].count > 0 && before[i].count > 0)
             jr_json_append(list,
-                           probe_evidence(crew, i, &now[i], &before[i], took));
+                           probe_evidence(live, i, &now[i], &before[i], took));
         jr_process_probe_release(&before[i]);
         jr_process_probe_release(&now[i]);
     }
@@ -123,7 +123,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
                               struct jr_error *err)
 {
     struct jr_live live;
-    struct jr_live_ranks crew;
+    struct jr_live_ranks live_ranks;
     if (jr_live_open(&live, log_dir, id, err) != 0)
         return NULL;
     enum jr_standing standing = live.standing;
@@ -137,12 +137,12 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
                            id);
         return NULL;
     }
-    if (jr_live_ranks_open(&crew, log_dir, id, guard, err) != 0)
+    if (jr_live_ranks_open(&live_ranks, log_dir, id, guard, err) != 0)
         return NULL;
-    json_t *list = live_stacks(&crew, view->ranks);
+    json_t *list = live_stacks(&live_ranks, view->ranks);
     if (list == NULL)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_live_ranks_close(&crew);
+    jr_live_ranks_close(&live_ranks);
     return list;
 }
 

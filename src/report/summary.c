@@ -39,9 +39,7 @@ static void print_reasons(const struct jr_page *page)
 
 static void add_errno(const struct jr_page *page, const char *what, int error)
 {
-    const char *cause = strerrordesc_np(error);
-    jr_buf_printf(page->out, "%s%s\n", what,
-                  cause == NULL ? "it could not be written" : cause);
+    jr_buf_printf(page->out, "%s%s\n", what, strerror(error));
 }
 
 /* Which logs are not whole, and why. */
@@ -50,7 +48,7 @@ static void print_log_errors(const struct jr_page *page)
     const struct jr_outcome *run = page->outcome;
     size_t count = 0, first = 0;
     for (size_t i = run->count; i-- > 0;) {
-        if (!run->ranks[i].log_failed)
+        if (run->ranks[i].log_errno == 0)
             continue;
         first = i;
         count++;
@@ -249,7 +247,7 @@ void jr_print_account(const struct jr_page *page)
     print_matches(page);
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
-    const struct jr_multinode_look look = {
+    const struct jr_node_mismatch_view look = {
         good ? "        " : "  ", page->run, page->plan->run_dir,
         page->report->status == JR_RUN_INCOMPLETE &&
             page->report->error != NULL};
@@ -262,7 +260,7 @@ void jr_print_account(const struct jr_page *page)
             jr_multinode_print(page->out, page->nodes, look.before);
     }
     if (page->nodes != NULL)
-        jr_multinode_unlike(page->out, page->nodes, &look);
+        jr_node_mismatch_print(page->out, page->nodes, &look);
     jr_print_place(page);
 }
 
@@ -310,7 +308,7 @@ static const char *find_suspect_log(const struct jr_page *page,
 
 /* The rank whose logs are worth reading if the cause has none: the first that
  * did not deliver, else the first that ran. NULL: there is none. */
-static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
+static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
 {
     const struct jr_plan_rank *found = NULL;
     for (size_t i = page->report->count; i-- > 0;) {
@@ -338,7 +336,7 @@ static void offer_command(const struct jr_page *page, const char *verb)
 static void offer_more_commands(const struct jr_page *page)
 {
     bool good = page->report->status == JR_RUN_SUCCEEDED;
-    const struct jr_plan_rank *rank = good ? NULL : worth_a_look(page);
+    const struct jr_plan_rank *rank = good ? NULL : rank_to_look_at(page);
     offer_command(page, rank == NULL ? "show" : "logs");
     if (rank != NULL && page->report->status == JR_RUN_INCOMPLETE)
         jr_buf_printf(page->out, " --rank %u", rank->rank);

@@ -1,5 +1,6 @@
 #include "report/top.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/signal_name.h"
 #include "base/utf8.h"
-#include "judge/read_left.h"
+#include "judge/run_file.h"
 #include "output/sanitize.h"
 
 #include "base/banned.h"
@@ -67,10 +69,10 @@ static void measure_rank(struct jr_top_row *row, const struct jr_proc *all,
 /* Another attempt may have another plan. */
 static bool fit_rows(struct jr_top *top)
 {
-    if (top->count == top->crew.count && top->rows != NULL)
+    if (top->count == top->live.count && top->rows != NULL)
         return true;
     free(top->rows);
-    top->count = top->crew.count;
+    top->count = top->live.count;
     top->rows = calloc(top->count + 1, sizeof *top->rows);
     top->looked_ns = 0;
     return top->rows != NULL;
@@ -79,43 +81,76 @@ static bool fit_rows(struct jr_top *top)
 void jr_top_look(struct jr_top *top)
 {
     size_t count = 0;
-    jr_live_ranks_update(&top->crew);
+    jr_live_ranks_update(&top->live);
     if (!fit_rows(top))
         return;
     uint64_t now = jr_clock_ns();
     uint64_t passed = top->looked_ns == 0 ? 0 : now - top->looked_ns;
     JR_FREE struct jr_proc *all = jr_proc_all(&count);
     for (size_t i = 0; i < top->count; i++) {
-        const struct jr_live_rank *rank = &top->crew.items[i];
+        const struct jr_live_rank *rank = &top->live.items[i];
         struct jr_top_row *row = &top->rows[i];
         row->lives =
-            all != NULL && jr_live_ranks_lives(&top->crew, rank, all, count);
-        row->silence = jr_live_ranks_silence(&top->crew, rank);
+            all != NULL && jr_live_ranks_lives(&top->live, rank, all, count);
+        row->silence = jr_live_ranks_silence(&top->live, rank);
         if (row->lives)
             measure_rank(row, all, count, rank, passed);
     }
     top->looked_ns = now;
+    uint64_t wall = jr_clock_wall_ns(), began = top->live.started_ns;
+    top->elapsed_ns = wall > began && began > 0 ? wall - began : 0;
 }
 
-static const char *state_word(const struct jr_live_rank *rank,
-                              const struct jr_top_row *row)
+/* What a living process does, by the letter of proc(5), the least usual first.
+ */
+struct state_word {
+    const char *letters, *word;
+};
+
+static const struct state_word states[] = {{"Tt", "stopped"},
+                                           {"D", "blocked"},
+                                           {"ZXx", "ending"},
+                                           {"R", "running"},
+                                           {"SI", "waiting"}};
+
+enum { STATES = sizeof states / sizeof *states };
+
+static int state_index(char letter)
 {
-    if (!row->lives)
-        return rank->ended || rank->pid != 0 ? "ended" : "not here";
-    switch (row->state) {
-    case 'R':
-        return "running";
-    case 'S':
-    case 'I':
-        return "waiting";
-    case 'D':
-        return "blocked";
-    case 'T':
-    case 't':
-        return "stopped";
-    default:
-        return "ending";
-    }
+    for (int i = 0; i < STATES; i++)
+        if (letter != '\0' && strchr(states[i].letters, letter) != NULL)
+            return i;
+    return 2;
+}
+
+/* In this order ranks are sorted by state. */
+static int state_weight(const struct jr_live_rank *rank,
+                        const struct jr_top_row *row)
+{
+    if (row->lives)
+        return state_index(row->state);
+    if (rank->ended)
+        return rank->signal != 0      ? STATES
+               : rank->exit_code != 0 ? STATES + 1
+                                      : STATES + 2;
+    return STATES + 3;
+}
+
+static void add_state(struct jr_buf *out, const struct jr_live_rank *rank,
+                      const struct jr_top_row *row)
+{
+    char word[JR_SIGNAL_NAME];
+    if (row->lives)
+        (void)snprintf(word, sizeof word, "%s",
+                       states[state_index(row->state)].word);
+    else if (rank->ended && rank->signal != 0)
+        jr_signal_name(word, rank->signal);
+    else if (rank->ended)
+        (void)snprintf(word, sizeof word, "exit %d", rank->exit_code);
+    else
+        (void)snprintf(word, sizeof word, "%s",
+                       rank->pid != 0 ? "ended" : "not here");
+    jr_buf_printf(out, "%-10s", word);
 }
 
 static void add_size(struct jr_buf *out, uint64_t bytes)
@@ -140,13 +175,13 @@ static void add_silence_column(struct jr_buf *out, double silence)
 }
 
 /* The last line of the log that was written last. */
-static void add_last_line(struct jr_buf *out, const struct jr_live_ranks *crew,
+static void add_last_line(struct jr_buf *out, const struct jr_live_ranks *live,
                           const struct jr_live_rank *rank)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
-    const char *path = jr_live_ranks_latest(crew, rank);
+    const char *path = jr_live_ranks_latest(live, rank);
     if (path != NULL)
-        jr_read_left_tail(&tail, crew->run_fd, path, 1);
+        jr_run_file_tail(&tail, live->run_fd, path, 1);
     if (tail.len == 0)
         return;
     size_t len = tail.len;
@@ -169,46 +204,71 @@ static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
 static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
                          unsigned columns)
 {
-    const struct jr_live_rank *rank = &top->crew.items[i];
+    const struct jr_live_rank *rank = &top->live.items[i];
     const struct jr_top_row *row = &top->rows[i];
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_printf(&line, "%6u  ", rank->rank);
+    add_state(&line, rank, row);
     if (row->lives) {
-        jr_buf_printf(&line, "%8d  %-8s  %4.0f %%  ", (int)rank->pid,
-                      state_word(rank, row), row->load * 100);
+        jr_buf_printf(&line, "%9d  %4.0f %%  ", (int)rank->pid,
+                      row->load * 100);
         add_size(&line, row->rss_bytes);
     } else {
-        jr_buf_printf(&line, "%8s  %-8s  %6s  %8s", "-", state_word(rank, row),
-                      "-", "-");
+        jr_buf_printf(&line, "%9s  %6s  %8s", "-", "-", "-");
     }
     add_silence_column(&line, row->silence);
     jr_buf_str(&line, "  ");
-    add_last_line(&line, &top->crew, rank);
+    add_last_line(&line, &top->live, rank);
     out->failed |= line.failed;
     if (!line.failed)
         add_cut_line(out, &line, columns);
 }
 
-/* How long a living rank has been silent; for others this does not matter. */
-static double silence_weight(const struct jr_top_row *row)
+/* What the order is made of. */
+struct order {
+    const struct jr_top *top;
+    enum jr_top_sort sort;
+    bool reversed;
+};
+
+/* Ranks with more come first. What they had before they ended does not count.
+ */
+static double rank_weight(const struct order *order, size_t i)
 {
-    return row->lives ? row->silence : -2;
+    const struct jr_live_rank *rank = &order->top->live.items[i];
+    const struct jr_top_row *row = &order->top->rows[i];
+    switch (order->sort) {
+    case JR_TOP_BY_STATE:
+        return -state_weight(rank, row);
+    case JR_TOP_BY_CPU:
+        return row->lives ? row->load : -1;
+    case JR_TOP_BY_MEMORY:
+        return row->lives ? (double)row->rss_bytes : -1;
+    case JR_TOP_BY_SILENCE:
+        return row->lives ? row->silence : -2;
+    case JR_TOP_BY_RANK:
+    case JR_TOP_SORT_COUNT:
+        break;
+    }
+    return -(double)rank->rank;
 }
 
 static int compare_weights(const void *a, const void *b, void *data)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    const struct jr_top_row *rows = data;
-    double first = silence_weight(&rows[x]), second = silence_weight(&rows[y]);
+    const struct order *order = data;
+    double first = rank_weight(order, x), second = rank_weight(order, y);
     if (first > second || first < second)
-        return first > second ? -1 : 1;
+        return (first > second) == order->reversed ? 1 : -1;
     return (x > y) - (x < y);
 }
 
-static int compare_indexes_of(const void *a, const void *b)
+/* Hours, minutes and seconds: 1:02:03. */
+static void add_elapsed(struct jr_buf *out, uint64_t ns)
 {
-    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
+    uint64_t seconds = ns / 1000000000;
+    jr_buf_printf(out, "%" PRIu64 ":%02u:%02u", seconds / 3600,
+                  (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
 }
 
 static void add_summary(struct jr_buf *out, const struct jr_top *top,
@@ -225,51 +285,118 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
         load += top->rows[i].load;
         rss += top->rows[i].rss_bytes;
     }
-    jr_buf_printf(&line, "%zu of %zu ranks live, %.1f CPUs, ", lives,
+    if (top->live.name != NULL)
+        jr_buf_escaped(&line, top->live.name, strlen(top->live.name));
+    jr_buf_str(&line, line.len > 0 ? "  " : "");
+    add_elapsed(&line, top->elapsed_ns);
+    jr_buf_printf(&line, "  %zu of %zu ranks live, %.1f CPUs, ", lives,
                   top->count, load);
     add_size(&line, rss);
     if (!line.failed)
         add_cut_line(out, &line, columns);
 }
 
-void jr_top_print(struct jr_buf *out, const struct jr_top *top,
-                  const struct jr_top_size *size)
+static void add_heading(struct jr_buf *out, unsigned columns)
 {
-    static const char heading[] = "  rank       pid  state        CPU    "
-                                  "memory    silent  last line";
-    struct jr_buf head = {.data = (char *)(uintptr_t)heading,
-                          .len = sizeof heading - 1};
-    JR_FREE size_t *order = calloc(top->count + 1, sizeof *order);
-    size_t shown = top->count;
-    if (order == NULL || top->rows == NULL)
-        return;
-    for (size_t i = 0; i < top->count; i++)
-        order[i] = i;
-    if (size->lines > 0 && shown + HEADING_LINES > size->lines) {
-        size_t room = HEADING_LINES + 1; /* and the line that counts */
-        shown = size->lines > room ? size->lines - room : 1;
-        qsort_r(order, top->count, sizeof *order, compare_weights, top->rows);
-        qsort(order, shown, sizeof *order, compare_indexes_of);
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    jr_buf_str(&line, "  rank  state            pid     CPU    memory    "
+                      "silent  last line");
+    if (!line.failed)
+        add_cut_line(out, &line, columns);
+}
+
+/* Which ranks are shown, and what may be typed. */
+static void add_footer(struct jr_buf *out, const struct jr_top *top,
+                       const struct jr_top_view *view, enum jr_top_sort sort)
+{
+    static const struct {
+        char key;
+        const char *word;
+    } sorts[] = {
+#define ROW(name, key, word) {key, word},
+        JR_TOP_SORTS(ROW)
+#undef ROW
+    };
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    size_t first = view->page == 0 ? 0 : view->first + 1;
+    jr_buf_printf(&line, "%zu-%zu of %zu, by %s", first,
+                  view->first + view->page, top->count, sorts[sort].word);
+    if (view->keys) {
+        jr_buf_str(&line,
+                   view->page < top->count ? "  q quit  arrows " : "  q quit ");
+        for (size_t i = 0; i < JR_TOP_SORT_COUNT; i++)
+            jr_buf_printf(&line, " %c %s", sorts[i].key, sorts[i].word);
     }
-    add_summary(out, top, size->columns);
-    add_cut_line(out, &head, size->columns);
-    for (size_t i = 0; i < shown; i++)
-        add_rank_row(out, top, order[i], size->columns);
-    if (shown < top->count)
-        jr_buf_printf(out, "and %zu more, none silent for longer\n",
-                      top->count - shown);
+    if (!line.failed)
+        add_cut_line(out, &line, view->columns);
+}
+
+/* How the lines of a view are used. */
+struct layout {
+    bool heading, footer;
+    size_t rows;
+};
+
+static struct layout lay_out(const struct jr_top_view *view, size_t count)
+{
+    struct layout layout = {.heading = true, .rows = count};
+    if (view->lines == 0)
+        return layout;
+    layout.heading = view->lines >= 4;
+    layout.footer =
+        view->lines >= 3 && (view->keys || count + HEADING_LINES > view->lines);
+    size_t room = view->lines - 1 - layout.heading - layout.footer;
+    layout.rows = count < room ? count : room;
+    return layout;
+}
+
+/* The ranks in their order; NULL without memory. The caller frees them. */
+static size_t *order_ranks(const struct jr_top *top, enum jr_top_sort sort,
+                           bool reversed)
+{
+    struct order order = {top, sort, reversed};
+    size_t *ranks = calloc(top->count + 1, sizeof *ranks);
+    for (size_t i = 0; ranks != NULL && i < top->count; i++)
+        ranks[i] = i;
+    if (ranks != NULL && top->count > 0)
+        qsort_r(ranks, top->count, sizeof *ranks, compare_weights, &order);
+    return ranks;
+}
+
+void jr_top_print(struct jr_buf *out, const struct jr_top *top,
+                  struct jr_top_view *view)
+{
+    if (top->rows == NULL)
+        return;
+    struct layout layout = lay_out(view, top->count);
+    enum jr_top_sort sort = view->chosen                ? view->sort
+                            : layout.rows == top->count ? JR_TOP_BY_RANK
+                                                        : JR_TOP_BY_SILENCE;
+    JR_FREE size_t *ranks = order_ranks(top, sort, view->reversed);
+    if (ranks == NULL)
+        return;
+    view->page = layout.rows;
+    if (view->first > top->count - layout.rows)
+        view->first = top->count - layout.rows;
+    add_summary(out, top, view->columns);
+    if (layout.heading)
+        add_heading(out, view->columns);
+    for (size_t i = 0; i < layout.rows; i++)
+        add_rank_row(out, top, ranks[view->first + i], view->columns);
+    if (layout.footer)
+        add_footer(out, top, view, sort);
 }
 
 int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
                 int32_t guard, struct jr_error *err)
 {
     *ret = (struct jr_top){0};
-    return jr_live_ranks_open(&ret->crew, log_dir, id, guard, err);
+    return jr_live_ranks_open(&ret->live, log_dir, id, guard, err);
 }
 
 void jr_top_close(struct jr_top *top)
 {
-    jr_live_ranks_close(&top->crew);
+    jr_live_ranks_close(&top->live);
     free(top->rows);
     *top = (struct jr_top){0};
 }

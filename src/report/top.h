@@ -11,29 +11,55 @@
 struct jr_top_row;
 
 struct jr_top {
-    struct jr_live_ranks crew;
-    struct jr_top_row *rows; /* one per rank of the crew */
+    struct jr_live_ranks live;
+    struct jr_top_row *rows; /* one per rank of the live */
     size_t count;
-    uint64_t looked_ns; /* when; monotonic */
+    uint64_t looked_ns;  /* when; monotonic */
+    uint64_t elapsed_ns; /* of the run, at that time */
 };
 
-/* How much of it is shown; 0: all. */
-struct jr_top_size {
-    unsigned lines, columns;
+/* By what the ranks are sorted: X(NAME, the key that says so, word). */
+#define JR_TOP_SORTS(X)                                                        \
+    X(RANK, 'r', "rank")                                                       \
+    X(STATE, 't', "state")                                                     \
+    X(CPU, 'c', "CPU")                                                         \
+    X(MEMORY, 'm', "memory")                                                   \
+    X(SILENCE, 's', "silence")
+
+#define JR_TOP_SORT_ENUM(name, key, word) JR_TOP_BY_##name,
+enum jr_top_sort { JR_TOP_SORTS(JR_TOP_SORT_ENUM) JR_TOP_SORT_COUNT };
+
+/* What of it is shown. */
+struct jr_top_view {
+    unsigned lines, columns; /* 0: all */
+    bool keys;               /* the last line says which keys there are */
+    bool chosen;             /* a sort was; else it is by rank where all ranks
+                                fit, and by silence where they do not */
+    bool reversed;
+    enum jr_top_sort sort;
+    size_t first; /* the row of the first rank that is shown */
+    size_t page;  /* how many were shown last */
 };
 
 /* The run whose jobrun is the process `guard`; see jr_live_ranks_open. */
 int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
                 int32_t guard, struct jr_error *err);
+
+/* Close the files, and free. */
 void jr_top_close(struct jr_top *top);
 
 /* Look at the ranks; processor time is counted since the look before, for the
  * first one since the rank began. */
 void jr_top_look(struct jr_top *top);
 
-/* Append what was seen, in whole lines. Where not all ranks fit, those that
- * have been silent the longest are shown, and the others counted. */
+/* Append what was seen, in whole lines, of which none is wider than the view,
+ * and as many as it has. Scrolling ends with the last rank. */
 void jr_top_print(struct jr_buf *out, const struct jr_top *top,
-                  const struct jr_top_size *size);
+                  struct jr_top_view *view);
+
+/* Change the view as the keys say that were typed: letters sort, and the same
+ * again sorts the other way round; arrows, j, k, space, b, g and G scroll.
+ * False if one of them ends it. */
+bool jr_top_type(struct jr_top_view *view, const char *keys, size_t len);
 
 #endif

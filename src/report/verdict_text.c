@@ -8,7 +8,6 @@
 #include "base/signal_name.h"
 #include "judge/judge.h"
 #include "judge/words.h"
-#include "record/earlier_attempts.h"
 #include "report/failure_text.h"
 #include "report/summary.h"
 #include "store/outcome.h"
@@ -259,20 +258,20 @@ void jr_multinode_print(struct jr_buf *out, const json_t *nodes,
                         const char *before)
 {
     enum { MOST = 10 };
-    size_t count = json_array_size(nodes), good = 0, told = 0;
+    size_t count = json_array_size(nodes), good = 0, listed = 0;
     uint32_t *well = calloc(count + 1, sizeof *well);
     for (size_t i = 0; i < count; i++) {
         const json_t *node = json_array_get(nodes, i);
         if (is_node_status(node, "succeeded") && well != NULL) {
             well[good++] = (uint32_t)i;
-        } else if (told++ < MOST) {
+        } else if (listed++ < MOST) {
             jr_buf_printf(out, "%snode %zu", before, i);
             print_node(out, node);
             jr_buf_char(out, '\n');
         }
     }
-    if (told > MOST)
-        jr_buf_printf(out, "%sand %zu more nodes\n", before, told - MOST);
+    if (listed > MOST)
+        jr_buf_printf(out, "%sand %zu more nodes\n", before, listed - MOST);
     if (good > 0) {
         jr_buf_printf(out, "%snode%s ", before, good == 1 ? "" : "s");
         jr_set_print(out, well, good);

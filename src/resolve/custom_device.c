@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/close_range.h"
 #include "base/io.h"
 #include "host/ask.h"
 #include "resolve/facts.h"
@@ -42,7 +43,7 @@ static int run_facts_program(void *data, int fd)
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
         dup2(r->words_fd, STDERR_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
         chdir(r->custom->folder) == 0 &&
-        close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+        jr_close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
         (void)execve(r->path, argv, r->custom->envp);
     (void)dprintf(r->words_fd, "%s\n", strerror(errno));
     return CANNOT_START;

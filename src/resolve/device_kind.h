@@ -1,4 +1,5 @@
-/* Kinds of devices, and the devices of the facts. Private to this folder. */
+/* Kinds of devices, which backend.c knows, and the devices of the facts, which
+ * device_kind.c looks for. Private to this folder. */
 #ifndef JR_DEVICE_KIND_H
 #define JR_DEVICE_KIND_H
 
@@ -14,17 +15,18 @@ struct jr_device_kind {
     const char *backend;    /* the default one; NULL: none is */
 };
 
-/* What is known of a kind. */
+/* What is known of a kind; never NULL. */
 const struct jr_device_kind *jr_device_kind(enum jr_device kind);
-/* "cuda" */
+
+/* The word for a kind: "cuda". */
 const char *jr_device_name(enum jr_device kind);
+
 /* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
  */
 bool jr_device_parse(const char *name, enum jr_device *ret);
 
-/* The vendor of a kind, and the variable that narrows which devices of the
- * job's kind are seen: under the paddle profile an xpu is Kunlun's. NULL:
- * none. */
+/* The vendor of a kind; NULL: none. Under the paddle profile an xpu is of
+ * Kunlun. */
 const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
 
 /* The variable that narrows which devices of the job's kind are seen; NULL:

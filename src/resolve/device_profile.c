@@ -1,7 +1,5 @@
-/*
- * Machines by a profile, as resolve.h offers them: `--on 2x8`, a model of a
- * device, or a file of facts.
- */
+#include "resolve/device_profile.h"
+
 #include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include "base/did_you_mean.h"
 #include "doc/doc.h"
+#include "resolve/device_profile.h"
 #include "resolve/fact_type.h"
 
 #include "base/banned.h"

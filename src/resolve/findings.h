@@ -15,11 +15,13 @@ struct jr_resolver;
 struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code,
                                uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
 /* The same where the machine is what refuses. */
 struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code,
                                 uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same where the machine is only doubtful. */
+
+/* The same as a warning, where the machine is only doubtful. */
 struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code,
                               uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

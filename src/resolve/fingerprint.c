@@ -1,3 +1,274 @@
+#include "resolve/fingerprint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "resolve/resolved_tree.h"
+#include "spec/entry_arguments.h"
+
+#include "base/banned.h"
+
+/* The field that a key, or an item, of a type leads to. */
+static const struct jr_spec_type *step_into_type(
+    const struct jr_spec_type *type, const char *key, enum jr_part *part)
+{
+    const struct jr_spec_field *field;
+    if (type->kind != JR_KIND_MAP)
+        return type->item;
+    field = jr_field_get(type->fields, key);
+    if (field == NULL)
+        return NULL;
+    *part = field->part;
+    return field->type;
+}
+
+enum jr_part jr_part_of(const char *path)
+{
+    enum jr_part part = JR_PART_EXPERIMENT;
+    const struct jr_spec_type *type = jr_field_root();
+    if (strncmp(path, "x-", 2) == 0)
+        return JR_PART_LABEL;
+    if (strcmp(path, "$schema") == 0)
+        return JR_PART_SOURCE;
+    for (size_t len; *path != '\0' && type != NULL; path += len) {
+        char key[64] = "";
+        path += *path == '.' || *path == '[';
+        len = strcspn(path, ".[");
+        if (len < sizeof key)
+            (void)memcpy(key, path, len);
+        type = step_into_type(type, key, &part);
+    }
+    return part;
+}
+
+const char *jr_part_word(enum jr_part part)
+{
+#define WORD(name, word) word,
+    static const char *const words[] = {JR_PARTS(WORD)};
+#undef WORD
+    return words[part];
+}
+
+/* How process groups find each other is resolved, but only some of its values
+ * are of then. */
+bool jr_part_moves(const char *key)
+{
+    const struct jr_spec_field *field =
+        jr_field_get(jr_field_root()->fields, key);
+    return field != NULL && field->need == JR_NEED_RESOLVED &&
+           field->part == JR_PART_PLACEMENT && strcmp(key, "init_method") != 0;
+}
+
+static bool is_default_text(const struct jr_spec_field *field, const char *text)
+{
+    return field->type->kind == JR_KIND_BOOLEAN
+               ? strcasecmp(text, field->fallback) == 0
+               : strcmp(text, field->fallback) == 0;
+}
+
+/* Whether a value is the one that its field has if it is not stated. */
+static bool is_default_value(const struct jr_spec_field *field,
+                             const struct jr_node *value)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    bool same = field->fallback != NULL;
+    if (same && value->kind == JR_NODE_SCALAR)
+        return is_default_text(field, value->text);
+    if (!same || value->kind != JR_NODE_SEQUENCE)
+        return false;
+    const struct jr_strv items = jr_field_defaults(field, &arena);
+    same = items.count == value->count;
+    for (size_t i = 0; same && i < items.count; i++)
+        same = value->items[i]->kind == JR_NODE_SCALAR &&
+               strcmp(value->items[i]->text, items.items[i]) == 0;
+    jr_arena_release(&arena);
+    return same;
+}
+
+static void keep_fields(struct jr_node *node, const struct jr_spec_type *type);
+
+static bool is_experiment_field(const struct jr_spec_field *field,
+                                struct jr_node *value)
+{
+    if (field == NULL || field->part != JR_PART_EXPERIMENT ||
+        is_default_value(field, value))
+        return false;
+    if (value->kind != JR_NODE_MAPPING)
+        return true;
+    keep_fields(value, field->type);
+    return value->count > 0 || field->type->stated ||
+           field->type->kind != JR_KIND_MAP;
+}
+
+static void keep_fields(struct jr_node *node, const struct jr_spec_type *type)
+{
+    size_t kept = 0;
+    bool named = type->kind == JR_KIND_NAMES && type->item != NULL;
+    for (size_t i = 0; named && i < node->count; i++)
+        if (node->pairs[i].value->kind == JR_NODE_MAPPING)
+            keep_fields(node->pairs[i].value, type->item);
+    if (type->kind != JR_KIND_MAP)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        const char *key = node->pairs[i].key->text;
+        if (is_experiment_field(jr_field_get(type->fields, key),
+                                node->pairs[i].value))
+            node->pairs[kept++] = node->pairs[i];
+    }
+    node->count = kept;
+}
+
+static void drop_key(struct jr_node *mapping, const char *key)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->pairs[i].key->text, key) != 0)
+            mapping->pairs[kept++] = mapping->pairs[i];
+    mapping->count = kept;
+}
+
+static bool is_text_value(const struct jr_node *mapping, const char *key,
+                          const char *text)
+{
+    const struct jr_node *value =
+        mapping == NULL ? NULL : jr_doc_get(mapping, key);
+    return value != NULL && text != NULL && value->kind == JR_NODE_SCALAR &&
+           strcmp(value->text, text) == 0;
+}
+
+/* What only a function may state, and so has no default in the table. */
+static void drop_function_defaults(struct jr_node *root)
+{
+    struct jr_node *python = jr_doc_find(root, "entrypoint.python");
+    if (is_text_value(python, "smoke_test", "false"))
+        drop_key(python, "smoke_test");
+    if (is_text_value(python, "init", "none"))
+        drop_key(python, "init");
+}
+
+/* What the resolver derives: axes of one rank, the data axis, backends of axes
+ * that have the default one, and where results come from. */
+static void drop_derived(struct jr_node *root)
+{
+    static const char *const axes[] = {"model", "pipeline", "data"};
+    struct jr_node *mesh = jr_doc_get(root, "parallelism");
+    struct jr_node *backends = jr_doc_get(root, "backends");
+    struct jr_node *results = jr_doc_get(root, "results");
+    const struct jr_node *usual =
+        backends == NULL ? NULL : jr_doc_get(backends, "default");
+    bool returns = jr_call_returns(jr_doc_get(root, "entrypoint"));
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        if (mesh != NULL && (i == 2 || is_text_value(mesh, axes[i], "1")))
+            drop_key(mesh, axes[i]);
+        if (usual != NULL && is_text_value(backends, axes[i], usual->text))
+            drop_key(backends, axes[i]);
+    }
+    if (is_text_value(results, "from", returns ? "return" : "file"))
+        drop_key(results, "from");
+    if (mesh != NULL && mesh->count == 0)
+        drop_key(root, "parallelism");
+}
+
+void jr_part_keep_experiment(struct jr_node *root)
+{
+    keep_fields(root, jr_field_root());
+    drop_function_defaults(root);
+    drop_derived(root);
+}
+
+static void set_path_text(struct jr_node *node, const char *text)
+{
+    if (text == NULL)
+        return;
+    node->text = text;
+    node->len = (uint32_t)strlen(text);
+}
+
+/* A path as it is seen from the top of its git work tree. */
+static void relate_path(struct jr_arena *arena, struct jr_node *node)
+{
+    JR_FREE char *top =
+        node->text[0] == '/' ? jr_io_find_above(node->text, ".git") : NULL;
+    if (top == NULL)
+        return;
+    const char *below = node->text + strlen(top);
+    set_path_text(
+        node, jr_arena_printf(arena, ".%s%s", *below == '/' ? "" : "/", below));
+}
+
+/* Whether `path` is `folder` or below it; both are absolute and folded. */
+static bool is_path_below(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strcmp(folder, "/") == 0 ||
+           (strncmp(path, folder, len) == 0 &&
+            (path[len] == '\0' || path[len] == '/'));
+}
+
+/* A path as it is seen from a folder, if both are below `top`. */
+static void relate_path_to(struct jr_arena *arena, struct jr_node *node,
+                           const char *folder, const char *top)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    char *above = jr_arena_strdup(arena, folder);
+    if (above == NULL || node->text[0] != '/' ||
+        !is_path_below(node->text, top))
+        return;
+    while (!is_path_below(node->text, above)) {
+        jr_buf_str(&text, "../");
+        *strrchr(above, '/') = '\0';
+    }
+    const char *below = node->text + strlen(above);
+    below += *below == '/';
+    if (text.len == 0 && strchr(below, '/') == NULL)
+        jr_buf_str(&text, *below == '\0' ? "." : "./");
+    jr_buf_str(&text, below);
+    if (text.len > 1 && text.data[text.len - 1] == '/')
+        text.data[--text.len] = '\0';
+    set_path_text(node, jr_buf_keep(&text, arena));
+}
+
+/* Where paths are to be seen from. */
+struct viewpoint {
+    struct jr_arena *arena;
+    const char *folder, *top; /* NULL: the top of the path's own work tree */
+};
+
+static void relate_paths(const struct viewpoint *from, struct jr_node *node,
+                         const struct jr_spec_type *type)
+{
+    for (size_t i = 0; node->kind == JR_NODE_MAPPING && i < node->count; i++) {
+        enum jr_part part = JR_PART_EXPERIMENT;
+        const struct jr_spec_type *below =
+            step_into_type(type, node->pairs[i].key->text, &part);
+        if (below != NULL && part == JR_PART_EXPERIMENT)
+            relate_paths(from, node->pairs[i].value, below);
+    }
+    if (node->kind != JR_NODE_SCALAR || type->kind != JR_KIND_PATH)
+        return;
+    if (from->folder == NULL)
+        relate_path(from->arena, node);
+    else
+        relate_path_to(from->arena, node, from->folder, from->top);
+}
+
+void jr_part_relate_paths(struct jr_arena *arena, struct jr_node *root)
+{
+    const struct viewpoint from = {arena, NULL, NULL};
+    relate_paths(&from, root, jr_field_root());
+}
+
+void jr_part_relate_paths_to(struct jr_arena *arena, struct jr_node *root,
+                             const char *folder)
+{
+    JR_FREE char *top = jr_io_find_above(folder, ".git");
+    const struct viewpoint from = {arena, folder, top != NULL ? top : folder};
+    relate_paths(&from, root, jr_field_root());
+}
+
 /*
  * The canonical form: what makes the experiment of the resolved tree, without
  * what is at its default, paths from the git top level, keys sorted, scalars as
@@ -6,16 +277,6 @@
  * =LENGTH:TEXT. The tree is a copy of the resolver's own: changing it in place
  * is fine.
  */
-#include "resolve/fingerprint.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/hash.h"
-#include "resolve/field_part.h"
-#include "resolve/resolved_tree.h"
-
-#include "base/banned.h"
 
 static int compare_pair_keys(const void *a, const void *b)
 {

@@ -92,8 +92,8 @@ struct jr_job {
     const char *unbound; /* why ranks have no CPUs, though `bind` says so: a
                             profile does not tell enough; NULL: all is known */
     struct jr_node_resources own; /* of the node that this was resolved for */
-    struct jr_node_resources *seats; /* of each node; NULL: all are taken to be
-                               like this one. See node_resources.h */
+    struct jr_node_resources *resources; /* of each node; NULL: all are taken to
+                               be like this one. See node_resources.h */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */

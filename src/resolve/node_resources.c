@@ -10,7 +10,7 @@
 const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job,
                                                      uint32_t node)
 {
-    return job->seats != NULL ? &job->seats[node] : &job->own;
+    return job->resources != NULL ? &job->resources[node] : &job->own;
 }
 
 static void set_texts(json_t *object, const char *key, char *const *items,
@@ -24,14 +24,14 @@ static void set_texts(json_t *object, const char *key, char *const *items,
 }
 
 void jr_node_resources_tell(struct jr_buf *out,
-                            const struct jr_node_resources *seats)
+                            const struct jr_node_resources *resources)
 {
     json_t *object = json_object();
-    jr_json_set_int(object, "threads", seats->threads);
-    set_texts(object, "devices", seats->devices, seats->devices_count);
-    set_texts(object, "cpus", seats->slots, seats->slots_count);
-    if (seats->device_model != NULL)
-        jr_json_set_str(object, "model", seats->device_model);
+    jr_json_set_int(object, "threads", resources->threads);
+    set_texts(object, "devices", resources->devices, resources->devices_count);
+    set_texts(object, "cpus", resources->slots, resources->slots_count);
+    if (resources->device_model != NULL)
+        jr_json_set_str(object, "model", resources->device_model);
     jr_json_print(out, object, 0);
     json_decref(object);
 }
@@ -59,19 +59,19 @@ int jr_node_resources_read(struct jr_node_resources *ret,
                            struct jr_arena *arena, const char *text, size_t len)
 {
     json_t *object = jr_json_parse(text, len, NULL);
-    struct jr_node_resources seats = {
+    struct jr_node_resources resources = {
         .threads = jr_json_get_u32(object, "threads"),
         .device_model =
             jr_arena_strdup(arena, jr_json_get_str(object, "model")),
     };
-    bool good = seats.threads > 0 &&
+    bool good = resources.threads > 0 &&
                 get_texts(json_object_get(object, "devices"), arena,
-                          &seats.devices, &seats.devices_count) &&
-                get_texts(json_object_get(object, "cpus"), arena, &seats.slots,
-                          &seats.slots_count);
+                          &resources.devices, &resources.devices_count) &&
+                get_texts(json_object_get(object, "cpus"), arena,
+                          &resources.slots, &resources.slots_count);
     json_decref(object);
     if (good)
-        *ret = seats;
+        *ret = resources;
     return good ? 0 : -1;
 }
 
@@ -87,15 +87,16 @@ static bool same_devices(const struct jr_node_resources *a,
 bool jr_node_resources_differ(const struct jr_job *job)
 {
     bool differ = false;
-    for (uint32_t i = 1; job->seats != NULL && i < job->nodes; i++)
-        differ = differ || !same_devices(&job->seats[0], &job->seats[i]);
+    for (uint32_t i = 1; job->resources != NULL && i < job->nodes; i++)
+        differ =
+            differ || !same_devices(&job->resources[0], &job->resources[i]);
     return differ;
 }
 
 void jr_node_resources_take(struct jr_resolution *resolution,
                             struct jr_node_resources *each)
 {
-    resolution->job.seats = each;
+    resolution->job.resources = each;
     if (!jr_node_resources_differ(&resolution->job))
         return;
     for (size_t i = 0; i < resolution->provenance_count; i++) {

@@ -1,7 +1,7 @@
 /*
- * The seats of ranks: what each gets of its node. A resolved job has those of
- * the node that it was resolved for; the head of several nodes has each node's,
- * in that node's own words, for no other knows them.
+ * The resources of ranks: what each gets of its node. A resolved job has those
+ * of the node that it was resolved for; the head of several nodes has each
+ * node's, in that node's own words, for no other knows them.
  */
 #ifndef JR_NODE_RESOURCES_H
 #define JR_NODE_RESOURCES_H
@@ -17,7 +17,7 @@ const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job,
 
 /* Append them as JSON: what there is none of is left out. */
 void jr_node_resources_tell(struct jr_buf *out,
-                            const struct jr_node_resources *seats);
+                            const struct jr_node_resources *resources);
 
 /* Read them, in `arena`. -1: it is something else. Without memory the arena has
  * failed. */

@@ -2,7 +2,7 @@
  * The resolver: fills every MISSING field by the rules of the contract, run to
  * a fixed point over a table (rules.c).
  *
- *   facts:  jr_host_probe, or jr_profile_load for --on (device_profile.c)
+ *   facts:  jr_host_probe, or jr_profile_load for --on (device_profile.h)
  *   values: jr_resolve -> jr_job + provenance + the leased port
  *   text:   jr_resolution_emit (a spec again), jr_resolution_explain
  */
@@ -108,31 +108,5 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
 /* Append the table of field, value, origin and rule; JSON when `json`. */
 void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
                            bool json);
-
-/* Facts from --on: the shorthand NODESxDEVICES[:MODEL][,CPUSc][,MEMg], or the
- * path of a facts file. Into `arena`; mistakes go to `diags`. */
-int jr_profile_load(struct jr_host *ret, struct jr_arena *arena,
-                    const char *profile, struct jr_diags *diags);
-
-/* What the mistakes in a profile, from the first one on, mean for who named it
- * on the command line: a profile that cannot be read is JR_STATUS_USAGE; one of
- * a machine that cannot be is JR_STATUS_UNRESOLVED; no memory is
- * JR_STATUS_LAUNCH. */
-enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first);
-
-/* The same for a profile that a spec states at `at`. Mistakes in the short
- * form, or in the file as a whole, are reported there; mistakes within the
- * file, at their position in it. The facts' origin is "the target". */
-int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena,
-                           const char *profile, struct jr_span at,
-                           struct jr_diags *diags);
-
-/* Read facts that a node emitted; `name` is what findings call the text. */
-int jr_profile_read(struct jr_host *ret, struct jr_arena *arena,
-                    const char *name, const char *text, size_t len,
-                    struct jr_diags *diags);
-
-/* Append facts as the YAML that --on reads. */
-void jr_profile_emit(struct jr_buf *out, const struct jr_host *hw);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Inside the resolver: a cell per resolvable field, and the table of rules that
- * fill the cells. Private to this folder.
+ * fill the cells. The header of all files that each section below names.
+ * Private to this folder.
  *
  * A rule fires when the cells that it needs are known and the one that it fills
  * is not. The table is in order of preference. After every firing it is read
@@ -84,12 +85,13 @@ struct jr_resolver {
 /* What came of trying a rule. */
 enum jr_fired { JR_PASSED, JR_FIRED, JR_FAILED };
 
-/* One rule. `apply` fills the blank cell `out`, whose origin and text are the
- * row's until it says better; JR_PASSED leaves the field to later rows. */
+/* One rule, a row of the table in rules.c. */
 struct jr_rule {
     enum jr_field out;
     enum jr_origin origin;
     uint32_t needs;
+    /* Fill the blank cell `out`, whose origin and text are the row's until it
+     * says better; JR_PASSED leaves the field to later rows. */
     enum jr_fired (*apply)(struct jr_resolver *r, struct jr_field_value *out);
     const char *text;
 };
@@ -107,7 +109,7 @@ void jr_checks_run(struct jr_resolver *r);
 /* Cells: rules.c. Messages tell values by what the source says: what
  * ${...} put into them may be a secret. */
 
-/* Whether all of `fields` (bits) are known; whether any is a fact's. */
+/* Whether all of `fields` (bits) are known. */
 bool jr_field_values_known(const struct jr_resolver *r, uint32_t fields);
 /* Whether any of `fields` (bits) comes from a fact. */
 bool jr_field_values_fact(const struct jr_resolver *r, uint32_t fields);
@@ -275,7 +277,7 @@ void jr_secrets_find(struct jr_resolver *r);
 bool jr_rank_ports_fill(struct jr_resolver *r);
 /* Give the ranks' ports back. */
 void jr_rank_ports_release(struct jr_resolution *resolution);
-/* Others in their place, where there are as many. */
+/* Lease others in their place, where there are as many. */
 void jr_rank_ports_renew(struct jr_resolution *resolution);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/diff_table.h"
 #include "doc/doc.h"
-#include "resolve/field_part.h"
+#include "resolve/fingerprint.h"
 #include "resolve/resolve.h"
 
 /* A value that is not the same in both; NULL where a tree has none. */

@@ -174,35 +174,48 @@ enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r,
     return take_size(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
 }
 
-enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
-                                     struct jr_field_value *out)
+/* Divide the world by NODES or LOCAL, which gives the other one. */
+static enum jr_fired divide_world(struct jr_resolver *r,
+                                  struct jr_field_value *out, enum jr_field by)
 {
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
-    uint32_t local = JR_FIELD_VALUE(r, LOCAL).number;
-    if (world % local == 0)
-        return take_size(r, out, world / local);
+    uint32_t unit = r->cells[by].number;
+    if (world % unit == 0)
+        return take_size(r, out, world / unit);
     struct jr_diag *diag = jr_rules_clash(
         r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs,
         "%s does not divide by %s", jr_field_value_say(r, JR_WORLD_SIZE),
-        jr_field_value_say(r, JR_LOCAL));
-    offer_world_sizes(r, diag, out->needs, local,
-                      list_form(r, world / local + 1, local));
+        jr_field_value_say(r, by));
+    offer_world_sizes(r, diag, out->needs, unit,
+                      by == JR_LOCAL ? list_form(r, world / unit + 1, unit)
+                                     : list_form(r, unit, 0));
     return JR_FAILED;
+}
+
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
+                                     struct jr_field_value *out)
+{
+    return divide_world(r, out, JR_LOCAL);
 }
 
 enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
                                      struct jr_field_value *out)
 {
-    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
-    uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
-    if (world % nodes == 0)
-        return take_size(r, out, world / nodes);
-    struct jr_diag *diag = jr_rules_clash(
-        r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs,
-        "%s does not divide by %s", jr_field_value_say(r, JR_WORLD_SIZE),
-        jr_field_value_say(r, JR_NODES));
-    offer_world_sizes(r, diag, out->needs, nodes, list_form(r, nodes, 0));
-    return JR_FAILED;
+    return divide_world(r, out, JR_NODES);
+}
+
+/* Let each node have a size of its own, unless all have the same. */
+static void take_sizes_of_nodes(struct jr_resolver *r,
+                                struct jr_field_value *out,
+                                const struct jr_counts *each)
+{
+    r->sizes = each->items;
+    r->sizes_count = each->count;
+    out->text = describe_sizes(r);
+    if (out->text == NULL) {
+        r->sizes = NULL;
+        r->sizes_count = 0;
+    }
 }
 
 /* Tasks of 1 per node start jobrun itself, and slots are CPUs, which are not
@@ -219,13 +232,7 @@ enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
             out->number = scheduler->tasks.items[i];
     if (out->number <= 1)
         return JR_PASSED;
-    r->sizes = scheduler->tasks.items;
-    r->sizes_count = scheduler->tasks.count;
-    out->text = describe_sizes(r);
-    if (out->text == NULL) {
-        r->sizes = NULL;
-        r->sizes_count = 0;
-    }
+    take_sizes_of_nodes(r, out, &scheduler->tasks);
     out->detail = jr_place_said(r, scheduler->slots ? "hosts" : "tasks");
     return take_size(r, out, out->number);
 }
@@ -254,15 +261,8 @@ static enum jr_fired take_each_size(struct jr_resolver *r,
     for (uint32_t i = 0; all && i < each->count; i++)
         if (each->items[i] > out->number)
             out->number = each->items[i];
-    if (!all)
-        return take_size(r, out, out->number);
-    r->sizes = each->items;
-    r->sizes_count = each->count;
-    out->text = describe_sizes(r);
-    if (out->text == NULL) {
-        r->sizes = NULL;
-        r->sizes_count = 0;
-    }
+    if (all)
+        take_sizes_of_nodes(r, out, each);
     return take_size(r, out, out->number);
 }
 

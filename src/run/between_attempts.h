@@ -18,10 +18,11 @@ void jr_between_attempts_open(struct jr_between_attempts *ret,
                               const struct jr_policy *policy,
                               const sigset_t *ignored);
 
+struct jr_replay;
+
 /* Wait so many milliseconds. Returns the signal that means stop, and came
  * meanwhile or since the last jr_run, at once; else 0. Meanwhile the console
  * continues with what `replay` has for it; NULL: there is none. */
-struct jr_replay;
 int jr_between_attempts_wait(const struct jr_between_attempts *pause,
                              uint64_t ms, struct jr_replay *replay);
 

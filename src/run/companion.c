@@ -117,10 +117,10 @@ int jr_companion_signal(int pidfd, pid_t pid, int proc_fd)
     int status = 0;
     JR_CLOSE int proc =
         proc_fd >= 0 ? -1 : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool told = read_info(pidfd, &status) ||
-                read_zombie(pid, proc_fd >= 0 ? proc_fd : proc, &status) ||
-                read_info(pidfd, &status); /* reaped meanwhile */
-    return told && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool known = read_info(pidfd, &status) ||
+                 read_zombie(pid, proc_fd >= 0 ? proc_fd : proc, &status) ||
+                 read_info(pidfd, &status); /* reaped meanwhile */
+    return known && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 /* No wake-up until the guard ends; it ends us otherwise. */

@@ -29,10 +29,11 @@ struct jr_companion {
  * it; where none stays, nothing happens. */
 void jr_companion_release(struct jr_companion *companion);
 
-/* In the runner: its last act. Where the record is the guard's to write, say
- * through `done_fd` that it can be, and stay until that is done; where the
- * guard is gone, or goes meanwhile, write it. Never returns. */
 struct jr_runner;
+
+/* In the runner: its last act. Where the record is the guard's to write, tell
+ * it so by the eventfd(2) `done_fd`, and stay until that is done; where the
+ * guard has ended, or ends meanwhile, write it. Never returns. */
 _Noreturn void jr_companion_end(struct jr_runner *runner, int done_fd);
 
 /* The identity of a guard: a number made from its record: boot, pid and start

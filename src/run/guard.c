@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/close_range.h"
 #include "base/pidfd.h"
 #include "eventloop/signals.h"
 #include "output/log_file.h"
@@ -42,7 +42,7 @@ struct guard {
     int done_fd;   /* is written to by a runner that is done, and stays */
     int gate_fd;   /* an event: we have left the console; -1: not there */
     int signal_fd;
-    int heard; /* the first signal that means stop; 0 */
+    int stop_signal; /* the first signal that means stop; 0 */
     struct jr_signals signals;
     struct jr_terminal terminal; /* --debug */
     struct jr_run_options own;   /* with the rank's end of it */
@@ -206,7 +206,7 @@ static void suspend_guard(const struct guard *guard)
     jr_terminal_resize(&guard->terminal);
 }
 
-/* The runner sits in a session of its own, so that it hears a signal from the
+/* The runner sits in a session of its own, so that it gets a signal from the
  * terminal only once, and from us. SIGCONT after a stop wakes a runner that was
  * stopped. SIGTSTP stops us too, as a shell expects of its job. */
 static void relay_signal(struct guard *guard)
@@ -219,8 +219,8 @@ static void relay_signal(struct guard *guard)
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     (void)jr_pidfd_signal(guard->runner_fd, sig);
-    if (use == JR_SIGNAL_STOP && guard->heard == 0)
-        guard->heard = sig;
+    if (use == JR_SIGNAL_STOP && guard->stop_signal == 0)
+        guard->stop_signal = sig;
     if (use == JR_SIGNAL_STOP)
         (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
     if (use == JR_SIGNAL_SUSPEND)
@@ -303,7 +303,7 @@ static void finish_limited_logs(const struct guard *guard)
 
 /* What the runner can no longer say. */
 static void record_loss(const struct guard *guard, int sig,
-                        const struct jr_reap *sweep)
+                        const struct jr_reap *reap)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_events events;
@@ -318,8 +318,8 @@ static void record_loss(const struct guard *guard, int sig,
                        guard->options->dir->file_mode);
     jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RUNNER_LOST,
                                               .signal = sig,
-                                              .processes = sweep->killed,
-                                              .left = sweep->left});
+                                              .processes = reap->killed,
+                                              .left = reap->left});
     jr_events_close(&events);
 }
 
@@ -340,20 +340,20 @@ static bool keep_runner(struct guard *guard)
 static void finish_outcome(struct guard *guard, siginfo_t *end)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
-    struct jr_reap sweep;
+    struct jr_reap reap;
     if (end->si_pid == 0) {
         end->si_code = CLD_EXITED;
         if (keep_runner(guard))
             return;
     }
     /* What the runner could not end has had its time. */
-    jr_reap(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
+    jr_reap(&reap, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
             guard->options->group);
-    outcome->left = sweep.left;
-    memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
+    outcome->left = reap.left;
+    memcpy(outcome->left_pids, reap.left_pids, sizeof reap.left_pids);
     if (end->si_code == CLD_EXITED)
         return;
-    record_loss(guard, end->si_status, &sweep);
+    record_loss(guard, end->si_status, &reap);
     finish_limited_logs(guard);
 }
 
@@ -366,17 +366,17 @@ static void receive_share(struct guard *guard)
     if (outcome->stop_signal != 0 || hit <= 0 || hit >= NSIG ||
         guard->signals.use[hit] != JR_SIGNAL_STOP)
         return;
-    if (guard->heard == 0)
-        guard->heard =
+    if (guard->stop_signal == 0)
+        guard->stop_signal =
             jr_signals_await(&guard->signals, jr_clock_ns() + JR_SHARE_NS);
-    if (guard->heard == 0)
+    if (guard->stop_signal == 0)
         return;
-    outcome->stop_signal = guard->heard;
-    jr_outcome_share(outcome->ranks, outcome->count, guard->heard,
+    outcome->stop_signal = guard->stop_signal;
+    jr_outcome_share(outcome->ranks, outcome->count, guard->stop_signal,
                      outcome->ended_ns);
 }
 
-/* Returns 0 when there is an outcome to tell. */
+/* Returns 0 when there is an outcome, else -1 with `err`. */
 static int judge_runner_end(const struct guard *guard, const siginfo_t *end,
                             struct jr_error *err)
 {
@@ -405,7 +405,7 @@ static void replay_by_itself(const struct guard *guard, bool stopped)
             jr_replay_hurry(&replay);
         jr_replay_finish(&replay, guard->plan->policy, &options->ignored);
     }
-    guard->shared->outcome.console_failed |= replay.screen.failed;
+    guard->shared->outcome.console_failed |= replay.console.failed;
     jr_replay_close(&replay);
 }
 
@@ -449,7 +449,7 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
 /* The newest call that we cannot do without, on no descriptor at all. */
 static int check_kernel(struct jr_error *err)
 {
-    if (close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0)
+    if (jr_close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0)
         return 0;
     return jr_error_sys(err, JR_STATUS_LAUNCH,
                         "jobrun needs close_range(2) of Linux 5.9");

@@ -56,7 +56,6 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
 static void fail_rank_watch(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     rank->outcome->log_errno = errno;
-    rank->outcome->log_failed = true;
     jr_stop_force(runner);
 }
 
@@ -130,7 +129,7 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
     struct jr_runner *runner = owner;
     int pidfd = i < runner->next ? jr_pidfd_open(pid) : -1;
     if (pidfd < 0)
-        return; /* ended, or not what was asked for: the sweep's */
+        return; /* ended, or not what was requested: it is reaped at the end */
     struct jr_rank_run *rank = &runner->ranks[i];
     if (rank->outcome->end == JR_END_START || rank->pid != 0) {
         (void)jr_pidfd_signal(pidfd, SIGKILL);
@@ -200,7 +199,7 @@ static void tend_helper(struct jr_runner *runner)
     bool starting = jr_launch_is_due(runner);
     if (!starting)
         jr_stop_end_start(runner);
-    jr_helper_go(helper);
+    jr_helper_fork(helper);
     if (jr_stop_has_begun(runner))
         jr_helper_kill(helper);
     if (!starting && helper->socket.fd >= 0)

@@ -40,6 +40,8 @@ struct jr_process_probe {
 void jr_process_probe_read(struct jr_process_probe *ret,
                            const struct jr_proc *all, size_t count,
                            pid_t leader);
+
+/* Free what was read; one that is zeroed holds nothing. */
 void jr_process_probe_release(struct jr_process_probe *probe);
 
 /* The processor time that all threads used between two looks; those that

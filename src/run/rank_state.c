@@ -31,7 +31,7 @@ struct cell {
     }
 
 /* Columns as in JR_RANK_EVENTS. A stop in progress is not suspended, and what
- * was told to end is not told anything else. */
+ * was told to end gets no other signal. */
 static const struct cell table[JR_LIFE_COUNT][JR_RANK_EVENT_COUNT] = {
     [JR_LIFE_WAITING] = {TO(RUNNING, NOTHING), TO(ENDED, NOTHING),
                          TO(ENDED, NOTHING), TO(ENDED, NOTHING),

@@ -31,7 +31,7 @@
     X(SUSPEND, "suspend")                                                      \
     X(RESUME, "resume")                                                        \
     X(FORWARD, "forward") /* a signal that is the rank's business */           \
-    X(ASK, "ask")         /* a signal that makes a hung rank tell; see hang.c */
+    X(ASK, "ask")         /* a signal for evidence of a hang; see hang.c */
 
 #define JR_LIFE_ENUM(name, word)       JR_LIFE_##name,
 #define JR_RANK_EVENT_ENUM(name, word) JR_RANK_ON_##name,
@@ -44,7 +44,7 @@ struct jr_rank_run {
     struct jr_runner *runner;
     struct jr_watch watch;   /* its pidfd */
     struct jr_watch control; /* its control socket; see exit_barrier.c */
-    enum jr_word word;
+    enum jr_function_end function_end;
     uint64_t leave_by; /* when it must have ended; 0: no such time */
     uint64_t reach_by; /* when it must have reached its function; 0 */
     enum jr_life state;
@@ -63,8 +63,10 @@ bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event,
  * outcome. False while there is none. */
 bool jr_rank_reap(struct jr_rank_run *rank);
 
-/* The words, and the table as text: a row per state, a column per event. */
+/* The word of a state: "running". */
 const char *jr_life_word(enum jr_life state);
+
+/* Append the table as text: a row per state, a column per event. */
 void jr_rank_table_print(struct jr_buf *out);
 
 #endif

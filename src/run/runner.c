@@ -22,10 +22,10 @@
 
 #include "base/banned.h"
 
-#define DESCENT_NS 50000000 /* for a sweep without the group */
+#define DESCENT_NS 50000000 /* for descendants outside of the group */
 
-void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
-                        int sig)
+void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event,
+                          int sig)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
@@ -43,14 +43,14 @@ static void suspend_run(struct jr_runner *runner)
 {
     jr_loop_pause(&runner->loop);
     jr_policies_suspended(runner);
-    jr_runner_tell_all(runner, JR_RANK_ON_SUSPEND, 0);
+    jr_runner_handle_all(runner, JR_RANK_ON_SUSPEND, 0);
 }
 
 static void resume_run(struct jr_runner *runner)
 {
-    uint64_t stood_ns = jr_loop_resume(&runner->loop);
-    jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
-    jr_policies_resumed(runner, stood_ns);
+    uint64_t paused_ns = jr_loop_resume(&runner->loop);
+    jr_runner_handle_all(runner, JR_RANK_ON_RESUME, 0);
+    jr_policies_resumed(runner, paused_ns);
 }
 
 static void on_runner_signal(void *owner, uint32_t events)
@@ -67,7 +67,7 @@ static void on_runner_signal(void *owner, uint32_t events)
         jr_events_add(
             &runner->events,
             &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
-        jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
+        jr_runner_handle_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:
         suspend_run(runner);
@@ -91,7 +91,7 @@ static void on_guard_end(void *owner, uint32_t events)
     runner->guard_lost = true;
     jr_events_add(&runner->events,
                   &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
-    jr_console_writer_abandon(&runner->screen);
+    jr_console_writer_abandon(&runner->console);
 }
 
 /* What earlier attempts left to show has been shown. */
@@ -101,7 +101,7 @@ static void on_gate_opened(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     jr_loop_remove(&runner->loop, &runner->gate);
     jr_loop_close(&runner->gate);
-    jr_console_writer_open_gate(&runner->screen);
+    jr_console_writer_open_gate(&runner->console);
 }
 
 static bool is_watched_process(const struct jr_rank_run *rank, pid_t pid)
@@ -109,7 +109,7 @@ static bool is_watched_process(const struct jr_rank_run *rank, pid_t pid)
     return rank->pid == pid && rank->watch.fd >= 0;
 }
 
-/* Whether a pidfd is there to tell of its end. */
+/* Whether its end will be seen by a pidfd of ours. */
 static bool is_known_process(struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
@@ -124,14 +124,14 @@ static bool is_known_process(struct jr_runner *runner, pid_t pid)
 
 /* Reap daemons that have ended. Ranks are left to their pidfds, whose order is
  * the kernel's; usually SIGCHLD is about one that is already reaped. If it
- * hides that of an orphan, there is a zombie until the next one, or the sweep.
+ * hides that of an orphan, there is a zombie until the next one, or the end.
  */
 static void reap_orphans(struct jr_runner *runner)
 {
     siginfo_t info = {0};
     pid_t pid = runner->orphan;
     runner->orphan = 0;
-    jr_helper_hear(&runner->helper);
+    jr_helper_receive(&runner->helper);
     /* A group counts its zombies, too: while one is waited for, none stays. */
     if (runner->running == 0 && jr_stop_waits(runner))
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
@@ -236,14 +236,14 @@ static int open_runner(struct jr_runner *runner,
         jr_companion_hold(JR_SLOT_DIR, options->companion->key);
     if (options->link == NULL)
         jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
-    jr_console_writer_open(&runner->screen, &runner->loop,
+    jr_console_writer_open(&runner->console, &runner->loop,
                            options->out_fd < 0 ? -1 : JR_SLOT_OUT,
                            options->err_fd < 0 ? -1 : JR_SLOT_ERR);
-    runner->screen.gated =
+    runner->console.gated =
         runner->gate.fd >= 0 &&
         jr_loop_add(&runner->loop, &runner->gate, EPOLLIN) == 0;
     const struct jr_tee_setup tee = {.loop = &runner->loop,
-                                     .screen = &runner->screen,
+                                     .console = &runner->console,
                                      .events = &runner->events,
                                      .plan = args->plan,
                                      .options = options,
@@ -285,21 +285,21 @@ static void end_all_processes(const struct jr_runner *runner,
 static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
-    struct jr_reap sweep;
-    end_all_processes(runner, &sweep);
-    for (uint32_t i = 0; i < sweep.left && i < JR_REAP_PIDS; i++) {
-        int pidfd = jr_pidfd_open(sweep.left_pids[i]);
+    struct jr_reap reap;
+    end_all_processes(runner, &reap);
+    for (uint32_t i = 0; i < reap.left && i < JR_REAP_PIDS; i++) {
+        int pidfd = jr_pidfd_open(reap.left_pids[i]);
         outcome->left_pids[i] =
-            jr_isolate_host_pid(runner->proc_fd, pidfd, sweep.left_pids[i]);
+            jr_isolate_host_pid(runner->proc_fd, pidfd, reap.left_pids[i]);
         if (pidfd >= 0)
             (void)close(pidfd);
     }
-    outcome->left = sweep.left;
+    outcome->left = reap.left;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
     jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SWEPT,
-                                                      .processes = sweep.killed,
-                                                      .left = sweep.left});
+                                                      .processes = reap.killed,
+                                                      .left = reap.left});
 }
 
 static bool is_run_going_on(struct jr_runner *runner)
@@ -325,7 +325,7 @@ _Noreturn static void fail_before_run(struct jr_shared *shared,
     _exit(1);
 }
 
-/* No rank is left: nor shall anything else be, and all is to be written. */
+/* No rank is left: end whatever else is, and write all that waits. */
 static void finish_runner(struct jr_runner *runner)
 {
     jr_terminal_end(runner->terminal);
@@ -334,9 +334,9 @@ static void finish_runner(struct jr_runner *runner)
     jr_helper_tidy(&runner->helper);
     jr_tee_drain(&runner->tee);
     runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
-    runner->outcome->console_failed = runner->screen.failed;
-    runner->outcome->console_errno = runner->screen.error;
-    jr_console_writer_close(&runner->screen);
+    runner->outcome->console_failed = runner->console.failed;
+    runner->outcome->console_errno = runner->console.error;
+    jr_console_writer_close(&runner->console);
     jr_events_close(&runner->events);
     if (!runner->guard_lost)
         return;

@@ -38,7 +38,7 @@ struct jr_runner {
     struct jr_loop loop;
     struct jr_watch signals, guard, gate;
     struct jr_signals uses; /* of the signals */
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     struct jr_tee tee;
     struct jr_events events;
     struct jr_starter starter;
@@ -89,7 +89,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args);
 
 /* Let `event` happen to every rank that was started, or waits, and to the
  * setup, where it is not a signal for ranks. */
-void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
-                        int sig);
+void jr_runner_handle_all(struct jr_runner *runner, enum jr_rank_event event,
+                          int sig);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * The table of what only a lost peer causes.
  *
- * A rank that fails in such a way is rarely the cause of anything: it tells
- * that another one has gone. So its failure gives way to other failures (the
- * judge), and the stop waits for them (first_failure.c).
+ * A rank that fails in such a way is rarely the cause of anything: it shows
+ * that another one has ended. So its failure gives way to other failures
+ * (judge), and the stop waits for them (first_failure.c).
  *
  * A kind is the name of an exception's type without its module. A text counts
  * wherever it is in the message of the exception, or in the output of the

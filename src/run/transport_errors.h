@@ -11,15 +11,15 @@
 
 #include "base/json.h"
 
-/* So much of the end of standard error holds what a process said last. */
+/* So much of the end of standard error is looked at. */
 #define JR_LOST_PEER_TAIL (16U << 10)
 
-/* Whether an error.json (jobrun's own form or torch's) tells of such an
- * exception, or of one that was raised from such a one. NULL is none. */
+/* Whether an error.json (jobrun's own form or torch's) has such an exception,
+ * or one that was raised from such a one. NULL is none. */
 bool jr_lost_peer_in_error(const json_t *error);
 
-/* Whether the last words of a process that failed tell of such a failure:
- * `text` is the end of its standard error, at most JR_LOST_PEER_TAIL bytes. An
+/* Whether the last output of a process that failed shows such a failure: `text`
+ * is the end of its standard error, at most JR_LOST_PEER_TAIL bytes. An
  * uncaught exception is found by its traceback, or by what terminate() says;
  * without one, the last lines count. */
 bool jr_lost_peer_in_output(const char *text, size_t len);

@@ -19,8 +19,8 @@
 #include "record/record_facts.h"
 #include "run/between_attempts.h"
 #include "session/begin.h"
-#include "session/decimal.h"
 #include "session/findings_text.h"
+#include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/session.h"
 #include "session/stages.h"
@@ -92,7 +92,7 @@ static struct jr_run_options make_run_options(
 static int start_attempt(struct jr_session *session,
                          const struct jr_run_options *options)
 {
-    if (session->head != NULL)
+    if (session->controller != NULL)
         return jr_session_run_nodes(session, options, &session->refusal);
     return jr_run(&session->outcome, &session->plan, options,
                   &session->refusal);
@@ -191,8 +191,8 @@ static void keep_results(struct jr_session *session)
     if (fd < 0)
         return;
     jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
-    if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,
-                        &err) != 0)
+    if (jr_session_stream(session, fd, "results.json", jr_session_print_results,
+                          &err) != 0)
         jr_session_note(session, err.text);
 }
 
@@ -201,9 +201,10 @@ static void keep_results(struct jr_session *session)
 static int prepare_next_attempt(struct jr_session *session,
                                 struct jr_error *err)
 {
-    if (session->head != NULL && jr_session_renew_nodes(session, err) != 0)
+    if (session->controller != NULL &&
+        jr_session_renew_nodes(session, err) != 0)
         return -1;
-    if (session->head == NULL &&
+    if (session->controller == NULL &&
         jr_resolution_renew_port(&session->resolution, err) != 0)
         jr_session_note(session, err->text); /* the old one may do */
     if (jr_session_plan_again(session, err) != JR_STATUS_OK)
@@ -268,46 +269,6 @@ static bool has_next_attempt(struct jr_session *session,
     session->report.not_again =
         jr_arena_strdup(&session->report.arena, err.text);
     return false;
-}
-
-void jr_session_open_console(struct jr_session *session,
-                             const struct jr_session_console *console)
-{
-    if (console == NULL || session->replays)
-        return;
-    session->replays =
-        jr_replay_open(&session->replay, console->out_fd, console->err_fd,
-                       session->dir.fd, console->color) == 0;
-    if (!session->replays)
-        jr_replay_close(&session->replay);
-}
-
-bool jr_session_print(struct jr_session *session, const char *text, size_t len)
-{
-    if (!session->replays || !jr_replay_print(&session->replay, text, len))
-        return false;
-    jr_replay_turn(&session->replay);
-    return true;
-}
-
-void jr_session_show_rest(struct jr_session *session)
-{
-    struct jr_replay *replay = &session->replay;
-    sigset_t ignored;
-    if (!session->replays)
-        return;
-    jr_signals_ignored(&ignored);
-    if (session->head != NULL &&
-        !jr_controller_show_rest(session->head, session->plan.policy, &ignored,
-                                 session->outcome.stop_signal != 0)) {
-        replay->cut = true;
-        jr_replay_hurry(replay);
-    }
-    jr_replay_finish(replay, session->plan.policy, &ignored);
-    if (replay->cut)
-        jr_session_note(session, "not all of the output was shown: `jobrun "
-                                 "logs` shows the rest");
-    replay->cut = false;
 }
 
 int jr_session_attempts(struct jr_session *session,
@@ -388,7 +349,7 @@ enum jr_status jr_session_run(struct jr_session *session,
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
         return JR_STATUS_USAGE;
     }
-    if (!session->options.end_children && session->head == NULL &&
+    if (!session->options.end_children && session->controller == NULL &&
         has_children()) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
                            "this process has children, which a run would end");

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/num.h"
 #include "base/redact.h"
 #include "doc/doc.h"
 #include "judge/artifacts.h"
 #include "record/live_run.h"
 #include "record/record_facts.h"
-#include "session/decimal.h"
 #include "session/findings_text.h"
 #include "session/multinode_session.h"
 #include "session/session.h"
@@ -41,48 +41,48 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
 
 /* A text on its way into a file: of many ranks, it is larger than all else that
  * is in memory. */
-struct pouring {
+struct file_stream {
     int fd, error; /* 0: so far all was written */
 };
 
 static int write_piece(void *data, struct jr_buf *text)
 {
-    struct pouring *pouring = data;
-    if (jr_io_write_all(pouring->fd, text->data, text->len) != 0)
-        pouring->error = errno;
+    struct file_stream *file_stream = data;
+    if (jr_io_write_all(file_stream->fd, text->data, text->len) != 0)
+        file_stream->error = errno;
     jr_buf_clear(text);
-    return pouring->error;
+    return file_stream->error;
 }
 
-int jr_session_pour_fd(const struct jr_session *session, int fd,
-                       jr_session_teller *tell)
+int jr_session_stream_fd(const struct jr_session *session, int fd,
+                         jr_session_printer *print)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct pouring pouring = {fd, 0};
-    const struct jr_drain drain = {write_piece, &pouring};
-    tell(&text, session, &drain);
-    errno = text.failed ? ENOMEM : pouring.error;
+    struct file_stream file_stream = {fd, 0};
+    const struct jr_drain drain = {write_piece, &file_stream};
+    print(&text, session, &drain);
+    errno = text.failed ? ENOMEM : file_stream.error;
     return errno == 0 ? 0 : -1;
 }
 
 /* What is recorded about a session, and by which user. */
-struct telling {
+struct session_text {
     const struct jr_session *session;
-    jr_session_teller *tell;
+    jr_session_printer *print;
 };
 
 static int write_session_text(void *data, int fd)
 {
-    const struct telling *telling = data;
-    return jr_session_pour_fd(telling->session, fd, telling->tell);
+    const struct session_text *session_text = data;
+    return jr_session_stream_fd(session_text->session, fd, session_text->print);
 }
 
-int jr_session_pour(const struct jr_session *session, int dir_fd,
-                    const char *name, jr_session_teller *tell,
-                    struct jr_error *err)
+int jr_session_stream(const struct jr_session *session, int dir_fd,
+                      const char *name, jr_session_printer *print,
+                      struct jr_error *err)
 {
-    struct telling telling = {session, tell};
-    const struct jr_io_source source = {write_session_text, &telling};
+    struct session_text session_text = {session, print};
+    const struct jr_io_source source = {write_session_text, &session_text};
     return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
                               err);
 }
@@ -95,8 +95,8 @@ static void write_plan(struct jr_buf *out, const struct jr_session *session,
 
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
 {
-    return jr_session_pour(session, session->dir.fd, "plan.json", write_plan,
-                           err);
+    return jr_session_stream(session, session->dir.fd, "plan.json", write_plan,
+                             err);
 }
 
 static int write_input_files(struct jr_session *session, struct jr_error *err)
@@ -168,7 +168,7 @@ static void make_session_group(struct jr_session *session)
     if (session->part)
         id = jr_arena_printf(&session->arena, "%s.%u", id,
                              session->resolution.job.node_rank);
-    if (session->head == NULL && id != NULL)
+    if (session->controller == NULL && id != NULL)
         jr_group_make(&session->group, id);
 }
 
@@ -222,7 +222,7 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
 static int check_id(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
-    const char *number = session->hw.scheduler.job_id;
+    const char *number = session->host.scheduler.job_id;
     if (session->options.run_id != NULL || !session->part)
         return 0;
     if (number == NULL || !jr_run_folder_is_id(number))
@@ -256,8 +256,8 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
-/* Resolve, with the facts of all nodes where this is their head; and let them
- * hold it against their own. */
+/* Resolve, with the facts of all nodes where this is their controller; and let
+ * them hold it against their own. */
 static enum jr_status resolve_session(struct jr_session *session,
                                       struct jr_error *err)
 {
@@ -265,11 +265,11 @@ static enum jr_status resolve_session(struct jr_session *session,
     if (session->progress == JR_PROGRESS_LOADED && !session->facts)
         status = jr_session_facts(session, NULL, err);
     if (status == JR_STATUS_OK && session->progress == JR_PROGRESS_LOADED)
-        status = jr_session_recruit(session, err);
+        status = jr_session_connect_agents(session, err);
     if (status == JR_STATUS_OK)
-        status = jr_session_settle(session, err);
+        status = jr_session_ensure_resolved(session, err);
     if (status == JR_STATUS_OK)
-        status = jr_session_brief(session, err);
+        status = jr_session_send_spec(session, err);
     return status;
 }
 

@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/redact.h"
+#include "generated/version.h"
 #include "judge/redact_report.h"
 #include "record/results_json.h"
 #include "report/summary.h"
-#include "session/decimal.h"
+#include "resolve/device_profile.h"
+#include "resolve/lock.h"
 #include "session/session.h"
-#include "version.h"
 
 #include "base/banned.h"
 
@@ -36,16 +38,6 @@ char *jr_session_diags_text(const struct jr_session *session,
 void jr_session_forget(struct jr_session *session)
 {
     jr_diags_release(&session->diags);
-}
-
-const struct jr_host *jr_session_hw(const struct jr_session *session)
-{
-    return &session->hw;
-}
-
-struct jr_diags *jr_session_findings(struct jr_session *session)
-{
-    return &session->diags;
 }
 
 const struct jr_spec *jr_session_spec(const struct jr_session *session)
@@ -163,23 +155,23 @@ static void add_plan(struct jr_buf *out, const struct jr_session *session,
         jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
 }
 
-void jr_session_tell_results(struct jr_buf *out,
-                             const struct jr_session *session,
-                             const struct jr_drain *drain)
+void jr_session_print_results(struct jr_buf *out,
+                              const struct jr_session *session,
+                              const struct jr_drain *drain)
 {
-    struct jr_judgement told;
+    struct jr_judgement redacted;
     if (session->plan.hidden == NULL) {
         jr_judgement_json(out, &session->report, &session->plan,
                           &session->outcome, drain);
         return;
     }
-    if (jr_judgement_redact(&told, &session->report, session->plan.hidden) !=
-        0) {
+    if (jr_judgement_redact(&redacted, &session->report,
+                            session->plan.hidden) != 0) {
         out->failed = true;
         return;
     }
-    jr_judgement_json(out, &told, &session->plan, &session->outcome, drain);
-    jr_judgement_release(&told);
+    jr_judgement_json(out, &redacted, &session->plan, &session->outcome, drain);
+    jr_judgement_release(&redacted);
 }
 
 static void add_session_text(struct jr_buf *out,
@@ -188,10 +180,13 @@ static void add_session_text(struct jr_buf *out,
 {
     switch (what) {
     case JR_TEXT_FACTS:
-        jr_profile_emit(out, &session->hw);
+        jr_profile_emit(out, &session->host);
         break;
     case JR_TEXT_RESOLVED:
         jr_resolution_emit(out, &session->resolution, session->file);
+        break;
+    case JR_TEXT_LOCK:
+        jr_lock_emit(out, &session->resolution, session->file);
         break;
     case JR_TEXT_EXPLAIN:
     case JR_TEXT_EXPLAIN_JSON:
@@ -209,7 +204,7 @@ static void add_session_text(struct jr_buf *out,
         add_report(out, session, what == JR_TEXT_REPORT_COLOR);
         break;
     case JR_TEXT_REPORT_JSON:
-        jr_session_tell_results(out, session, drain);
+        jr_session_print_results(out, session, drain);
     }
 }
 

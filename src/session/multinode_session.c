@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
+#include "session/session.h"
 #include "session/stages.h"
 
 #include "base/banned.h"
@@ -27,9 +29,9 @@ static bool is_local_only(const struct jr_session *session)
 
 static bool is_controller(const struct jr_session *session)
 {
-    const struct jr_host_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const struct jr_spec *spec = jr_spec_get(session->file);
-    if (spec == NULL || !session->hw.real || is_local_only(session) ||
+    if (spec == NULL || !session->host.real || is_local_only(session) ||
         spec->node_rank != NULL)
         return false;
     return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
@@ -42,8 +44,8 @@ static bool is_controller(const struct jr_session *session)
 static uint32_t count_wanted_nodes(const struct jr_session *session)
 {
     const struct jr_resolve_options options = {.args = session->options.args};
-    uint32_t nodes = jr_resolve_nodes(session->file, &session->hw, &options);
-    return nodes > 1 && nodes <= session->hw.scheduler.nodes ? nodes : 0;
+    uint32_t nodes = jr_resolve_nodes(session->file, &session->host, &options);
+    return nodes > 1 && nodes <= session->host.scheduler.nodes ? nodes : 0;
 }
 
 /* What only a rank on this machine could have. */
@@ -79,18 +81,18 @@ static const char *own_program(struct jr_session *session)
                     : jr_arena_strndup(&session->arena, path, (size_t)len);
 }
 
-static uint32_t visible_devices(const struct jr_host *hw, enum jr_device kind)
+static uint32_t visible_devices(const struct jr_host *host, enum jr_device kind)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < hw->devices_count; i++)
-        count += hw->devices[i].visible && hw->devices[i].kind == kind;
+    for (uint32_t i = 0; i < host->devices_count; i++)
+        count += host->devices[i].visible && host->devices[i].kind == kind;
     return count;
 }
 
-static uint32_t usable_cpus(const struct jr_host *hw)
+static uint32_t usable_cpus(const struct jr_host *host)
 {
-    uint32_t usable = hw->cpus.usable;
-    double quota = hw->cpus.quota;
+    uint32_t usable = host->cpus.usable;
+    double quota = host->cpus.quota;
     if (quota > 0 && (usable == 0 || quota < usable))
         usable = quota < 1 ? 1 : (uint32_t)quota;
     return usable;
@@ -100,7 +102,7 @@ static uint32_t usable_cpus(const struct jr_host *hw)
 static const char *session_node_name(struct jr_session *session, uint32_t node)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_controller_name(&name, session->head, node);
+    jr_controller_name(&name, session->controller, node);
     const char *text = jr_buf_keep(&name, &session->arena);
     return text != NULL ? text : "a node";
 }
@@ -109,11 +111,11 @@ static int read_facts(struct jr_session *session, struct jr_host *ret,
                       struct jr_arena *arena, uint32_t node,
                       struct jr_error *err)
 {
-    const struct jr_controller_node said =
-        jr_controller_node(session->head, node);
+    const struct jr_controller_node peer =
+        jr_controller_node(session->controller, node);
     struct jr_diags diags = {0};
-    int failed = jr_profile_read(ret, arena, said.host, said.facts,
-                                 said.facts_len, &diags);
+    int failed = jr_profile_read(ret, arena, peer.host, peer.facts,
+                                 peer.facts_len, &diags);
     bool absurd =
         diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
     if (failed != 0)
@@ -139,15 +141,15 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
 static int check_node_clock(const struct jr_session *session, uint32_t node,
                             struct jr_error *err)
 {
-    const struct jr_controller_node said =
-        jr_controller_node(session->head, node);
-    bool behind = said.clock_offset_ns < 0;
-    uint64_t clock_offset_ns = (uint64_t)said.clock_offset_ns;
+    const struct jr_controller_node peer =
+        jr_controller_node(session->controller, node);
+    bool behind = peer.clock_offset_ns < 0;
+    uint64_t clock_offset_ns = (uint64_t)peer.clock_offset_ns;
     uint64_t off_ns = behind ? 0 - clock_offset_ns : clock_offset_ns;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (off_ns < SKEW_NS)
         return 0;
-    jr_controller_name(&line, session->head, node);
+    jr_controller_name(&line, session->controller, node);
     jr_buf_str(&line, ": its clock is ");
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
@@ -166,12 +168,12 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
 /* What is counted on each node: devices of the user's own kind, where the spec
  * is for them. */
 static enum jr_device counted_kind(const struct jr_session *session,
-                                   const struct jr_host *hw)
+                                   const struct jr_host *host)
 {
     const char *device = jr_spec_get(session->file)->device;
     if (device != NULL && strncmp(device, CUSTOM, sizeof CUSTOM - 1) == 0)
         return JR_DEVICE_CUSTOM;
-    return hw->devices_count > 0 ? hw->devices[0].kind : JR_DEVICE_CPU;
+    return host->devices_count > 0 ? host->devices[0].kind : JR_DEVICE_CPU;
 }
 
 /* The facts of an allocation's nodes, as they come in. */
@@ -186,20 +188,21 @@ static int join_node(struct joint *to, struct jr_session *session,
                      uint32_t node, struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
-    const struct jr_controller_node said =
-        jr_controller_node(session->head, node);
-    struct jr_host hw;
-    int failed = read_facts(session, &hw, node == 0 ? arena : &own, node, err);
+    const struct jr_controller_node peer =
+        jr_controller_node(session->controller, node);
+    struct jr_host host;
+    int failed =
+        read_facts(session, &host, node == 0 ? arena : &own, node, err);
     if (failed == 0)
         failed = check_node_clock(session, node, err);
     if (failed == 0 && node == 0) {
-        to->first = hw;
-        to->kind = counted_kind(session, &hw);
+        to->first = host;
+        to->kind = counted_kind(session, &host);
     }
     if (failed == 0 && !arena->failed) {
-        to->devices.items[node] = visible_devices(&hw, to->kind);
-        to->cpus.items[node] = usable_cpus(&hw);
-        jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, said.host));
+        to->devices.items[node] = visible_devices(&host, to->kind);
+        to->cpus.items[node] = usable_cpus(&host);
+        jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, peer.host));
     }
     jr_arena_release(&own);
     return failed;
@@ -210,23 +213,25 @@ static int join_node(struct joint *to, struct jr_session *session,
 static void finalize_facts(struct jr_session *session,
                            const struct joint *joint)
 {
-    struct jr_host hw = joint->first;
-    hw.scheduler = session->hw.scheduler;
-    hw.scheduler.step = true;
-    hw.scheduler.nodes = joint->devices.count;
-    hw.scheduler.node_rank = 0;
-    hw.scheduler.tasks_here = 1;
-    hw.scheduler.hosts = joint->hosts;
-    hw.scheduler.master_port = jr_controller_node(session->head, 0).port;
-    hw.variables = session->hw.variables;
-    hw.variables_count = session->hw.variables_count;
-    hw.now = session->hw.now;
-    hw.name = session_node_name(session, 0);
-    hw.environment.backend = session->hw.environment.backend;
-    hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
-    keep_counts(&hw.devices_each, &joint->devices);
-    keep_counts(&hw.cpus_each, &joint->cpus);
-    session->hw = hw;
+    struct jr_host host = joint->first;
+    host.scheduler = session->host.scheduler;
+    host.scheduler.step = true;
+    host.scheduler.nodes = joint->devices.count;
+    host.scheduler.node_rank = 0;
+    host.scheduler.tasks_here = 1;
+    host.scheduler.hosts = joint->hosts;
+    host.scheduler.master_port =
+        jr_controller_node(session->controller, 0).port;
+    host.variables = session->host.variables;
+    host.variables_count = session->host.variables_count;
+    host.now = session->host.now;
+    host.name = session_node_name(session, 0);
+    host.environment.backend = session->host.environment.backend;
+    host.environment.omp_num_threads =
+        session->host.environment.omp_num_threads;
+    keep_counts(&host.devices_each, &joint->devices);
+    keep_counts(&host.cpus_each, &joint->cpus);
+    session->host = host;
 }
 
 static int join_facts(struct jr_session *session, uint32_t nodes,
@@ -277,15 +282,15 @@ static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
         jr_session_note(session, line.data);
 }
 
-enum jr_status jr_session_recruit(struct jr_session *session,
-                                  struct jr_error *err)
+enum jr_status jr_session_connect_agents(struct jr_session *session,
+                                         struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (session->head != NULL || !is_controller(session))
+    if (session->controller != NULL || !is_controller(session))
         return JR_STATUS_OK;
     const struct jr_spec *spec = jr_spec_get(session->file);
     const uint32_t nodes = count_wanted_nodes(session);
-    const struct jr_strv *hosts = &session->hw.scheduler.hosts;
+    const struct jr_strv *hosts = &session->host.scheduler.hosts;
     const struct jr_controller_options options = {
         .program = own_program(session),
         .nodes = nodes,
@@ -300,7 +305,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     if (session->options.dry_run)
         warn_of_agents(session, options.nodes);
     if (check_asked_options(session, &why) == 0 &&
-        jr_controller_open(&session->head, &options, &why) == 0 &&
+        jr_controller_open(&session->controller, &options, &why) == 0 &&
         join_facts(session, options.nodes, &why) == 0)
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);
@@ -314,10 +319,10 @@ static int take_allocations(struct jr_session *session, struct jr_error *err)
     uint32_t nodes = session->resolution.job.nodes;
     struct jr_node_resources *each = jr_arena_array(arena, nodes, sizeof *each);
     for (uint32_t node = 0; node < nodes && each != NULL; node++) {
-        const struct jr_controller_node said =
-            jr_controller_node(session->head, node);
-        if (jr_node_resources_read(&each[node], arena, said.seats,
-                                   said.seats_len) != 0)
+        const struct jr_controller_node peer =
+            jr_controller_node(session->controller, node);
+        if (jr_node_resources_read(&each[node], arena, peer.resources,
+                                   peer.resources_len) != 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "%s: it did not say what its ranks have of it",
                                 session_node_name(session, node));
@@ -328,18 +333,18 @@ static int take_allocations(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
-enum jr_status jr_session_brief(struct jr_session *session,
-                                struct jr_error *err)
+enum jr_status jr_session_send_spec(struct jr_session *session,
+                                    struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (session->head == NULL)
+    if (session->controller == NULL)
         return JR_STATUS_OK;
     jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
     int failed =
         text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
     if (failed == 0)
-        failed = jr_controller_send_spec(session->head, text.data,
+        failed = jr_controller_send_spec(session->controller, text.data,
                                          session->options.inject, &why);
     if (failed == 0)
         failed = take_allocations(session, &why);
@@ -355,15 +360,15 @@ int jr_session_run_nodes(struct jr_session *session,
 {
     if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0)
         return -1;
-    return jr_controller_run(session->head, &session->outcome, &session->plan,
-                             options, session->attempt, err);
+    return jr_controller_run(session->controller, &session->outcome,
+                             &session->plan, options, session->attempt, err);
 }
 
 int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
-    const char *lacks = jr_controller_lacks(session->head);
-    uint32_t port = jr_controller_node(session->head, 0).port;
+    const char *lacks = jr_controller_lacks(session->controller);
+    uint32_t port = jr_controller_node(session->controller, 0).port;
     if (lacks != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", lacks);
     if (spec->master_port == NULL && port != 0)

@@ -1,20 +1,22 @@
 /*
  * A session on the nodes of an allocation: which sessions are that, and what
- * they do besides. The head's side is multinode_session.c, a node's
+ * they do besides. The controller's side is multinode_session.c, a node's
  * node_session.c.
  */
 #ifndef JR_MULTINODE_SESSION_H
 #define JR_MULTINODE_SESSION_H
 
-#include "session/session.h"
+#include <jobrun/jobrun.h>
+
+struct jr_run_options;
 
 /* Where the ranks of a spec that is loaded are for several nodes of an
  * allocation whose own shell or script this is: start an agent on each, and
  * take their facts together for those of the session, which has its own.
  * Elsewhere, and a second time, nothing is done. It may take its time, so no
  * signal should be held back; jr_session_begin does it otherwise. */
-enum jr_status jr_session_recruit(struct jr_session *session,
-                                  struct jr_error *err);
+enum jr_status jr_session_connect_agents(struct jr_session *session,
+                                         struct jr_error *err);
 
 /* An agent's environment variables about devices of the user's own kind: their
  * name, such as `custom:acme`, and where their facts are. Ranks do not see it.
@@ -24,8 +26,8 @@ enum jr_status jr_session_recruit(struct jr_session *session,
 
 /* Hand the resolved spec to the agents, where there are any; they hold it
  * against their nodes. */
-enum jr_status jr_session_brief(struct jr_session *session,
-                                struct jr_error *err);
+enum jr_status jr_session_send_spec(struct jr_session *session,
+                                    struct jr_error *err);
 
 /* One attempt on all nodes, as jr_run does it on one. */
 int jr_session_run_nodes(struct jr_session *session,

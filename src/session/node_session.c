@@ -1,5 +1,5 @@
-/* The agent's side of a session: the resolved spec of the head, held against
- * this node and run here. */
+/* The agent's side of a session: the resolved spec of the controller, held
+ * against this node and run here. */
 #include "session/node_session.h"
 
 #include <errno.h>
@@ -13,9 +13,11 @@
 #include "cluster/agent.h"
 #include "diag/diag_text.h"
 #include "resolve/custom_device.h"
+#include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "resolve/port_lease.h"
 #include "session/attempts.h"
+#include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/stages.h"
 
@@ -76,8 +78,8 @@ static int read_agent_devices(const struct side *side, struct jr_error *err)
     if (side->device == NULL || side->folder == NULL)
         return 0;
     session->custom = true;
-    enum jr_status status =
-        jr_custom_read(&session->hw, &session->arena, &custom, &session->diags);
+    enum jr_status status = jr_custom_read(&session->host, &session->arena,
+                                           &custom, &session->diags);
     return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
 }
 
@@ -85,7 +87,7 @@ static int send_agent_facts(void *data, struct jr_buf *out,
                             struct jr_error *err)
 {
     struct side *side = data;
-    const struct jr_host_scheduler *scheduler = &side->session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &side->session->host.scheduler;
     if (jr_session_facts(side->session, NULL, err) != JR_STATUS_OK)
         return -1;
     if (scheduler->tasks_here > 1)
@@ -98,9 +100,9 @@ static int send_agent_facts(void *data, struct jr_buf *out,
                             scheduler->problem, scheduler->help);
     if (read_agent_devices(side, err) != 0)
         return -1;
-    /* The head already knows the scheduler's facts about the whole job; a list
-     * of all nodes from each of them would be too much. */
-    struct jr_host own = side->session->hw;
+    /* The controller already knows the scheduler's facts about the whole job; a
+     * list of all nodes from each of them would be too much. */
+    struct jr_host own = side->session->host;
     own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
@@ -112,7 +114,7 @@ static uint32_t offer_free_port(void *data)
 {
     struct side *side = data;
     struct jr_error err = {0};
-    uint32_t end = side->session->hw.port_low;
+    uint32_t end = side->session->host.port_low;
     if (side->node != 0)
         return 0;
     int held = side->lease_fd;
@@ -131,7 +133,7 @@ static uint32_t offer_free_port(void *data)
 }
 
 static int resolve_agent_spec(void *data, const struct jr_message *spec,
-                              struct jr_buf *seats, struct jr_error *err)
+                              struct jr_buf *resources, struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
@@ -139,7 +141,8 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
                                           .text = spec->spec};
     struct jr_spec_source whole = source;
     if (source.text == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "the head sent no spec");
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the controller sent no spec");
     whole.len = strlen(source.text);
     side->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
     session->options.inject = side->inject;
@@ -151,9 +154,10 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     drop_lease(side);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
-    jr_node_resources_tell(seats, &session->resolution.job.own);
-    return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                         : 0;
+    jr_node_resources_tell(resources, &session->resolution.job.own);
+    return resources->failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
 }
 
 /* Where the run's files go; once. */
@@ -291,7 +295,7 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
     }
     const struct jr_agent_hooks hooks = {
         .data = &side,
-        .tell = send_agent_facts,
+        .describe = send_agent_facts,
         .offer = offer_free_port,
         .resolve = resolve_agent_spec,
         .prepare = prepare_attempt,

@@ -2,7 +2,7 @@
 #ifndef JR_NODE_SESSION_H
 #define JR_NODE_SESSION_H
 
-#include "session/session.h"
+#include <jobrun/error.h>
 
 /* Be the agent of this node, which srun has started, to the end of standard
  * input. Returns the exit status, and tells in `err`. */

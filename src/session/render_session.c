@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "doc/doc.h"
-#include "resolve/field_part.h"
+#include "render/render.h"
+#include "resolve/fingerprint.h"
+#include "session/installed_sbatch.h"
 #include "session/session.h"
 #include "session/stages.h"
 
@@ -48,20 +50,20 @@ static enum jr_device stated_device(const struct jr_spec *spec)
     return (enum jr_device)kind;
 }
 
-static void imagine_devices(struct jr_host *hw, struct jr_arena *arena,
+static void imagine_devices(struct jr_host *host, struct jr_arena *arena,
                             uint32_t devices, enum jr_device kind)
 {
-    hw->devices = jr_arena_array(arena, devices, sizeof *hw->devices);
-    if (hw->devices == NULL)
+    host->devices = jr_arena_array(arena, devices, sizeof *host->devices);
+    if (host->devices == NULL)
         return;
-    hw->devices_count = devices;
+    host->devices_count = devices;
     for (uint32_t i = 0; i < devices; i++)
-        hw->devices[i] = (struct jr_host_device){
+        host->devices[i] = (struct jr_host_device){
             .kind = kind, .index = i, .numa_node = -1, .visible = true};
 }
 
-enum jr_status jr_session_imagine(struct jr_session *session,
-                                  struct jr_error *err)
+enum jr_status jr_session_assume_machine(struct jr_session *session,
+                                         struct jr_error *err)
 {
     const struct jr_spec *spec = jr_session_spec(session);
     uint32_t nodes = spec == NULL ? 1 : stated_nodes(spec);
@@ -75,7 +77,7 @@ enum jr_status jr_session_imagine(struct jr_session *session,
             device ? "local_world_size" : "device");
         return JR_STATUS_UNRESOLVED;
     }
-    session->hw = (struct jr_host){
+    session->host = (struct jr_host){
         .origin = "the spec",
         .nodes = nodes,
         .scheduler = {.node_rank = -1},
@@ -84,7 +86,7 @@ enum jr_status jr_session_imagine(struct jr_session *session,
     };
     enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
     if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
-        imagine_devices(&session->hw, &session->arena, ranks, kind);
+        imagine_devices(&session->host, &session->arena, ranks, kind);
     session->facts = true;
     return session->arena.failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
@@ -131,8 +133,8 @@ static struct jr_node *spec_tree(const struct jr_session *session,
 static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
 {
     const struct jr_job *job = &session->resolution.job;
-    if (session->hw.cpus.usable > 0)
-        return session->hw.cpus.usable;
+    if (session->host.cpus.usable > 0)
+        return session->host.cpus.usable;
     bool stated = jr_spec_where(session->file, "threads").line != 0;
     return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads
                                                   : 0;
@@ -168,13 +170,21 @@ static struct jr_engine_job make_engine_job(const struct jr_session *session,
     return made;
 }
 
-enum jr_status jr_session_render(struct jr_session *session,
-                                 enum jr_engine_kind kind, char *const *command,
-                                 struct jr_buf *out, struct jr_error *err)
+bool jr_session_has_engine(const char *name)
 {
+    return jr_engine_find(name) != JR_ENGINE_COUNT;
+}
+
+enum jr_status jr_session_render(struct jr_session *session, const char *name,
+                                 char *const *command, struct jr_buf *out,
+                                 struct jr_error *err)
+{
+    enum jr_engine_kind kind = jr_engine_find(name);
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_error refusal = {0};
-    enum jr_status status = jr_session_settle(session, err);
+    enum jr_status status = jr_session_ensure_resolved(session, err);
+    if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM)
+        status = jr_installed_sbatch_check(session);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
         status = jr_session_plan_as(session, session->resolution.job.name, err);
     if (status != JR_STATUS_OK)

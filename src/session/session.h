@@ -48,17 +48,18 @@ struct jr_session {
     struct jr_diags diags;
     struct jr_spec_file *file; /* before the stages, after the diags */
     const char *spec_name;     /* what the record calls it; NULL: nothing */
-    bool facts;                /* hw is read */
+    bool facts;                /* `host` is read */
     bool custom;               /* with the facts beside the spec */
     int *lease;                /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
-    struct jr_host hw;
+    struct jr_host host;
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */
     uint32_t attempt;
 
-    struct jr_controller *head; /* of several nodes; NULL: all ranks are here */
+    /* Of several nodes; NULL: all ranks are here. */
+    struct jr_controller *controller;
     bool part; /* or one node's, of a run that has a jobrun on each node */
 
     bool begun;

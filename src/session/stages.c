@@ -5,13 +5,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/num.h"
 #include "base/redact.h"
 #include "cluster/controller.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
 #include "judge/artifacts.h"
 #include "resolve/custom_device.h"
-#include "session/decimal.h"
+#include "resolve/device_profile.h"
+#include "resolve/lock.h"
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/support.h"
@@ -42,7 +44,7 @@ void jr_session_close(struct jr_session *session)
     if (session == NULL)
         return;
     jr_companion_release(&session->companion);
-    jr_controller_close(session->head);
+    jr_controller_close(session->controller);
     jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     jr_artifacts_free(session->before);
@@ -162,10 +164,10 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
     if (session->facts)
         return report_misuse(err, "the facts of a session are read once");
     if (profile != NULL)
-        failed = jr_profile_load(&session->hw, &session->arena, profile,
+        failed = jr_profile_load(&session->host, &session->arena, profile,
                                  &session->diags);
     else
-        failed = jr_host_probe(&session->hw, &session->arena, "",
+        failed = jr_host_probe(&session->host, &session->arena, "",
                                session->options.envp, err);
     session->facts = failed == 0;
     if (profile == NULL)
@@ -174,12 +176,6 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
         session, first,
         failed == 0 ? JR_STATUS_OK : jr_profile_status(&session->diags, first),
         err);
-}
-
-void jr_session_more_facts(struct jr_session *session)
-{
-    if (session->facts && session->hw.real)
-        jr_host_probe_more(&session->hw, &session->arena, "");
 }
 
 /* The facts beside the spec are about this machine, like its other facts. */
@@ -192,9 +188,9 @@ static enum jr_status read_session_devices(struct jr_session *session)
         .envp = session->options.envp,
         .limit_ms = JR_CUSTOM_LIMIT_MS,
     };
-    if (!session->hw.real || session->custom)
+    if (!session->host.real || session->custom)
         return JR_STATUS_OK;
-    return jr_custom_read(&session->hw, &session->arena, &custom,
+    return jr_custom_read(&session->host, &session->arena, &custom,
                           &session->diags);
 }
 
@@ -219,17 +215,21 @@ static enum jr_status resolve_facts(struct jr_session *session,
     };
     status = read_session_devices(session);
     if (status == JR_STATUS_OK)
-        status = jr_resolve(&session->resolution, session->file, &session->hw,
+        status = jr_resolve(&session->resolution, session->file, &session->host,
                             &options, &session->diags);
+    if (status == JR_STATUS_OK && session->options.lock != NULL)
+        status = jr_lock_check(&session->resolution, session->file,
+                               session->options.lock, &session->arena,
+                               &session->diags);
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_RESOLVED;
     if (!options.local)
-        session->attempt = session->hw.scheduler.restarts;
+        session->attempt = session->host.scheduler.restarts;
     return jr_session_end_stage(session, first, status, err);
 }
 
-enum jr_status jr_session_settle(struct jr_session *session,
-                                 struct jr_error *err)
+enum jr_status jr_session_ensure_resolved(struct jr_session *session,
+                                          struct jr_error *err)
 {
     JR_DECIMAL_POINT;
     if (session->progress == JR_PROGRESS_OPEN)
@@ -247,7 +247,7 @@ enum jr_status jr_session_settle(struct jr_session *session,
 enum jr_status jr_session_resolve(struct jr_session *session,
                                   struct jr_error *err)
 {
-    return jr_session_settle(session, err);
+    return jr_session_ensure_resolved(session, err);
 }
 
 /* The position of a field, or of the nearest mapping around it that the spec
@@ -256,15 +256,8 @@ static struct jr_span field_place(const struct jr_spec_file *file,
                                   const char *field)
 {
     struct jr_span span = {0};
-    char path[256] = "";
-    if (field != NULL && strlen(field) < sizeof path)
-        (void)stpcpy(path, field);
-    for (size_t len = strlen(path); len > 0 && span.line == 0; len--) {
-        bool part = path[len] == '\0' || path[len] == '.' || path[len] == '[';
-        path[len] = '\0';
-        if (part)
-            span = jr_spec_where(file, path);
-    }
+    if (field != NULL)
+        span = jr_spec_where_within(file, field);
     if (span.line == 0)
         span.source = jr_spec_doc(file)->source;
     return span;
@@ -276,10 +269,10 @@ static struct jr_span field_place(const struct jr_spec_file *file,
 static const char *id_of_step(struct jr_session *session)
 {
     char *const *envp = session->options.envp;
-    const struct jr_host_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const char *job = jr_env_get(envp, "SLURM_JOB_ID");
     const char *step = jr_env_get(envp, "SLURM_STEP_ID");
-    if (!session->hw.real || !scheduler->step || scheduler->name == NULL ||
+    if (!session->host.real || !scheduler->step || scheduler->name == NULL ||
         strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL ||
         step == NULL)
         return NULL;
@@ -293,7 +286,7 @@ static const char *id_of_step(struct jr_session *session)
 void jr_session_find_part(struct jr_session *session)
 {
     session->part = session->resolution.job.nodes > 1 &&
-                    !session->options.local && session->head == NULL;
+                    !session->options.local && session->controller == NULL;
     if (session->part && session->options.run_id == NULL)
         session->options.run_id = id_of_step(session);
 }
@@ -317,12 +310,12 @@ static enum jr_status build_session_plan(struct jr_session *session,
         .own = own_folder(session),
         .environ = session->options.envp,
         .local = session->options.local,
-        .whole = session->head != NULL,
+        .whole = session->controller != NULL,
         .debug_rank = session->options.debug_rank,
         .stdin_rank = session->options.stdin_rank,
         .attempt = session->attempt,
         .inject = session->options.inject,
-        .sketch = session->options.sketch,
+        .lazy = session->options.lazy,
         .support = support != NULL ? support : jr_support_find(&session->arena),
     };
     return jr_plan_build(ret, arena, &session->resolution.job, &options,
@@ -350,7 +343,7 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
                                      struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_diags told = session->diags; /* each warning once */
+    struct jr_diags printed = session->diags; /* each warning once */
     struct jr_artifacts *before = NULL;
     struct jr_plan plan;
     session->attempt++;
@@ -358,7 +351,7 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
     enum jr_status status =
         build_session_plan(session, &plan, &arena, session->dir.id);
     jr_diags_release(&session->diags);
-    session->diags = told;
+    session->diags = printed;
     if (status != JR_STATUS_OK)
         (void)jr_error_set(err, status, "the plan could not be made again");
     else if (jr_artifacts_before(&before, &plan, err) != 0)
@@ -383,7 +376,7 @@ enum jr_status jr_session_make_plan(struct jr_session *session,
         return report_misuse(
             err, "jr_session_begin makes the plan of a session that "
                  "is not dry");
-    enum jr_status status = jr_session_settle(session, err);
+    enum jr_status status = jr_session_ensure_resolved(session, err);
     if (status != JR_STATUS_OK)
         return status;
     const char *id = session->options.run_id;

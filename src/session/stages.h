@@ -11,8 +11,8 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
                                     struct jr_error *err);
 
 /* Go through the stages before the plan that have not been gone through. */
-enum jr_status jr_session_settle(struct jr_session *session,
-                                 struct jr_error *err);
+enum jr_status jr_session_ensure_resolved(struct jr_session *session,
+                                          struct jr_error *err);
 
 /* Find out whether this is a `part`, which within a step of Slurm's has its run
  * id from there unless one was given; before the plan. */
@@ -29,9 +29,5 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
 
 /* Tell what stops nothing. */
 void jr_session_note(const struct jr_session *session, const char *line);
-
-/* Read the facts that only people want: those of this machine, once it was
- * read. */
-void jr_session_more_facts(struct jr_session *session);
 
 #endif

@@ -2,8 +2,16 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <jobrun/jobrun.h>
+
+#include "base/cleanup.h"
+#include "base/strv.h"
+#include "spawn/program.h"
 
 #include "base/banned.h"
 
@@ -20,7 +28,10 @@ static const char *support_beside(struct jr_arena *arena, const char *file,
         jr_arena_printf(arena, "%.*s/%s", (int)(slash - file), file, place);
     const char *worker =
         jr_arena_printf(arena, "%s/python/jobrun/_worker.py", folder);
-    return worker != NULL && access(worker, R_OK) == 0 ? folder : NULL;
+    if (worker == NULL || access(worker, R_OK) != 0)
+        return NULL;
+    JR_FREE char *real = realpath(folder, NULL);
+    return real == NULL ? folder : jr_arena_strdup(arena, real);
 }
 
 /* The place in a build tree, and the place after installation. */
@@ -44,4 +55,30 @@ const char *jr_support_find(struct jr_arena *arena)
     if (folder == NULL && dladdr(jr_version(), &info) != 0)
         folder = support_near(arena, info.dli_fname, JR_SUPPORT_FROM_LIB);
     return folder;
+}
+
+/* Whether PATH finds the file `own` by the name of jobrun. */
+static bool is_in_path(const char *own, char *const *envp)
+{
+    struct jr_program program = {0};
+    struct stat this, found;
+    return jr_program_find(&program, "jobrun", jr_env_get(envp, "PATH"),
+                           NULL) == 0 &&
+           stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
+           found.st_ino == this.st_ino && found.st_dev == this.st_dev;
+}
+
+char *jr_support_program(struct jr_arena *arena, char *const *envp)
+{
+    char own[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[len > 0 ? len : 0] = '\0';
+    bool named = len <= 0 || is_in_path(own, envp);
+    return jr_arena_strdup(arena, named ? "jobrun" : own);
+}
+
+bool jr_support_has_program(const char *name, char *const *envp)
+{
+    struct jr_program program = {0};
+    return jr_program_find(&program, name, jr_env_get(envp, "PATH"), NULL) == 0;
 }

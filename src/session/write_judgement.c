@@ -79,13 +79,13 @@ static bool is_sync_due(int log_fd, bool *ret_noted)
 struct writing {
     struct jr_session *session;
     struct jr_draft_file record, results;
-    jr_session_teller *tell; /* the results */
+    jr_session_printer *print; /* the results */
 };
 
 static int fill_results(void *data, int fd)
 {
     const struct writing *writing = data;
-    return jr_session_pour_fd(writing->session, fd, writing->tell);
+    return jr_session_stream_fd(writing->session, fd, writing->print);
 }
 
 static int write_run_record(void *data, int fd)
@@ -129,13 +129,13 @@ static int publish_drafts(const struct writing *writing, struct jr_error *err)
     return jr_draft_file_publish(&writing->results, err);
 }
 
-static int write_judgement(struct jr_session *session, jr_session_teller *tell,
-                           struct jr_error *err)
+static int write_judgement(struct jr_session *session,
+                           jr_session_printer *print, struct jr_error *err)
 {
     struct writing writing = {.session = session,
                               .record = JR_DRAFT_FILE_INIT,
                               .results = JR_DRAFT_FILE_INIT,
-                              .tell = tell};
+                              .print = print};
     int failed = fill_drafts(&writing, err);
     if (failed == 0)
         failed = publish_drafts(&writing, err);
@@ -182,7 +182,7 @@ void jr_session_write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
     jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
-    if (write_judgement(session, jr_session_tell_results, &err) != 0) {
+    if (write_judgement(session, jr_session_print_results, &err) != 0) {
         judge_failure(session, err.text);
         if (write_judgement(session, print_brief_report, &err) != 0)
             jr_session_note(session, err.text);

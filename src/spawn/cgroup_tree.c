@@ -257,7 +257,7 @@ static bool is_group_populated(int events)
     return strstr(text, "populated 1") != NULL;
 }
 
-/* The kernel tells changes of cgroup.events by POLLPRI. */
+/* The kernel reports changes of cgroup.events by POLLPRI. */
 static bool await_empty_group(const char *group, uint64_t limit_ns)
 {
     char path[PATH_MAX + 32];

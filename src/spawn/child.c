@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/close_range.h"
 #include "base/io.h"
 
 #include "base/banned.h"
@@ -18,7 +18,7 @@ typedef int child_step(const struct jr_child *child);
 static int own_descriptor_table(const struct jr_child *child)
 {
     (void)child;
-    return close_range(JR_SLOT_END, ~0U, CLOSE_RANGE_UNSHARE);
+    return jr_close_range(JR_SLOT_END, ~0U, CLOSE_RANGE_UNSHARE);
 }
 
 static int start_new_session(const struct jr_child *child)
@@ -92,7 +92,7 @@ static int close_other_descriptors(const struct jr_child *child)
     unsigned first = STDERR_FILENO + 1;
     if (child->extra && dup2(JR_SLOT_EXTRA, (int)first++) < 0)
         return -1;
-    return close_range(first, ~0U, 0);
+    return jr_close_range(first, ~0U, 0);
 }
 
 static int set_limits(const struct jr_child *child)

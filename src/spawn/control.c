@@ -29,7 +29,7 @@ int jr_control_open(int ends[2])
     return -1;
 }
 
-bool jr_control_read(struct jr_control_word *ret, int fd)
+bool jr_control_read(struct jr_control_status *ret, int fd)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(struct ucred))];

@@ -1,8 +1,8 @@
 /*
- * The control socket of a rank that has to return: what says so, and who.
+ * The control socket of a rank that has to return: its status, and who sent it.
  *
- * Whatever the rank forks inherits its end of the socket, so that a word alone
- * proves nothing. The kernel says with each which process wrote it
+ * Whatever the rank forks inherits its end of the socket, so that a status
+ * alone proves nothing. The kernel says with each which process wrote it
  * (SO_PASSCRED, unix(7)), as our PID namespace counts.
  */
 #ifndef JR_CONTROL_H
@@ -14,9 +14,9 @@
 
 #include <jobrun/plan.h>
 
-#define JR_CONTROL_MOST 256 /* bytes of a word that are read */
+#define JR_CONTROL_MOST 256 /* bytes that are read at once */
 
-struct jr_control_word {
+struct jr_control_status {
     pid_t from;
     size_t len; /* 0: the socket has come to its end */
     char text[JR_CONTROL_MOST];
@@ -30,7 +30,7 @@ int jr_control_open(int ends[2]);
 
 /* Take the next bytes, all of which one process wrote. False if there are none
  * at the moment; an error is an end. */
-bool jr_control_read(struct jr_control_word *ret, int fd);
+bool jr_control_read(struct jr_control_status *ret, int fd);
 
 /* How many bytes wait there. */
 size_t jr_control_waiting(int fd);

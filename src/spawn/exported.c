@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "plan/python_path.h"
 
 #include "base/banned.h"
 
@@ -71,6 +72,7 @@ int jr_exported_read(struct jr_exported *ret, int fd,
     keep_shell_variables(&exported, setup);
     for (char *const *glob = setup->drop; glob != NULL && *glob != NULL; glob++)
         jr_env_unset(&exported.base, *glob);
+    jr_python_path_extend(&exported.base, &exported.arena, setup->package);
     if (exported.arena.failed) {
         jr_exported_release(&exported);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

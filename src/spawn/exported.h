@@ -17,7 +17,8 @@ struct jr_exported {
 };
 
 /* Read NAME=VALUE entries that end with NUL, as env(1) -0 writes them, from
- * the file `fd`, all of it, and leave out what `setup` drops. Variables that a
+ * the file `fd`, all of it, leave out what `setup` drops, and let PYTHONPATH
+ * end with its package. Variables that a
  * shell keeps for itself (PWD, OLDPWD, SHLVL, _) are taken as `setup` was given
  * them. 0, or -1 with `err`; nothing at all is an error. */
 int jr_exported_read(struct jr_exported *ret, int fd,

@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* What the process between tells the caller. */
-struct word {
+/* What the process between sends to the caller. */
+struct fork_report {
     int error; /* errno; 0: the pid is good */
     pid_t pid; /* of the child, as the caller sees it */
 };
@@ -57,15 +57,15 @@ static int enter_namespaces(void)
  * Returns in that child. */
 static void fork_child(const struct jr_group *group, int fd)
 {
-    struct word word = {0};
+    struct fork_report report = {0};
     if (enter_namespaces() == 0)
-        word.pid = jr_group_fork(group);
+        report.pid = jr_group_fork(group);
     else
-        word.pid = -1;
-    if (word.pid == 0)
+        report.pid = -1;
+    if (report.pid == 0)
         return;
-    word.error = word.pid < 0 ? errno : 0;
-    (void)jr_io_write_all(fd, &word, sizeof word);
+    report.error = report.pid < 0 ? errno : 0;
+    (void)jr_io_write_all(fd, &report, sizeof report);
     _exit(0);
 }
 
@@ -82,7 +82,7 @@ static pid_t refuse_isolation(int error, struct jr_error *err)
 pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
 {
     int ends[2];
-    struct word word = {.error = EIO};
+    struct fork_report report = {.error = EIO};
     if (pipe2(ends, O_CLOEXEC) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "isolation: pid");
     pid_t between = fork();
@@ -94,13 +94,13 @@ pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
     }
     (void)close(ends[1]);
     if (between < 0)
-        word.error = errno;
-    else if (read(ends[0], &word, sizeof word) != (ssize_t)sizeof word)
-        word.error = EIO;
+        report.error = errno;
+    else if (read(ends[0], &report, sizeof report) != (ssize_t)sizeof report)
+        report.error = EIO;
     (void)close(ends[0]);
     while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
         continue;
-    return word.error == 0 ? word.pid : refuse_isolation(word.error, err);
+    return report.error == 0 ? report.pid : refuse_isolation(report.error, err);
 }
 
 int jr_isolate_settle(int *ret_proc, int at_least)

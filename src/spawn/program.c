@@ -91,7 +91,7 @@ int jr_program_find(struct jr_program *program, const char *name,
     return program->error;
 }
 
-int jr_program_blame(const char *path, const char *workdir, int error)
+int jr_program_refine_errno(const char *path, const char *workdir, int error)
 {
     JR_CLOSE int fd =
         open(workdir == NULL ? "." : workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);

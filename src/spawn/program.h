@@ -19,8 +19,9 @@ struct jr_program {
 int jr_program_find(struct jr_program *program, const char *name,
                     const char *search, const char *workdir);
 
-/* The errno of an execve, told more exactly: EISDIR where it says EACCES of a
- * folder, ELIBACC where ENOENT or EACCES are of the interpreter. */
-int jr_program_blame(const char *path, const char *workdir, int error);
+/* A more exact errno for a failed execve of `path` (relative: below `workdir`,
+ * NULL: the current folder): EISDIR for EACCES of a folder, ELIBACC where
+ * ENOENT or EACCES are about the interpreter; `error` otherwise. */
+int jr_program_refine_errno(const char *path, const char *workdir, int error);
 
 #endif

@@ -38,13 +38,11 @@
 /* What is done to each child: returns nothing, goes on. */
 typedef void child_visit(pid_t pid, void *data);
 
-/* By /proc/self/task/TID/children (CONFIG_PROC_CHILDREN). False where the
- * kernel has no such file. */
+/* By /proc/thread-self/children (CONFIG_PROC_CHILDREN). False where the kernel
+ * has no such file. */
 static bool visit_listed(child_visit *visit, void *data)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", gettid());
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen("/proc/thread-self/children", "re");
     if (file == NULL)
         return false;
     int pid;
@@ -83,10 +81,10 @@ static void kill_child(pid_t pid, void *data)
 
 static void name_child(pid_t pid, void *data)
 {
-    struct jr_reap *sweep = data;
-    if (sweep->left < JR_REAP_PIDS)
-        sweep->left_pids[sweep->left] = pid;
-    sweep->left++;
+    struct jr_reap *reap = data;
+    if (reap->left < JR_REAP_PIDS)
+        reap->left_pids[reap->left] = pid;
+    reap->left++;
 }
 
 /* The process that should be the only child, and whether there is another. */
@@ -109,7 +107,7 @@ bool jr_reap_only(pid_t pid)
 }
 
 /* Take the ends that are there. False when there is no child any more. */
-static bool reap_ended_children(struct jr_reap *sweep)
+static bool reap_ended_children(struct jr_reap *reap)
 {
     for (unsigned i = 0; i < PASS_REAPS; i++) {
         siginfo_t info = {0};
@@ -117,7 +115,7 @@ static bool reap_ended_children(struct jr_reap *sweep)
             return errno != ECHILD;
         if (info.si_pid == 0)
             return true;
-        sweep->killed++;
+        reap->killed++;
     }
     return true;
 }

@@ -11,25 +11,21 @@ struct jr_group;
 struct jr_replay;
 struct jr_run_folder;
 
-/* What ties a run on one node to the others of its job, where it is one of
- * several: what happens is told there, line by line, and in no events.jsonl;
- * what the other nodes have to know goes there as reports, which are no events;
- * and commands come from there, a byte each. The end of the commands is a stop.
- */
+/* What connects a run on one node to the others of its job, where it is one of
+ * several: events go there, line by line, and into no events.jsonl; what the
+ * other nodes have to know goes there as reports, which are no events; and
+ * commands come from there, a byte each. The end of the commands is a stop. */
 struct jr_run_link {
     int events_fd;
     int reports_fd; /* a pipe: each report is one write */
     int commands_fd;
 };
 
-/* All ranks of the node have returned, and wait at the exit barrier; it is open
- * here, and need not be held anywhere; no rank has written anything for
- * `timeouts.silence`; and for how long they have been silent, to a query. */
 enum jr_report_name {
-    JR_REPORT_ALL_RETURNED,
-    JR_REPORT_RELEASED,
-    JR_REPORT_SILENT,
-    JR_REPORT_QUIET
+    JR_REPORT_ALL_RETURNED, /* all ranks of the node wait at the exit barrier */
+    JR_REPORT_RELEASED,     /* it is open here, and need be held nowhere */
+    JR_REPORT_SILENT,       /* no rank has written for `timeouts.silence` */
+    JR_REPORT_QUIET         /* the answer to a query: for how long */
 };
 
 struct jr_report {
@@ -37,16 +33,17 @@ struct jr_report {
     uint64_t for_ns; /* of QUIET; 0: a rank is not silent, or cannot be seen */
 };
 
-/* End the ranks, for another node does (what the user sends comes as a signal);
- * all ranks of all nodes have returned, so that they may go
- * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
- * counts from then); tell for how long all have been silent; that was too long,
- * on every node (`silence`). */
-#define JR_COMMAND_STOP    's'
+/* End the ranks, because another node does. (What the user sends comes as a
+ * signal.) */
+#define JR_COMMAND_STOP 's'
+/* All ranks of all nodes have returned: open the exit barrier. */
 #define JR_COMMAND_RELEASE 'r'
-#define JR_COMMAND_FIRST   'f'
-#define JR_COMMAND_QUERY   'q'
-#define JR_COMMAND_HANG    'h'
+/* Some rank of some node has ended well: `after_first_exit` counts from now. */
+#define JR_COMMAND_FIRST 'f'
+/* Report for how long all ranks have written nothing. */
+#define JR_COMMAND_QUERY 'q'
+/* That was too long, on every node: the run hangs. */
+#define JR_COMMAND_HANG 'h'
 
 struct jr_run_options {
     struct jr_run_folder *dir;

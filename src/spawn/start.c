@@ -128,8 +128,8 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
 
 /* Nothing that jobrun ignores may stay ignored in a rank, except for what was
  * so on entry by the user's wish (nohup). */
-static void learn_ignored(struct jr_starter *starter,
-                          const struct jr_run_options *options)
+static void read_ignored_signals(struct jr_starter *starter,
+                                 const struct jr_run_options *options)
 {
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
@@ -158,7 +158,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         return -1;
     starter->stack += STACK_SIZE; /* it grows downwards */
     starter->umask = umask(0);
-    learn_ignored(starter, options);
+    read_ignored_signals(starter, options);
     return 0;
 }
 
@@ -388,7 +388,7 @@ int jr_start_program(struct jr_starter *starter, struct jr_child *child,
     ret->pid = 0;
     errno = child->error;
     if (ret->stage == JR_STAGE_EXEC)
-        errno = jr_program_blame(child->program, child->workdir, errno);
+        errno = jr_program_refine_errno(child->program, child->workdir, errno);
     return -1;
 }
 

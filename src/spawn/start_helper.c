@@ -26,10 +26,10 @@
 static void fail_helper(struct jr_helper *helper, enum jr_stage stage,
                         int error, const char *text)
 {
-    bool told = helper->failed;
+    bool was_reported = helper->failed;
     helper->failed = true;
     helper->ready = false;
-    if (!told)
+    if (!was_reported)
         helper->hooks.failed(helper->hooks.owner, stage, error, text);
 }
 
@@ -78,7 +78,7 @@ static void receive_failure(struct jr_helper *helper, const char *words)
 
 static void receive_done(struct jr_helper *helper)
 {
-    helper->flying = false;
+    helper->forking = false;
     if (helper->pending > 0)
         fail_helper(helper, JR_STAGE_FORK, 0,
                     "the process that forks the ranks was killed");
@@ -105,7 +105,7 @@ static void receive_message(struct jr_helper *helper, const char *text)
     }
 }
 
-void jr_helper_hear(struct jr_helper *helper)
+void jr_helper_receive(struct jr_helper *helper)
 {
     char text[MESSAGE_MOST + 1];
     while (helper->socket.fd >= 0) {
@@ -125,7 +125,7 @@ void jr_helper_hear(struct jr_helper *helper)
 static void on_message(void *owner, uint32_t events)
 {
     (void)events;
-    jr_helper_hear(owner);
+    jr_helper_receive(owner);
 }
 
 int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
@@ -174,7 +174,8 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
 
 bool jr_helper_may_start(const struct jr_helper *helper)
 {
-    return helper->ready && !helper->flying && helper->asked < JR_HELPER_BATCH;
+    return helper->ready && !helper->forking &&
+           helper->batched < JR_HELPER_BATCH;
 }
 
 static void add_strings(struct jr_buf *out, char *const *strings)
@@ -278,19 +279,19 @@ void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
     if (jr_start_prepare(starter, rank, &child, ret) == 0) {
         ret->stage = send_rank_request(helper, starter, &child, i);
         if (ret->stage == JR_STAGE_NONE) {
-            helper->asked++;
+            helper->batched++;
             helper->pending++;
         }
     }
     jr_start_settle(ret);
 }
 
-void jr_helper_go(struct jr_helper *helper)
+void jr_helper_fork(struct jr_helper *helper)
 {
-    if (helper->asked == 0 || helper->flying)
+    if (helper->batched == 0 || helper->forking)
         return;
-    helper->asked = 0;
-    helper->flying = true;
+    helper->batched = 0;
+    helper->forking = true;
     /* A helper that does not take it has ended, which will be noticed. */
     (void)send(helper->socket.fd, "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -7,7 +7,7 @@
  *
  *     rank I           with descriptors: the request, and the rank's standard
  *                      input, output, error, and control socket if it has one
- *     go               fork those asked for since the last `go`
+ *     go               fork those requested since the last `go`
  *
  * and helper to runner:
  *
@@ -34,9 +34,9 @@
 #include "eventloop/loop.h"
 #include "spawn/start.h"
 
-#define JR_HELPER_BATCH 16 /* ranks asked for and not told of yet, at most */
+#define JR_HELPER_BATCH 16 /* ranks requested and not reported yet, at most */
 
-/* What happened, told to the runner. */
+/* What happened, for the runner. */
 struct jr_helper_hooks {
     void *owner;
     /* A rank was forked. */
@@ -55,16 +55,17 @@ struct jr_helper {
     pid_t pid;
     char log[64]; /* the path of what it prints, in the run folder */
     bool ready;
-    bool failed;      /* that was told */
-    bool flying;      /* `go` was sent, and no `done` has come */
-    uint32_t asked;   /* since the last `go` */
+    bool failed;      /* and the hook was called */
+    bool forking;     /* `go` was sent, and no `done` has come */
+    uint32_t batched; /* ranks that were requested since the last `go` */
     uint32_t pending; /* requested, but not yet reported */
     int status;       /* of its end, as in siginfo_t: */
     int code;         /* CLD_...; 0: it lives */
 };
 
-/* Start the helper of the plan. Its end without a failure that was told before
- * is one, unless jr_helper_close was called. -1 with *ret_stage and errno. */
+/* Start the helper of the plan. Its end without a failure that was reported
+ * before is one, unless jr_helper_close was called. -1 with *ret_stage and
+ * errno. */
 int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
                    const struct jr_plan *plan, struct jr_loop *loop,
                    enum jr_stage *ret_stage);
@@ -72,21 +73,21 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
 /* Whether it takes another rank now. */
 bool jr_helper_may_start(const struct jr_helper *helper);
 
-/* Ask for the rank at place `i`. ret->pid stays 0: `started` tells it later. */
+/* Request the rank at place `i`. ret->pid stays 0: `started` has it later. */
 void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
                      const struct jr_plan_rank *rank, uint32_t i,
                      struct jr_started *ret);
 
-/* Have it fork what was asked for. */
-void jr_helper_go(struct jr_helper *helper);
+/* Have it fork the ranks that were requested. */
+void jr_helper_fork(struct jr_helper *helper);
 
-/* Take what it has said: before an unknown process is judged. */
-void jr_helper_hear(struct jr_helper *helper);
+/* Read its messages. To be called before an unknown process is judged. */
+void jr_helper_receive(struct jr_helper *helper);
 
 /* Have it end: no further rank is wanted. */
 void jr_helper_close(struct jr_helper *helper);
 
-/* SIGKILL. Ranks that were asked for may yet be told. */
+/* Send SIGKILL. Ranks that were requested may still be reported. */
 void jr_helper_kill(struct jr_helper *helper);
 
 /* Once it has ended: remove its log if it is empty. */

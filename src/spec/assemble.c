@@ -32,18 +32,42 @@ static char *find_parents_root(const struct jr_assembly *assembly)
     return real != NULL ? real : strdup(folder);
 }
 
+/* The parents that --set chooses by their names. False: one is no choice, or
+ * there is no memory. */
+static bool read_parent_choices(struct jr_doc *doc,
+                                const struct jr_assembly *assembly,
+                                struct jr_extends *extends,
+                                struct jr_diags *diags)
+{
+    char *const *sets = assembly->options->sets;
+    bool good = true;
+    extends->choices.here = assembly->here;
+    for (; sets != NULL && *sets != NULL; sets++) {
+        struct jr_parent_choice choice;
+        if (!jr_override_is_parent(*sets))
+            continue;
+        if (jr_override_parent(doc, *sets, &choice, diags))
+            jr_parent_choices_add(&extends->choices, &doc->arena, &choice);
+        else
+            good = false;
+    }
+    return good && !doc->arena.failed;
+}
+
 /* Take in the files that the document refers to. */
 static int merge_referred_files(struct jr_doc *doc,
                                 const struct jr_assembly *assembly,
-                                const struct jr_extends *extends,
+                                struct jr_extends *extends,
                                 struct jr_diags *diags)
 {
     const struct jr_spec_options *options = assembly->options;
-    if (jr_extends_merge(doc, extends, diags) != 0)
+    if (!read_parent_choices(doc, assembly, extends, diags) ||
+        jr_extends_merge(doc, extends, diags) != 0)
         return -1;
     for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
-        jr_override(doc, extends->shapes, options->sets[i], assembly->here,
-                    diags);
+        if (!jr_override_is_parent(options->sets[i]))
+            jr_override(doc, extends->shapes, options->sets[i], assembly->here,
+                        diags);
     if (!jr_profiles_named(doc->root))
         return 0;
     return jr_profiles_merge(doc, extends->shapes, extends->reader, diags);
@@ -55,8 +79,9 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
 {
     JR_FREE char *root = NULL;
     struct jr_reader files;
-    struct jr_extends extends = {shapes, assembly->options->reader,
-                                 assembly->file};
+    struct jr_extends extends = {.shapes = shapes,
+                                 .reader = assembly->options->reader,
+                                 .file = assembly->file};
     if (extends.reader == NULL) {
         root = find_parents_root(assembly);
         files = jr_reader_of_files(root);
@@ -128,6 +153,7 @@ static struct jr_shape value_shape(const struct jr_spec_type *type)
         .shorthand = type->shorthand,
         .forms = type->forms,
         .open = type->kind >= JR_KIND_NAMES,
+        .declared = type->declared,
         .keeps_null = type->env || holds_values(type),
         .literal = type->literal || type->is_shell,
         .early = type->early,

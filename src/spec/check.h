@@ -1,5 +1,5 @@
 /* The fields of a spec against each other, where the spec alone decides.
- * Private to this folder. */
+ * Private to this folder, where it is the header of all check_*.c. */
 #ifndef JR_CHECK_H
 #define JR_CHECK_H
 
@@ -19,20 +19,41 @@ struct jr_check {
 void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
                    const struct jr_node *tree);
 
+/* A rule: reports each contradiction that it finds. */
 typedef void jr_check_rule(const struct jr_check *check);
 
-jr_check_rule jr_check_forms, jr_check_calls;         /* check_entry.c */
-jr_check_rule jr_check_start;                         /* check_entry.c */
-jr_check_rule jr_check_sizes;                         /* check_sizes.c */
-jr_check_rule jr_check_ranks;                         /* check_ranks.c */
-jr_check_rule jr_check_places;                        /* check_ranks.c */
-jr_check_rule jr_check_devices;                       /* check_devices.c */
-jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
-jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
-jr_check_rule jr_check_shared;                        /* check_results.c */
-jr_check_rule jr_check_secrets;                       /* check_secrets.c */
-jr_check_rule jr_check_restart;                       /* check_failures.c */
-jr_check_rule jr_check_silence;                       /* check_failures.c */
+/* The entrypoint has one form, and only what that form takes. check_entry.c */
+jr_check_rule jr_check_forms, jr_check_calls;
+/* The start method suits the entrypoint. check_entry.c */
+jr_check_rule jr_check_start;
+/* The numbers of ranks and nodes agree with each other. check_sizes.c */
+jr_check_rule jr_check_sizes;
+/* The ranks, and then the nodes and local ranks, that are named are there.
+ * check_ranks.c */
+jr_check_rule jr_check_ranks, jr_check_places;
+/* The kind, the list and the backends of devices agree. check_devices.c */
+jr_check_rule jr_check_devices;
+/* Results come from where they can, their fields can be met, and what is
+ * compared are fields, each once. check_results.c */
+jr_check_rule jr_check_source, jr_check_fields, jr_check_comparisons;
+/* A stream that results are read from is kept, and no two ranks that deliver
+ * share a file. check_results.c */
+jr_check_rule jr_check_capture, jr_check_shared;
+/* No secret is in the spec as a literal: warnings. check_secrets.c */
+jr_check_rule jr_check_secrets;
+/* A restart, and a hang by silence, can happen. check_failures.c */
+jr_check_rule jr_check_restart, jr_check_silence;
+/* Entries of `vars` are read: warnings. check_references.c */
+jr_check_rule jr_check_vars;
+/* Options of sbatch are known, with values of their form. check_engine.c */
+jr_check_rule jr_check_engine;
+/* No value has what only a shell would replace: warnings.
+ * check_shell_syntax.c */
+jr_check_rule jr_check_shell_syntax;
+
+/* The globs of `secrets`; the default ones when the spec states none.
+ * check_secrets.c */
+struct jr_strv jr_check_secret_globs(const struct jr_check *check);
 
 /* Complain at `at` where nothing keeps the stream, stdout or stderr, of some
  * rank in a file. check_results.c */
@@ -67,17 +88,21 @@ struct jr_sizes {
     struct jr_known local;      /* of the largest node */
     const struct jr_node *list; /* local_world_size, one entry per node; NULL */
 };
-struct jr_sizes jr_check_known(const struct jr_check *check); /* check.c */
+
+/* The sizes that the spec states, or that follow from those that it does.
+ * check.c */
+struct jr_sizes jr_check_known(const struct jr_check *check);
 
 /* "8 ranks", or in words where the number may not be told. check.c */
 const char *jr_check_amount(const struct jr_check *check,
                             const struct jr_known *known, const char *what);
 
 /* The most ranks that a node may have: local_world_size, or else as many as the
- * job has; and "a node has 4 local ranks". check.c */
+ * job has. check.c */
 const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
 
-/* Words for the same: "a node has 4 local ranks". In the document's arena. */
+/* Words for the same: "a node has 4 local ranks". In the document's arena; ""
+ * if memory runs out. */
 const char *jr_check_say_most(const struct jr_check *check,
                               const struct jr_sizes *sizes);
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/num.h"
@@ -300,8 +301,50 @@ static void check_redirect_ranks(const struct jr_check *check,
     }
 }
 
+/* By their names, and among equal ones by their place in the list. */
+struct listed_host {
+    const struct jr_node *node;
+    size_t index;
+};
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct listed_host *left = a, *right = b;
+    int order = strcasecmp(left->node->text, right->node->text);
+    if (order == 0)
+        order = left->index > right->index ? 1 : -1;
+    return order;
+}
+
+/* Two nodes are two machines. */
+static void check_hosts(const struct jr_check *check)
+{
+    const struct jr_node *list = jr_doc_get(check->tree, "hosts");
+    size_t count = list == NULL ? 0 : list->count;
+    JR_FREE struct listed_host *hosts = calloc(count + 1, sizeof *hosts);
+    if (hosts == NULL) {
+        check->lint->arena->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        hosts[i] = (struct listed_host){list->items[i], i};
+    qsort(hosts, count, sizeof *hosts, compare_hosts);
+    for (size_t i = 1; i < count; i++) {
+        const struct jr_node *node = hosts[i].node;
+        if (strcasecmp(hosts[i - 1].node->text, node->text) != 0)
+            continue;
+        struct jr_diag *diag = jr_check_clash(
+            check, JR_CODE_HOST_TWICE, node, hosts[i - 1].node,
+            "'hosts' lists '%s' twice", jr_lint_said(check->lint, node));
+        jr_diag_help(check->lint->diags, diag,
+                     "each node is a machine of its own; --local starts all "
+                     "nodes on this one");
+    }
+}
+
 void jr_check_places(const struct jr_check *check)
 {
+    check_hosts(check);
     const struct jr_sizes sizes = jr_check_known(check);
     bool node = check_index_below(check, "node_rank", &sizes.nodes, "node");
     if (check_index_below(check, "rank_start", &sizes.world, "rank") && node)

@@ -359,7 +359,7 @@ void jr_check_capture(const struct jr_check *check)
 
 /* Ranks that must deliver, each to a file of its own: a path that is the same
  * for all of them, or for all of a node, cannot be that. Which ranks share one
- * that differs in some way is known with the plan (plan/cpu_share.c). */
+ * that differs in some way is known with the plan (plan/planner.c). */
 
 /* How a path depends on the rank. */
 struct path_words {

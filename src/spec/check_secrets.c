@@ -73,8 +73,7 @@ static bool is_harmless(struct word value)
            strcasecmp(text, "false") == 0 || jr_num_double(text, &number);
 }
 
-/* The globs of `secrets`; the default ones when the spec states none. */
-static struct jr_strv read_globs(const struct jr_check *check)
+struct jr_strv jr_check_secret_globs(const struct jr_check *check)
 {
     const struct jr_node *stated = jr_doc_get(check->tree, "secrets");
     struct jr_arena *arena = check->lint->arena;
@@ -350,7 +349,7 @@ static void check_secrets(const struct jr_check *check)
 
 void jr_check_secrets(const struct jr_check *check)
 {
-    const struct jr_strv globs = read_globs(check);
+    const struct jr_strv globs = jr_check_secret_globs(check);
     struct jr_check with_globs = *check;
     with_globs.secrets = globs.items;
     with_globs.secrets_count = globs.count;

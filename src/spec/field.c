@@ -74,8 +74,21 @@ TYPE(NAME, .kind = JR_KIND_TEXT,
      .wants = "letters, digits, '.', '_' and '-', at most 63, "
               "a letter or digit first",
      .pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
-TYPE(ADDRESS, .kind = JR_KIND_TEXT, .wants = "a host name or an address",
-     .pattern = "^[A-Za-z0-9:._%\\[\\]-]+$")
+
+/* A name whose last part is a number would be taken for an address. */
+#define OCTET "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+#define IPV4  "(" OCTET "\\.){3}" OCTET
+#define IPV6                                                                   \
+    "(?=\\[[^\\]]*\\]$|[^\\[\\]]*$)(?=(?:[^:]*:){2})(?!.*:::)(?!.*::.*::)"     \
+    "(?!(?:[^:]*:){8})(?=.*::|(?:[^:]*:){7}[^:]|(?:[^:]*:){6}[0-9]*\\.)"       \
+    "\\[?(::)?([0-9A-Fa-f]{1,4}::?)*([0-9A-Fa-f]{1,4}|" IPV4 ")?"              \
+    "(%[A-Za-z0-9._-]+)?\\]?"
+#define HOST_PART "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+#define HOST_NAME                                                              \
+    "(?=.{1,253}$)(?!(.*\\.)?[0-9]+\\.?$)" HOST_PART "(\\." HOST_PART ")*\\.?"
+TYPE(ADDRESS, .kind = JR_KIND_TEXT, .is_address = true,
+     .wants = "a host name or an address",
+     .pattern = "^(" IPV4 "|" HOST_NAME "|" IPV6 ")$")
 #define PORT                                                                   \
     "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|"   \
     "[1-9][0-9]{0,3})"
@@ -155,12 +168,29 @@ TYPE(SLURM, NAMES_OF(OPTION), .outside = true,
                 "parsable|help|usage|version)$)[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 TYPE(LINE, .kind = JR_KIND_TEXT, .wants = "text on one line",
      .pattern = "^" ONE_LINE "+$")
+#define DNS_LABEL  "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+#define IMAGE_PART "[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
 TYPE(LABEL, .kind = JR_KIND_TEXT,
      .wants = "a Kubernetes name: lower-case letters, digits, '-' and '.'",
-     .pattern = "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")
-TYPE(QUANTITY, .kind = JR_KIND_TEXT,
-     .wants = "a quantity such as 500m, 16 or 64Gi",
-     .pattern = "^(0|[1-9][0-9]{0,17})(m|k|[KMGTPE]i?)?$")
+     .pattern = "^(?=.{1,253}$)" DNS_LABEL "(\\." DNS_LABEL ")*$")
+TYPE(NAMESPACE, .kind = JR_KIND_TEXT,
+     .wants = "a namespace: lower-case letters, digits and '-', at most 63",
+     .pattern = "^(?=.{1,63}$)" DNS_LABEL "$")
+TYPE(IMAGE, .kind = JR_KIND_TEXT,
+     .wants = "an image such as registry.example.org/team/train:7",
+     .pattern = "^([A-Za-z0-9.-]+(:[0-9]+)?/)?" IMAGE_PART "(/" IMAGE_PART
+                ")*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
+                "(@[a-z0-9]+([+._-][a-z0-9]+)*:[0-9A-Fa-f]{32,})?$")
+TYPE(MOUNT, .kind = JR_KIND_TEXT, .wants = "an absolute path without ':'",
+     .pattern = "^/[^:\\x00-\\x1f\\x7f]*$")
+TYPE(RESOURCE, .kind = JR_KIND_TEXT,
+     .wants = "a resource such as nvidia.com/gpu",
+     .pattern = "^" DNS_LABEL "(\\." DNS_LABEL ")*/"
+                "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
+TYPE(CPUS, .kind = JR_KIND_TEXT, .wants = "CPUs such as 500m, 0.5 or 16",
+     .pattern = "^(0|[1-9][0-9]{0,17})(m|\\.[0-9]{1,9})?$")
+TYPE(BYTES, .kind = JR_KIND_TEXT, .wants = "bytes, or a size such as 64Gi",
+     .pattern = "^(0|[1-9][0-9]{0,17})(k|[KMGTPE]i|[MGTPE])?$")
 TYPE(MPI_DIALECT, ONE_OF(word_dialect))
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
@@ -177,7 +207,8 @@ TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
 TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
      .wants = "a cause such as exit:75, or a list of them")
 TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
-     .gone = true, .wants = "a path or a list of paths")
+     .gone = true, .named = true,
+     .wants = "a path, a list of paths, or a mapping of names to paths")
 TYPE(TEMPLATES, LIST_OF(TEMPLATE), .wants = "a list of strings")
 TYPE(ARGV, LIST_OF(TEMPLATE), .min = 1, .wants = "a program and its arguments")
 TYPE(VALUE, .kind = JR_KIND_VALUE, .wants = "a value of a JSON type",
@@ -200,7 +231,7 @@ TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,
      .wants = "all, none, or a list of indices or UUIDs")
 TYPE(SCALARS, LIST_OF(SCALAR), .min = 1, .wants = "a list of values")
 TYPE(LABELS, NAMES_OF(SCALAR))
-TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .gone = true)
+TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .declared = true, .gone = true)
 TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
 
 #define FIELD_X(key, type, need, bind, fallback, unit, part, missing, help)    \

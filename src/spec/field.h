@@ -61,12 +61,16 @@ struct jr_spec_type {
     bool env;            /* NAMES: of environment variables */
     bool ranks;          /* NAMES: rank sets, no two of which overlap */
     bool outside;        /* NAMES: ??? is a value that must be given */
+    bool declared;       /* NAMES: --set changes entries, and adds one only
+                            with a plus */
     bool literal;        /* read before ${...} is */
     bool early;          /* read before specs are put together */
+    bool named;          /* LIST: or a mapping of names to items, or nulls */
     bool gone;           /* no part of the normal form */
     bool stated;         /* MAP: there only where a spec states it */
     bool is_python;  /* TEXT: the name of a module, or of a function in it */
     bool is_program; /* PATH: a word without a slash is looked up */
+    bool is_address; /* TEXT: of a machine */
     const struct jr_spec_word *words;   /* WORD; TRIGGER: what it begins with;
                                            LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */
@@ -76,7 +80,7 @@ struct jr_spec_type {
 };
 
 /* What a field is about: X(name, word). */
-#define JR_MULTINODE(X)                                                        \
+#define JR_PARTS(X)                                                            \
     X(EXPERIMENT, "experiment")   /* what the fingerprint is made of */        \
     X(PLACEMENT, "placement")     /* where ranks run, and how that is found */ \
     X(LABEL, "label")             /* words for people */                       \
@@ -86,7 +90,7 @@ struct jr_spec_type {
     X(SOURCE, "source")           /* how the spec is written and checked */
 
 #define JR_PART_ENUM(name, word) JR_PART_##name,
-enum jr_part { JR_MULTINODE(JR_PART_ENUM) };
+enum jr_part { JR_PARTS(JR_PART_ENUM) };
 
 enum jr_spec_need { JR_NEED_REQUIRED, JR_NEED_OPTIONAL, JR_NEED_RESOLVED };
 
@@ -130,29 +134,5 @@ struct jr_strv jr_field_defaults(const struct jr_spec_field *field,
 
 /* Append what a type wants: "an integer of at least 1", "one of a, b". */
 void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type);
-
-/* The field that another launcher calls `name`, as a dotted path, or NULL.
- * Case, dashes and underscores do not count. */
-const char *jr_field_foreign(const char *name);
-
-/* Why there is no field for what another launcher calls `name`, or NULL. */
-const char *jr_field_needless(const char *name);
-
-/* Whether such a one asks, by this value, for nothing but what jobrun does. */
-bool jr_field_is_idle(const char *name, const char *value);
-
-/* Whether that field means the same by the same values, so that its name is all
- * that differs. */
-bool jr_field_foreign_is_same(const char *name);
-
-/* Append what other launchers call the field with this path: "nproc, np". */
-void jr_field_others(struct jr_buf *out, const char *path);
-
-/* The word of a spec for one that others use for a value ("gpu" is cuda), or
- * NULL; it may belong to another field. */
-const char *jr_field_foreign_word(const char *word);
-
-/* Whether nothing else can be meant ("gpu" may be rocm as well). */
-bool jr_field_foreign_word_is_sure(const char *word);
 
 #endif

@@ -10,7 +10,7 @@
  *   bind     where the value goes in the struct (cyaml_bind.c); SKIP: nowhere
  *   default  what an absent field reads as, written as in a spec; NULL: nothing
  *   unit     of a number; NULL: none
- *   part     what it is about (JR_MULTINODE of field.h): of EXPERIMENT the
+ *   part     what it is about (JR_PARTS of field.h): of EXPERIMENT the
  *            fingerprint is made
  *   missing  what happens when it is MISSING or left out, for people
  */
@@ -326,9 +326,9 @@
       "which MPI starts the ranks")
 
 #define JR_FIELDS_KUBERNETES(X)                                                \
-    X("image", LINE, OPTIONAL, STR(image), NULL, NULL, PLACEMENT,              \
+    X("image", IMAGE, OPTIONAL, STR(image), NULL, NULL, PLACEMENT,              \
       "`render` refuses", "the container image, which must contain jobrun")    \
-    X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL, PLACEMENT,    \
+    X("namespace", NAMESPACE, OPTIONAL, STR(name_space), NULL, NULL, PLACEMENT,    \
       "that of the user who applies it", "the namespace of all objects")       \
     X("service_account", LABEL, OPTIONAL, STR(service_account), NULL, NULL,    \
       PLACEMENT, "the namespace's default", "the service account of the pods") \
@@ -340,15 +340,15 @@
       "a secret whose entries become jobrun's variables")                      \
     X("claim", LABEL, OPTIONAL, STR(claim), NULL, NULL, PLACEMENT, "none",     \
       "a persistent volume claim that all pods share")                         \
-    X("mount", LINE, OPTIONAL, STR(mount), "/data", NULL, PLACEMENT, "/data",  \
+    X("mount", MOUNT, OPTIONAL, STR(mount), "/data", NULL, PLACEMENT, "/data",  \
       "where the claim is mounted")                                            \
-    X("shm", QUANTITY, OPTIONAL, STR(shm), NULL, "bytes", PLACEMENT,           \
+    X("shm", BYTES, OPTIONAL, STR(shm), NULL, "bytes", PLACEMENT,           \
       "64Mi, the default of container engines", "the size of /dev/shm")        \
-    X("cpu", QUANTITY, OPTIONAL, STR(cpu), NULL, "CPUs", PLACEMENT,            \
+    X("cpu", CPUS, OPTIONAL, STR(cpu), NULL, "CPUs", PLACEMENT,            \
       "not limited", "the CPUs of each pod")                                   \
-    X("memory", QUANTITY, OPTIONAL, STR(memory), NULL, "bytes", PLACEMENT,     \
+    X("memory", BYTES, OPTIONAL, STR(memory), NULL, "bytes", PLACEMENT,     \
       "not limited", "the memory of each pod")                                 \
-    X("device_resource", LINE, OPTIONAL, STR(device_resource), NULL, NULL,     \
+    X("device_resource", RESOURCE, OPTIONAL, STR(device_resource), NULL, NULL,     \
       PLACEMENT, "by the device, such as nvidia.com/gpu",                      \
       "the cluster's name for the devices")
 

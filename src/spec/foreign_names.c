@@ -1,6 +1,4 @@
-/* The names that other launchers have for fields: the part of field.h that is
- * about words of elsewhere. */
-#include "spec/field.h"
+#include "spec/foreign_names.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,8 +1,5 @@
-/*
- * The JSON Schema of a spec, by schema.h, from the field table; its pieces
- * are those of schema_part.h.
- */
-#include "spec/schema.h"
+/* The schema as a whole; its pieces are those of schema_part.h. */
+#include "spec/jsonschema.h"
 
 #include <string.h>
 
@@ -30,6 +27,14 @@ static json_t *or_null(json_t *schema)
     return schema;
 }
 
+/* The items of a list by names; null stands for no item. */
+static json_t *named_items(const json_t *item)
+{
+    return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames",
+                     "pattern", "^[A-Za-z0-9_-]+$", "additionalProperties",
+                     or_null(json_deep_copy(item)));
+}
+
 static json_t *list_schema(const struct jr_spec_type *type)
 {
     json_t *item = value_schema(type->item);
@@ -40,6 +45,8 @@ static json_t *list_schema(const struct jr_spec_type *type)
     json_t *schema = json_pack("{s:s,s:o}", "type", "array", "items", item);
     if (type->min > 0)
         jr_json_set_int(schema, "minItems", type->min);
+    if (type->named)
+        schema = jr_schema_either(schema, named_items(item));
     if (type->lone)
         return jr_schema_either(json_deep_copy(item), schema);
     return type->words == NULL

@@ -2,15 +2,14 @@
  * Reading a tree against the field table: all mistakes in one pass, and the
  * tree in normal form. Private to this folder.
  *
- *   jr_lint_value    a node of any type      lint.c (mappings, lists)
+ *   jr_lint_value    a node of any type         lint.c: mappings, lists, ${...}
  *   jr_lint_unknown  a key that is not a field  lint_unknown.c
- *   jr_lint_filled   a scalar with ${...}    lint_interpolated.c
- *   jr_read_value    a function's argument   entry_arguments.c
- *   jr_read_*        a scalar of one kind    lint_value.c, lint_number.c
- *   jr_read_streams  redirects and tee       lint_redirect.c
- *   jr_read_trigger  a cause of a restart    check_failures.c
- *   jr_lint_error    a mistake at a node     lint_position.c
- *   jr_lint_suggest  what may be meant       lint_suggest.c
+ *   jr_read_value    a function's argument      entry_arguments.c
+ *   jr_read_*        a scalar of one kind       lint_value.c, lint_number.c
+ *   jr_read_streams  redirects and tee          lint_redirect.c
+ *   jr_read_trigger  a cause of a restart       check_failures.c
+ *   jr_lint_error    a mistake at a node        lint_finding.c
+ *   jr_lint_suggest  what may be meant          lint_suggest.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
@@ -39,6 +38,8 @@ struct jr_lint {
     bool strict;        /* ... and yet it is */
     bool composed;      /* null may be what is left of a removal */
     bool base;          /* a template: required fields may be missing */
+    bool garbled;       /* a parent, --set or a ${...} was wrong: what is read,
+                           and what not, cannot be said */
     bool call;          /* arguments are those of a function: any values */
     struct jr_pattern *compiled; /* those of text types, as they are needed */
     size_t compiled_count;
@@ -61,7 +62,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
  * was nothing to remove. */
 bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
 
-/* lint_position.c */
+/* lint_finding.c */
 
 /* Add a finding about the value at `at`, whose path it gets. */
 struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code,
@@ -93,7 +94,7 @@ const char *jr_lint_source(const struct jr_node *node);
 const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node);
 
 /* The scalar that a value repeats, however often it was handed on; or itself.
- * The other relates a finding to it, where it is another one. */
+ */
 const struct jr_node *jr_lint_origin(const struct jr_node *node);
 
 /* Relate a finding to the origin of `node`, where that is another node. */
@@ -168,25 +169,15 @@ typedef struct jr_node *jr_reader(struct jr_lint *lint,
                                   const struct jr_node *node,
                                   const struct jr_node_step *at);
 
-/* lint_interpolated.c */
-
-/* Read a scalar that contains ${...}. Mistakes are reported with its source
- * text, never with the value. */
-struct jr_node *jr_lint_filled(struct jr_lint *lint,
-                               const struct jr_spec_type *type,
-                               const struct jr_node *node,
-                               const struct jr_node_step *at);
-
 /* The reader of nodes of this kind that nothing was put into; NULL for none. */
 jr_reader *jr_lint_reader(enum jr_spec_kind kind);
 
-jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* lint_number.c */
-jr_reader jr_read_text, jr_read_path, jr_read_word;         /* lint_value.c */
-jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
-jr_reader jr_read_duration; /* lint_number.c */
-jr_reader jr_read_trigger;  /* check_failures.c */
-jr_reader jr_read_streams;  /* lint_redirect.c: any node */
-jr_reader jr_read_value;    /* entry_arguments.c: any node */
+/* The readers of the kinds that they are named after; the last two read any
+ * node. Each returns its normal form, or NULL after a finding. */
+jr_reader jr_read_integer, jr_read_number, jr_read_boolean, jr_read_duration;
+jr_reader jr_read_text, jr_read_path, jr_read_word;
+jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar, jr_read_trigger;
+jr_reader jr_read_streams, jr_read_value;
 
 /* Complain about what a template gets wrong; whether it is good.
  * lint_value.c */

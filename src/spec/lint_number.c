@@ -21,36 +21,56 @@ static bool read_based(const char *text, bool hex, uint64_t *ret)
     return len > 0 && text[len] == '\0' && errno == 0;
 }
 
+static bool is_number_in_range(const struct jr_spec_type *type, uint64_t value)
+{
+    return value >= type->min && value <= type->max;
+}
+
+static bool is_in_range(const struct jr_spec_type *type, const char *text)
+{
+    uint64_t value;
+    return jr_num_u64(text, &value) && is_number_in_range(type, value);
+}
+
+/* Offer a number that a value may be meant for, or say that it is too large: a
+ * suggestion has to be one that can be taken. Returns whether it was offered.
+ */
+static bool offer_number(struct jr_lint *lint, struct jr_diag *diag,
+                         const struct jr_spec_type *type, uint64_t value)
+{
+    bool good = is_number_in_range(type, value);
+    if (good)
+        jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", value);
+    else if (value > type->max && type->min < type->max)
+        jr_diag_help(lint->diags, diag, "at most %u", type->max);
+    return good;
+}
+
 /* 010, 0x10 and 0o10: readers of YAML disagree. */
 static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
-                          const char *text)
+                          const struct jr_spec_type *type, const char *text)
 {
     size_t zeros = strspn(text, "0");
     uint64_t decimal, based;
     if (zeros == 0)
         return false;
     if (jr_num_u64(text + zeros, &decimal)) {
-        if (read_based(text, false, &based))
+        if (read_based(text, false, &based) &&
+            is_number_in_range(type, based) &&
+            is_number_in_range(type, decimal))
             jr_diag_help(lint->diags, diag,
                          "did you mean %" PRIu64 ", or octal %" PRIu64 "?",
                          decimal, based);
         else
-            jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?",
-                         decimal);
+            (void)offer_number(lint, diag, type, decimal);
         return true;
     }
     bool octal = text[1] == 'o', hex = text[1] == 'x';
     if (!octal && !hex)
         return false;
     if (read_based(text + 2, hex, &based))
-        jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", based);
+        (void)offer_number(lint, diag, type, based);
     return true;
-}
-
-static bool is_in_range(const struct jr_spec_type *type, const char *text)
-{
-    uint64_t value;
-    return jr_num_u64(text, &value) && value >= type->min && value <= type->max;
 }
 
 /* The whole number that +4, 1_000, 4.0 or 1e2 is. */
@@ -77,14 +97,13 @@ static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node *node)
 {
     uint64_t whole;
-    if (suggest_based(lint, diag, node->text) ||
+    if (suggest_based(lint, diag, type, node->text) ||
         !read_loosely(node->text, &whole))
         return;
     const char *plain = jr_arena_printf(lint->arena, "%" PRIu64, whole);
     if (plain == NULL || strcmp(plain, node->text) == 0)
         return;
-    jr_diag_help(lint->diags, diag, "did you mean %s?", plain);
-    if (is_in_range(type, plain))
+    if (offer_number(lint, diag, type, whole))
         jr_lint_fix(lint, diag, node, plain);
 }
 

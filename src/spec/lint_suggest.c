@@ -10,6 +10,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/utf8.h"
+#include "spec/foreign_names.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "spec/foreign_names.h"
 #include "spec/move.h"
 
 #include "base/banned.h"

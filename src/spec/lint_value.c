@@ -74,6 +74,32 @@ static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
     jr_lint_fix_text(lint, diag, node, text);
 }
 
+/* Say what is wrong with an address, as far as it can be told. */
+static void explain_address(struct jr_lint *lint, struct jr_diag *diag,
+                            const struct jr_spec_type *type,
+                            const struct jr_node *node)
+{
+    static const char digits[] = "0123456789";
+    const char *text = node->text, *colon = strchr(text, ':');
+    size_t len = colon == NULL ? 0 : (size_t)(colon - text);
+    const char *last = strrchr(text, '.');
+    if (text[0] == '\0' || node->filled != NULL)
+        return;
+    if (len > 0 && strchr(colon + 1, ':') == NULL && colon[1] != '\0' &&
+        colon[1 + strspn(colon + 1, digits)] == '\0' &&
+        jr_lint_fits(lint, type, text, len))
+        jr_diag_help(lint->diags, diag,
+                     "the port is a field of its own: master_port: %s",
+                     colon + 1);
+    else if (strstr(text, "://") != NULL)
+        jr_diag_help(lint->diags, diag,
+                     "write the name alone; a URL belongs into init_method");
+    else if (colon == NULL && last != NULL && last[1] != '\0' &&
+             last[1 + strspn(last + 1, digits)] == '\0')
+        jr_diag_help(lint->diags, diag,
+                     "an IPv4 address has four numbers from 0 to 255");
+}
+
 struct jr_node *jr_read_text(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
@@ -88,6 +114,8 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (type->is_python)
             suggest_python_name(lint, diag, type, node);
+        if (type->is_address)
+            explain_address(lint, diag, type, node);
         return NULL;
     }
     if (type->is_template && !jr_read_template(lint, node, at))

@@ -107,6 +107,12 @@ bool jr_spec_is_unknown(const struct jr_spec_file *file, const char *path);
  * spec does not state it. */
 struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path);
 
+/* The same for a field that may be a part of what is stated, as an entry of a
+ * list or a variable of `env`: the innermost part that is. Line 0 where the
+ * spec states none of them, or memory ran out. */
+struct jr_span jr_spec_where_within(const struct jr_spec_file *file,
+                                    const char *path);
+
 /* Where values of the field were stated that this one took the place of, the
  * nearest first: number `i` of them, or line 0. */
 struct jr_span jr_spec_overridden(const struct jr_spec_file *file,

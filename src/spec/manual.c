@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "spec/foreign_names.h"
 #include "spec/notes.h"
 
 #include "base/banned.h"

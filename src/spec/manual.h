@@ -55,7 +55,8 @@ typedef void jr_field_tell(void *context, const char *label, const char *text);
 void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
                     void *context);
 
-/* Append all that is known of a field, for a terminal of 80 columns. */
+/* Append all that is known of a field, in lines as wide as
+ * out->width says. */
 void jr_field_explain(struct jr_buf *out, const struct jr_spec_field *field);
 
 /* Append every field with its help, in sections. */

@@ -31,7 +31,9 @@
       "variables that other launchers and MPI left in it. Then `setup`, "      \
       "`env_remove`, the profiles, `env` and `per_rank` are applied, in that " \
       "order. RANK, WORLD_SIZE, MASTER_ADDR and the other variables that "     \
-      "jobrun sets for every rank cannot be set here.")                        \
+      "jobrun sets for every rank cannot be set here. PYTHONPATH ends with "   \
+      "jobrun's own folder, behind whatever you set, so that `import jobrun` " \
+      "works in every rank; `env: {PYTHONPATH: null}` leaves it out.")         \
     S("world_size", "How many ranks, and where",                               \
       "Any two of `world_size`, `nodes` and `local_world_size` determine the " \
       "third. Values that are left out are filled in from the scheduler and "  \
@@ -92,16 +94,22 @@
       "whole value, for example `backends: gloo` or an `entrypoint` that is a "\
       "list, and so does an entrypoint of another form. Paths are relative to "\
       "the file that states them. Parents are read only below `--root`; its "  \
-      "default is the top of the checkout, or else the spec's own folder.",    \
-      "extends: base.jobrun.yaml")                                             \
+      "default is the top of the checkout, or else the spec's own folder. A "  \
+      "mapping gives parents names, in the order in which they are merged: "   \
+      "`--set extends.model=models/vit.jobrun.yaml` takes another file for "   \
+      "`model`, in whichever file names it, and null takes none.",             \
+      "extends: {base: base.jobrun.yaml, model: models/resnet.jobrun.yaml}")   \
     N("template",                                                              \
       "A template may lack required fields, and cannot be run. A spec that "   \
       "extends a template is not itself a template.",                          \
       "template: true")                                                        \
     N("vars",                                                                  \
       "Refer to them as `${vars.lr}`. `jobrun train.yaml --set vars.lr=0.2` "  \
-      "sets another value. A variable that is `???` must be set that way.",    \
-      "vars: {lr: 0.1, epochs: 5}")                                            \
+      "sets another value, and `--set +vars.wd=0.1` adds a variable; without " \
+      "the plus, a name that nothing declares is an error. A variable that is "\
+      "`???` must be set that way. One that nothing reads is a warning.",      \
+      "vars: {lr: 0.1, epochs: 5}\nenv: {LR: \"${vars.lr}\", "                  \
+      "EPOCHS: \"${vars.epochs}\"}")                                           \
     N("targets", "Each target is written like the argument of `--on`.",        \
       "targets: [\"1x8:H100\", \"4x0,32c\"]")                                  \
     N("entrypoint", "", "entrypoint: [./train, --epochs, 5]")                  \

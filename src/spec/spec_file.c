@@ -1,8 +1,10 @@
 #include "spec/spec_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "doc/interpolate.h"
 #include "doc/node_path.h"
 #include "spec/assemble.h"
@@ -160,6 +162,21 @@ struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)
 {
     const struct jr_node *node = find_spec_node(file, path);
     return node == NULL ? (struct jr_span){0} : node->span;
+}
+
+struct jr_span jr_spec_where_within(const struct jr_spec_file *file,
+                                    const char *path)
+{
+    struct jr_span span = {0};
+    JR_FREE char *part = strdup(path);
+    for (size_t len = strlen(path); part != NULL && len > 0 && span.line == 0;
+         len--) {
+        bool whole = strchr(".[", part[len]) != NULL; /* or the end */
+        part[len] = '\0';
+        if (whole)
+            span = jr_spec_where(file, part);
+    }
+    return span;
 }
 
 struct jr_span jr_spec_overridden(const struct jr_spec_file *file,

@@ -116,23 +116,23 @@ static const struct member members[] = {
                       "How many bytes every agent was sent."},
 };
 
-_Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT <= 32,
-               "each member has a row and a bit");
+_Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT < 32,
+               "each member has a row and a bit, and none is behind the last");
 
 struct row {
     const char *word;
     uint32_t says, may;
     unsigned kind;
-    const char *told, *help;
+    const char *words, *help;
 };
 
-#define ROW(name, word, says, may, kind, told, help)                           \
-    [JR_EVENT_##name] = {word, says, may, kind, told, help},
+#define ROW(name, word, says, may, kind, words, help)                          \
+    [JR_EVENT_##name] = {word, says, may, kind, words, help},
 static const struct row rows[] = {JR_EVENTS(ROW)};
 
 const char *jr_event_words(enum jr_event_name name)
 {
-    return rows[name].told;
+    return rows[name].words;
 }
 
 unsigned jr_event_kind(enum jr_event_name name)
@@ -148,7 +148,7 @@ const char *jr_event_word(enum jr_event_name name)
 /* The first member from `from` on of those in the set; their number: none. */
 static unsigned next_member_in(uint32_t set, unsigned from)
 {
-    uint32_t rest = from < 32 ? set >> from : 0;
+    uint32_t rest = set >> from;
     return rest == 0 ? JR_SAYS_COUNT : from + (unsigned)__builtin_ctz(rest);
 }
 

@@ -127,7 +127,7 @@ enum {
       "An attempt on several nodes has ended: how much was exchanged with "    \
       "their agents since they started.")
 
-#define JR_EVENT_ENUM(name, word, says, may, kind, told, help) JR_EVENT_##name,
+#define JR_EVENT_ENUM(name, word, says, may, kind, words, help) JR_EVENT_##name,
 enum jr_event_name {
     JR_EVENT_UNKNOWN, /* of another build */
     JR_EVENTS(JR_EVENT_ENUM)
@@ -163,15 +163,21 @@ struct jr_event {
 /* Append its line, with its times. */
 void jr_event_put(struct jr_buf *out, const struct jr_event *event);
 
-/* Read a line, or one that was parsed; false: it is not an event. What it does
- * not say is 0. */
+/* Read a line, without its newline; false: it is not an event. What it does not
+ * say is 0. */
 bool jr_event_read(struct jr_event *ret, const char *line, size_t len);
+
+/* The same of a line that was parsed. */
 bool jr_event_of(struct jr_event *ret, const json_t *line);
 
 /* Its description for people: "killed the ranks that still ran"; NULL for an
- * unknown one. Its kind: JR_EVENT_IS_... Its word in the file. */
+ * unknown one. */
 const char *jr_event_words(enum jr_event_name name);
+
+/* Its kinds, JR_EVENT_IS_...; 0: none. */
 unsigned jr_event_kind(enum jr_event_name name);
+
+/* Its word in the file: "rank_started"; NULL for an unknown one. */
 const char *jr_event_word(enum jr_event_name name);
 
 /* Append schemas/events-v1.schema.json. */

@@ -48,8 +48,6 @@ void jr_events_add(struct jr_events *events, const struct jr_event *event)
 
 void jr_events_flush(struct jr_events *events)
 {
-    if (events->lines.len == 0)
-        return;
     (void)jr_io_write_all(events->fd, events->lines.data, events->lines.len);
     jr_buf_clear(&events->lines);
 }

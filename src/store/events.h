@@ -22,12 +22,18 @@ void jr_events_open(struct jr_events *events, int dir_fd, mode_t mode);
 /* The same to a copy of `fd`, at `least` or beyond it. */
 void jr_events_open_fd(struct jr_events *events, int fd, int least);
 
-/* Add what happens now; or what happened then, by the wall clock and by the
- * monotonic one. */
+/* Add what happens now. The event is borrowed; its times are not looked at. */
 void jr_events_add(struct jr_events *events, const struct jr_event *event);
+
+/* Add what happened at another time, by the wall clock and by the monotonic
+ * one. */
 void jr_events_add_at(struct jr_events *events, const struct jr_event *event,
                       uint64_t wall_ns, uint64_t ns);
+
+/* Write the lines that were gathered. What cannot be written is dropped. */
 void jr_events_flush(struct jr_events *events);
+
+/* Write them, and close the file. A second time nothing happens. */
 void jr_events_close(struct jr_events *events);
 
 #endif

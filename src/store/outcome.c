@@ -119,8 +119,8 @@ const char *jr_start_reason(const struct jr_plan_rank *rank,
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].stage == outcome->stage && reasons[i].error == error)
             return reasons[i].text;
-    const char *text = strerrordesc_np(error);
-    return text == NULL ? "unknown error" : text;
+    /* Of a number that it does not know, strerror(3) writes into a buffer. */
+    return error > 0 && error <= EHWPOISON ? strerror(error) : "unknown error";
 }
 
 /* The signal that ended a rank and that jobrun had not sent; 0: none. */

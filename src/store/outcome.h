@@ -53,6 +53,7 @@ int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);
  */
 int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan);
 
+/* Free what an outcome holds. */
 void jr_outcome_release(struct jr_outcome *outcome);
 
 /* Why a rank whose end is JR_END_START could not start, in words that follow

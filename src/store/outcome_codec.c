@@ -96,8 +96,10 @@ static const struct jr_outcome_field rank_fields[] = {
      "none."},
     {"lost_peer", BOOL(lost_peer), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},
-    {"log_failed", BOOL(log_failed), 0, NOT_WRITTEN},
-    {"log_errno", INT32(log_errno), 0, NOT_WRITTEN},
+    {"log_errno", INT32(log_errno), 0, "log_errno", &jr_form_number,
+     "The errno for which a log of it is not whole, as numbered on the "
+     "machine; "
+     "null: its logs are whole."},
 };
 
 #define RUN(kind, member) JR_OUTCOME_##kind, offsetof(struct jr_outcome, member)
@@ -179,7 +181,7 @@ static int unpack_fields(const struct jr_outcome_field *fields, size_t count,
 {
     for (size_t i = 0; i < count; i++) {
         int64_t value = jr_json_get_int(object, fields[i].sent);
-        if (fields[i].limit > 0 && (value < 0 || value >= fields[i].limit))
+        if (fields[i].limit != 0 && (value < 0 || value >= fields[i].limit))
             return -1;
         jr_outcome_store(base, &fields[i], value);
     }

@@ -34,6 +34,9 @@ int jr_outcome_unpack_rank(struct jr_rank_outcome *ret, const json_t *object);
 /* The same for what is said of all ranks of the node; without the ranks, and
  * without what is text or a list. */
 json_t *jr_outcome_pack(const struct jr_outcome *outcome);
+
+/* Read it into *ret, whose other members stay. -1 where it says what no run can
+ * be. */
 int jr_outcome_unpack(struct jr_outcome *ret, const json_t *object);
 
 #endif

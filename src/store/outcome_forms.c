@@ -33,8 +33,6 @@ void jr_outcome_store(void *base, const struct jr_outcome_field *field,
     void *at = (char *)base + field->at;
     switch (field->kind) {
     case JR_OUTCOME_INT32:
-        *(int32_t *)at = (int32_t)value;
-        break;
     case JR_OUTCOME_UINT32:
         *(uint32_t *)at = (uint32_t)value;
         break;

@@ -36,8 +36,10 @@ struct jr_outcome_field {
     const char *help;
 };
 
-/* The member of the row in the rank or run at `base`; and set it. */
+/* The member of the row in the rank or run at `base`. */
 int64_t jr_outcome_load(const void *base, const struct jr_outcome_field *field);
+
+/* Set it; a value that it cannot hold is cut to its type. */
 void jr_outcome_store(void *base, const struct jr_outcome_field *field,
                       int64_t value);
 

@@ -54,7 +54,9 @@ static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode,
 {
     static const mode_t modes[] = {
         [JR_LOG_PRIVATE] = 0700, [JR_LOG_GROUP] = 0750, [JR_LOG_UMASK] = 0777};
-    dir->dir_mode = modes[mode] & (mode == JR_LOG_UMASK ? ~mask : 0777);
+    dir->dir_mode = modes[mode];
+    if (mode == JR_LOG_UMASK)
+        dir->dir_mode &= ~mask;
     dir->file_mode = dir->dir_mode & 0666;
 }
 
@@ -90,7 +92,7 @@ static void ignore_in_git(const struct jr_run_folder *dir)
     if (fd < 0)
         return;
     (void)jr_io_write_all(fd, "*\n", 2);
-    /* Its time tells runs when one last waited for the disk: none has yet. */
+    /* Its time is when a run last waited for the disk: none has yet. */
     (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
 }
 
@@ -226,7 +228,7 @@ static int take_run_id(struct jr_run_folder *dir, const char *id,
                             "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
                             "does not begin with a dot: '%.80s' is not one",
                             id);
-    memcpy(dir->id, id, strlen(id) + 1);
+    (void)stpcpy(dir->id, id);
     return 0;
 }
 
@@ -264,7 +266,7 @@ int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
                               const char *id, uint32_t node,
                               enum jr_log_mode mode, struct jr_error *err)
 {
-    const struct making making = {log_dir, true, &node};
+    const struct making making = {.log_dir = log_dir, .node = &node};
     return create_rundir(ret, id, &making, mode, err);
 }
 
@@ -295,7 +297,7 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
     if (!jr_run_folder_is_id(id))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "there is no run with this id");
-    memcpy(dir.id, id, strlen(id) + 1);
+    (void)stpcpy(dir.id, id);
     (void)stpcpy(dir.path, dir.id);
     set_modes(&dir, mode, mask);
     dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

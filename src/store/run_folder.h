@@ -65,12 +65,14 @@ int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
  * and what other nodes have nothing in. The descriptors stay. */
 void jr_run_folder_discard(const struct jr_run_folder *dir);
 
-/* Open the folder that another node has made for the run `id`, and in it make
- * the own one of this node's attempt (JR_NODE_DIR). No link is followed, and an
- * existing folder of the attempt is refused. */
+/* Open the folder that another node has made for the run `id`. No link is
+ * followed. 0, or -1 with `err`. */
 int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
                        const char *id, enum jr_log_mode mode,
                        struct jr_error *err);
+
+/* Make in it the folder of this node's part of an attempt (JR_NODE_DIR); an
+ * existing one is refused. 0, or -1 with `err`. */
 int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,
                                uint32_t attempt, struct jr_error *err);
 
@@ -86,6 +88,7 @@ int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err);
 int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
                         const struct jr_buf *bytes, struct jr_error *err);
 
+/* Close the descriptors. A second time nothing happens. */
 void jr_run_folder_close(struct jr_run_folder *dir);
 
 #endif

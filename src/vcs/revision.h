@@ -18,18 +18,21 @@ struct jr_revision;
  * Returns 0, or -1 with the status USAGE when there is no such commit. */
 int jr_revision_open(struct jr_revision **ret, const char *folder,
                      const char *name, char *const *envp, struct jr_error *err);
-void jr_revision_close(struct jr_revision *revision); /* NULL is allowed */
 
-/* As it was named, and the absolute path of its work tree. */
+/* End the git process that it holds, and free it. NULL is allowed. */
+void jr_revision_close(struct jr_revision *revision);
+
+/* The name that it was opened by, borrowed. */
 const char *jr_revision_name(const struct jr_revision *revision);
 
 /* The absolute path of its work tree. */
 const char *jr_revision_top(const struct jr_revision *revision);
 
-/* The regular files in byte order: paths from the top. */
+/* How many regular files it has; they are numbered in the byte order of their
+ * paths. */
 size_t jr_revision_count(const struct jr_revision *revision);
 
-/* The path of file `i`, from the top. */
+/* The path of file `i`, from the top; borrowed. */
 const char *jr_revision_path(const struct jr_revision *revision, size_t i);
 
 /* Whether there is a regular file at `path`, from the top and folded. */

@@ -1,20 +1,20 @@
 /*
- * Any bytes as what srun hands on to the head of a job of three nodes: frames
- * of agents, and lines that are none, among them srun's own. `run` in the first
- * line: an attempt goes on, else the nodes are being met. The head comes
- * through; a frame and what it holds survive being written again; and how the
- * bytes are cut on the way is no matter.
+ * Any bytes as what srun hands on to the controller of a job of three nodes:
+ * frames of agents, and lines that are none, among them srun's own. `run` in
+ * the first line: an attempt goes on, else the nodes are being met. The
+ * controller comes through; a frame and what it holds survive being written
+ * again; and how the bytes are cut on the way is no matter.
  */
 #include "fuzz.h"
 
 #include <stdio.h>
 
-#include "cluster/controller_parts.h"
+#include "cluster/controller_run.h"
 #include "cluster/outcome_message.h"
 
 enum { NODES = 3, RANKS = 2 * NODES, PIECE = 97 };
 
-/* A head without an srun. */
+/* A controller without an srun. */
 struct side {
     struct jr_policy policy;
     struct jr_plan plan;
@@ -23,7 +23,7 @@ struct side {
     uint32_t first[NODES + 1];
     struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
-    struct jr_controller head;
+    struct jr_controller controller;
     struct jr_error err;
 };
 
@@ -34,28 +34,28 @@ static void begin(struct side *side, bool runs)
     side->plan = (struct jr_plan){
         .policy = &side->policy, .nodes = NODES, .world_size = RANKS};
     side->outcome = (struct jr_outcome){.count = RANKS, .ranks = side->ranks};
-    side->run = (struct jr_controller_run){.head = &side->head,
-                                     .plan = &side->plan,
-                                     .outcome = &side->outcome,
-                                     .events = {.fd = -1},
-                                     .first = side->first,
-                                     .err = &side->err};
-    side->head = (struct jr_controller){.options.nodes = NODES,
-                                  .in = {.fd = -1},
-                                  .nodes = side->nodes,
-                                  .run = runs ? &side->run : NULL};
-    jr_controller_screen(&side->head, -1, -1);
+    side->run = (struct jr_controller_run){.controller = &side->controller,
+                                           .plan = &side->plan,
+                                           .outcome = &side->outcome,
+                                           .events = {.fd = -1},
+                                           .first = side->first,
+                                           .err = &side->err};
+    side->controller = (struct jr_controller){.options.nodes = NODES,
+                                              .in = {.fd = -1},
+                                              .nodes = side->nodes,
+                                              .run = runs ? &side->run : NULL};
+    jr_controller_open_console(&side->controller, -1, -1);
     for (uint32_t i = 0; i < NODES; i++) {
-        side->nodes[i].state = runs ? JR_NODE_RUNS : JR_NODE_SILENT;
+        side->nodes[i].state = runs ? JR_NODE_RUNNING : JR_NODE_UNKNOWN;
         side->nodes[i].host = runs ? strdup("n2") : NULL;
     }
-    jr_heartbeat_begin(&side->head);
+    jr_heartbeat_begin(&side->controller);
 }
 
 static void end(struct side *side)
 {
-    jr_console_writer_close(&side->head.screen);
-    jr_buf_release(&side->head.outbox);
+    jr_console_writer_close(&side->controller.console);
+    jr_buf_release(&side->controller.outbox);
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {
         free(side->nodes[i].host);
@@ -73,7 +73,8 @@ static void check_side(const struct side *side)
                 (unsigned)side->ranks[i].injection <= JR_INJECT_OOM);
     for (uint32_t i = 0; i < NODES; i++)
         require(side->nodes[i].state <= JR_NODE_LOST);
-    require(side->head.refused == (side->head.refusal.text[0] != '\0'));
+    require(side->controller.refused ==
+            (side->controller.refusal.text[0] != '\0'));
 }
 
 /* What is understood of a message is understood of it written anew. */
@@ -122,13 +123,13 @@ static void hear_line(struct side *side, const char *line, size_t len)
     json_t *frame = jr_message_read(line, len);
     if (frame != NULL) {
         check_frame(frame);
-        jr_controller_receive(&side->head, frame);
+        jr_controller_receive(&side->controller, frame);
         json_decref(frame);
         return;
     }
-    (void)snprintf(side->head.said, sizeof side->head.said, "%.*s", (int)len,
-                   line);
-    jr_controller_handle_srun(&side->head);
+    (void)snprintf(side->controller.last_line,
+                   sizeof side->controller.last_line, "%.*s", (int)len, line);
+    jr_controller_handle_srun(&side->controller);
 }
 
 /* The lines of the bytes, as they come in pieces. */
@@ -167,7 +168,8 @@ static void check_tally(const char *text, size_t size)
         }
         require(outcome.count == count);
         jr_outcome_message_add(&one, &outcome);
-        require(jr_outcome_message_read(&same, count, one.data, one.len, &err) == 0);
+        require(jr_outcome_message_read(&same, count, one.data, one.len,
+                                        &err) == 0);
         jr_outcome_message_add(&other, &same);
         require(one.len == other.len &&
                 memcmp(one.data, other.data, one.len) == 0);

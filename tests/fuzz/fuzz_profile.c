@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "doc/doc.h"
-#include "resolve/resolve.h"
+#include "resolve/device_profile.h"
 
 struct facts {
     struct jr_host hw;

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "doc/doc.h"
 #include "plan/planner.h"
+#include "resolve/device_profile.h"
 #include "resolve/resolve.h"
 #include "spec/load.h"
 

@@ -34,7 +34,7 @@ static void naive(struct jr_buf *out, struct jr_arena *arena, const char *text)
     }
 }
 
-static void check_expansion(const struct jr_compiled_template *stencil,
+static void check_expansion(const struct jr_compiled_template *template,
                             struct jr_arena *arena, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
@@ -42,24 +42,25 @@ static void check_expansion(const struct jr_compiled_template *stencil,
     for (size_t i = 0; i < JR_TEMPLATE_COUNT; i++)
         scope.text[i] = value(arena, words[i], strlen(words[i]));
     naive(&expected, arena, text);
-    char *got = jr_compiled_template_expand(stencil, arena, &scope);
+    char *got = jr_compiled_template_expand(template, arena, &scope);
     require(strcmp(got, expected.data == NULL ? "" : expected.data) == 0);
-    bool shared = stencil->domain != JR_DOMAIN_RANK;
-    require((jr_compiled_template_expand(stencil, arena, &scope) == got) == shared);
+    bool shared = template->domain != JR_DOMAIN_RANK;
+    require((jr_compiled_template_expand(template, arena, &scope) == got) ==
+            shared);
 }
 
 static bool compile(struct jr_arena *arena, const char *text, bool internals)
 {
     struct jr_template_space space = {.arena = arena, .internals = internals};
-    struct jr_compiled_template stencil = {0};
+    struct jr_compiled_template template = {0};
     struct jr_error err = {0};
     for (size_t i = 0; i < JR_DOMAIN_COUNT; i++)
         space.size[i] = 1;
-    if (jr_compiled_template_compile(&stencil, &space, "", text, &err) != 0) {
-        require(err.text[0] != '\0' && stencil.count == 0);
+    if (jr_compiled_template_compile(&template, &space, "", text, &err) != 0) {
+        require(err.text[0] != '\0' && template.count == 0);
         return false;
     }
-    check_expansion(&stencil, arena, text);
+    check_expansion(&template, arena, text);
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "host/health.h"
-#include "resolve/resolve.h"
+#include "resolve/device_profile.h"
 
 #define LIMIT_S 20 /* for one machine: it is read in milliseconds */
 

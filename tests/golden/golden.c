@@ -19,7 +19,7 @@
 
 #include "doc/doc.h"
 #include "spec/load.h"
-#include "spec/schema.h"
+#include "spec/jsonschema.h"
 
 enum { MOST = 32 }; /* of an option that may be repeated */
 

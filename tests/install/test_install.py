@@ -165,6 +165,64 @@ class Install(unittest.TestCase):
         self.assertNotIn("libjobrun", self.good("ldd", program).stdout)
         self.check_example(program)
 
+    def configure(self, target):
+        """A project of somebody else's, built over a target of the package."""
+        project = self.folder / target.split(":")[-1]
+        project.mkdir()
+        shutil.copy(self.example(), project / "example.c")
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.22)\n"
+            "project(example C)\n"
+            f"find_package(jobrun {os.environ['VERSION']} REQUIRED)\n"
+            "add_executable(example example.c)\n"
+            f"target_link_libraries(example {target})\n")
+        cmake = os.environ["CMAKE"]
+        self.good(cmake, "-S", project, "-B", project / "build",
+                  f"-DCMAKE_C_COMPILER={os.environ['CC']}",
+                  f"-DCMAKE_C_FLAGS={' '.join(FLAGS)}",
+                  f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.good(cmake, "--build", project / "build")
+        return project / "build" / "example"
+
+    def test_cmake_finds_the_shared_library(self):
+        program = self.configure("jobrun::jobrun")
+        self.assertIn("libjobrun.so", self.good("ldd", program).stdout)
+        self.check_example(program)
+
+    def test_cmake_finds_the_archive(self):
+        program = self.configure("jobrun::jobrun_static")
+        self.assertNotIn("libjobrun", self.good("ldd", program).stdout)
+        self.check_example(program)
+
+    def test_another_version_is_not_taken_for_this_one(self):
+        project = self.folder / "later"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.22)\nproject(later C)\n"
+            "find_package(jobrun 99.0 REQUIRED)\n")
+        done = run(os.environ["CMAKE"], "-S", project, "-B", project / "build",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.env)
+        self.assertIn("jobrunConfig.cmake, version: "
+                      + os.environ["VERSION"], done.stderr)
+
+    def test_links_of_the_pages_hold(self):
+        pages = sorted((self.prefix / "share/doc/jobrun").rglob("*.md"))
+        names = {page.name for page in pages}
+        self.assertLessEqual({"README.md", "spec.md", "CHANGELOG.md"}, names)
+        links = [(page, link) for page in pages for link in re.findall(
+            r"\]\(([^)#\s]+)[^)]*\)", page.read_text()) if "://" not in link]
+        self.assertGreater(len(links), 20)
+        self.assertEqual([f"{page.name}: {link}" for page, link in links
+                          if not (page.parent / link).exists()], [])
+
+    def test_what_readme_names_of_docs_and_examples_is_there(self):
+        folder = self.prefix / "share/doc/jobrun"
+        named = re.findall(r"\b(?:docs|examples)/[\w./-]*\w",
+                           (folder / "README.md").read_text())
+        self.assertGreater(len(named), 10)
+        self.assertEqual([name for name in named
+                          if not (folder / name).exists()], [])
+
     def test_a_program_in_cxx(self):
         if not os.environ["CXX"]:
             self.skipTest("no C++ compiler")
@@ -194,6 +252,25 @@ class Install(unittest.TestCase):
                    "oversubscribe=True))", cwd=self.folder,
                    env={**self.env, "PYTHONPATH": str(python)})
         self.assertEqual(done.stdout, "[40, 41]\n", done.stderr)
+
+
+class Static(unittest.TestCase):
+    def test_a_library_without_an_archive_is_named(self):
+        """JR_STATIC takes no shared library instead."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-static-"))
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "libjansson5.so").write_text("")
+        (folder / "jansson.pc").write_text(
+            "Name: jansson\nDescription: x\nVersion: 2.14\n"
+            f"Libs: -L{folder} -ljansson5\n")
+        done = run(os.environ["CMAKE"], "-S", SOURCE, "-B", folder / "build",
+                   "-DJR_STATIC=ON", "-DBUILD_TESTING=OFF",
+                   f"-DCMAKE_C_COMPILER={os.environ['CC']}",
+                   env={**os.environ, "PKG_CONFIG_PATH": str(folder)})
+        self.assertNotEqual(done.returncode, 0)
+        told = " ".join(done.stderr.split())
+        self.assertIn("JR_STATIC needs the archive of jansson5 (a file .a)", told)
+        self.assertIn("-C cmake.define.JR_STATIC=OFF", told)
 
 
 if __name__ == "__main__":

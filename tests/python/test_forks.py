@@ -90,12 +90,14 @@ class Forks(Launching):
         """Two hundred forks of a helper whose threads hold the locks of
         malloc, of stdio, of the import system and of logging all the time."""
         self.write("busy.py", """\
-            import ctypes, importlib, logging, sys, threading
+            import ctypes, importlib, io, logging, sys, threading
             sys.setswitchinterval(1e-5)  # the helper has to get a turn
             libc = ctypes.CDLL(None)
             libc.malloc.restype = ctypes.c_void_p
             libc.free.argtypes = [ctypes.c_void_p]
-            null = open("/dev/null", "w")
+            # no buffer: CPython leaves the lock of one held in a fork
+            null = io.TextIOWrapper(io.FileIO("/dev/null", "w"),
+                                    write_through=True)
             log = logging.getLogger("busy")
             log.addHandler(logging.StreamHandler(null))
             def allocate():

@@ -366,7 +366,7 @@ class Ranks(Case):
                     driver.send_signal(signal.SIGCONT)
 
             self.call("f:f", ready=kill, options=["grace=100"])
-            self.assertEqual(survivors(mark.encode()), [], "seed %d, run %d"
+            self.assertEqual(survivors(mark), [], "seed %d, run %d"
                              % (seed, number))
 
 

@@ -1,9 +1,12 @@
 """What a Python rank delivers and tells, value by value: the worker's modules
 by themselves, in this process."""
+import collections
 import ctypes
 import dataclasses
+import datetime
 import decimal
 import enum
+import functools
 import json
 import math
 import os
@@ -16,7 +19,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.environ["SUPPORT"], "python"))
-from jobrun import _error, _result, _threads
+from jobrun import _error, _function, _result, _threads
 
 
 class Case(unittest.TestCase):
@@ -48,40 +51,69 @@ class Number(enum.IntEnum):
     ONE = 1
 
 
+class Text(str):
+    pass
+
+
 @dataclasses.dataclass
 class Data:
     n: int = 1
 
 
+class Array:
+    tolist = None
+
+
+Array.__name__ = Array.__qualname__ = "ndarray"
+
+
 class Results(Case):
-    def test_what_is_not_json(self):
+    def test_what_is_not_json_names_its_place(self):
         loop = []
         loop.append({"me": loop})
         for value, text in (
-                ({1, 2}, "result: set is not JSON; use sorted(...)"),
-                ([frozenset()], "result[0]: frozenset is not JSON; use sorted"),
-                ({"a": b""}, "result.a: bytes is not JSON; decode it"),
-                ({"a b": 1j}, 'result["a b"]: complex is not JSON'),
-                (Data(), "Data is not JSON; use dataclasses.asdict(...)"),
-                (pathlib.Path("x"), "Path is not JSON; use str(...)"),
-                (decimal.Decimal(1), "decimal.Decimal is not JSON; use float"),
-                ((i for i in ()), "generator is not JSON; use list(...)"),
+                ({1, 2}, "result: set is not JSON; use sorted(...) or "
+                 "list(...)"),
+                ([0, frozenset()], "result[1]: frozenset is not JSON; use "
+                 "sorted(...) or list(...)"),
+                ({"a": b"x"}, "result.a: bytes is not JSON; decode it, or "
+                 "write it to a file of `artifacts`"),
+                ({"a b": [b"x"]}, "result[\"a b\"][0]: bytes is not JSON; "
+                 "decode it, or write it to a file of `artifacts`"),
+                ({"": 1j}, "result[\"\"]: complex is not JSON"),
                 (object(), "result: object is not JSON"),
+                (Data(), "result: __main__.Data is not JSON; use "
+                 "dataclasses.asdict(...)"),
+                (decimal.Decimal(1), "result: decimal.Decimal is not JSON; "
+                 "use float(...) or str(...)"),
+                (datetime.datetime(2026, 1, 2), "result: datetime.datetime is "
+                 "not JSON; use .isoformat()"),
+                (pathlib.PurePosixPath("x"), "result: %s.PurePosixPath is not "
+                 "JSON; use str(...)" % pathlib.PurePosixPath.__module__),
+                ((i for i in ()), "result: generator is not JSON; use "
+                 "list(...)"),
+                (Array(), "result: __main__.ndarray is not JSON; use "
+                 ".tolist()"),
                 (math.nan, "result: nan is not JSON"),
                 ([1, -math.inf], "result[1]: -inf is not JSON"),
-                (2 ** 63, "result: an integer beyond 64 bits"),
-                (-2 ** 63 - 1, "result: an integer beyond 64 bits"),
-                ("\ud800", "result: a str with a lone surrogate"),
-                ({"\udfff": 1}, "result: a str with a lone surrogate"),
-                ({"a\0": 1}, "has a NUL"),
-                ({1: 2}, "its key 1 is of type int"),
-                ({None: 2}, "its key None is of type NoneType"),
+                (2 ** 63, "result: an integer beyond 64 bits; use str(...)"),
+                (-2 ** 63 - 1, "result: an integer beyond 64 bits; use "
+                 "str(...)"),
+                ("\ud800", "result: a str with a lone surrogate is not JSON"),
+                ({"\udfff": 1}, "result: a str with a lone surrogate is not "
+                 "JSON"),
+                ({"a\0b": 2}, "result: its key 'a\\x00b' has a NUL, which a "
+                 "key of a result cannot have"),
+                ({"a": {1: 2}}, "result.a: its key 1 is of type int; the keys "
+                 "of JSON are strings"),
+                ({None: 2}, "result: its key None is of type NoneType; the "
+                 "keys of JSON are strings"),
                 (loop, "result[0].me: it contains itself"),
                 (nested(401), "result: nested deeper than 400")):
             with self.subTest(text):
                 with self.assertRaises(_result.NotJson) as caught:
                     _result.write(value)
-                self.assertIn(text, str(caught.exception))
+                self.assertEqual(str(caught.exception), text)
                 self.assertFalse(os.path.exists(self.result))
 
     def test_what_is(self):
@@ -90,9 +122,13 @@ class Results(Case):
                 (None, b"null\n"), (True, b"true\n"), (0, b"0\n"),
                 (2 ** 63 - 1, b"9223372036854775807\n"),
                 (-2 ** 63, b"-9223372036854775808\n"),
-                (1.5, b"1.5\n"), ("\u00e9\0", b'"\xc3\xa9\\u0000"\n'),
+                (1.5, b"1.5\n"), (-0.0, b"-0.0\n"), (1e308, b"1e+308\n"),
+                ("", b'""\n'), (Text("x"), b'"x"\n'),
+                ("\u00e9\0", b'"\xc3\xa9\\u0000"\n'),
+                ("\U0001f600", b'"\xf0\x9f\x98\x80"\n'),
                 ((1, [2, None, False]), b"[1, [2, null, false]]\n"),
                 ({"a": {"b": []}, "": 1}, b'{"a": {"b": []}, "": 1}\n'),
+                (collections.OrderedDict(b=1, a=2), b'{"b": 1, "a": 2}\n'),
                 ([shared, shared], b"[[1], [1]]\n"),
                 (Number.ONE, b"1\n"), ({"\u00e9": 1}, b'{"\xc3\xa9": 1}\n'),
                 (nested(400), b"[" * 400 + b"]" * 400 + b"\n")):
@@ -115,13 +151,20 @@ class Results(Case):
     def test_who_may_deliver(self):
         with mock.patch.dict(os.environ):
             del os.environ["JOBRUN_RESULT_FILE"]
-            with self.assertRaisesRegex(RuntimeError, "is not set"):
+            with self.assertRaisesRegex(RuntimeError, "^JOBRUN_RESULT_FILE is "
+                                        "not set: a result can be delivered "
+                                        "in a rank of jobrun only$"):
                 _result.write(1)
         with mock.patch("os.getpid", return_value=4711):
-            with self.assertRaisesRegex(RuntimeError, "process 4711.*%d"
-                                        % _error.rank_pid()):
+            with self.assertRaisesRegex(RuntimeError, "in process 4711, but "
+                                        "the rank is process %d: give the "
+                                        "value to that" % _error.rank_pid()):
                 _result.write(1)
         self.assertFalse(os.path.exists(self.result))
+        # Of another job, which this process may have been started by.
+        with mock.patch.dict(os.environ, {_error._PROCESS: "1 /x/result.json"}):
+            _result.write(1)
+        self.assertEqual(self.read(self.result), b"1\n")
 
 
 class Errors(Case):
@@ -176,44 +219,61 @@ class Errors(Case):
         self.assertIsNone(self.after(None, None, None)) # no second time
         self.assertEqual(self.hook.call_count, 1)
 
-    def test_causes_that_are_hidden_or_without_end(self):
-        def hidden():
-            try:
-                raise KeyError("a")
-            except KeyError:
-                raise ValueError from None
-        file, _ = self.told(_error.tell, self.raised(hidden))
-        self.assertEqual(file["causes"], [])
-        self.assertEqual(file["message"]["message"], "ValueError")
-        one, two = ValueError("1"), ValueError("2")
-        one.__cause__, two.__cause__ = two, one
-        file, _ = self.told(_error.tell, one)
-        self.assertEqual([c["message"] for c in file["causes"]],
-                         ["ValueError: 2"])
-        last = first = ValueError("0")
-        for i in range(1, 20):
-            last.__cause__ = ValueError(str(i))
-            last = last.__cause__
-        file, _ = self.told(_error.tell, first)
-        self.assertEqual(file["causes"][0]["message"], "ValueError: 1")
-        self.assertEqual(len(file["causes"]), 16)
+    def test_causes_come_nearest_first(self):
+        def chain(*links):
+            errors = [ValueError(str(i)) for i in range(len(links) + 1)]
+            for i, how in enumerate(links):
+                setattr(errors[i], f"__{how}__", errors[i + 1])
+            return errors[0]
 
-    def test_texts_that_are_long_or_broken(self):
-        class Broken(Exception):
+        def causes(error):
+            return [(cause["how"], cause["message"])
+                    for cause in self.told(_error.tell, error)[0]["causes"]]
+
+        self.assertEqual(causes(chain()), [])
+        self.assertEqual(causes(chain("context", "cause")),
+                         [("context", "ValueError: 1"),
+                          ("cause", "ValueError: 2")])
+        self.assertEqual(len(causes(chain(*["context"] * 15))), 15)
+        self.assertEqual(len(causes(chain(*["cause"] * 17))), 16)
+        hidden = chain("context")
+        hidden.__suppress_context__ = True  # raise ... from None
+        self.assertEqual(causes(hidden), [])
+        circle = chain("cause", "cause")
+        circle.__cause__.__cause__.__cause__ = circle
+        self.assertEqual(causes(circle), [("cause", "ValueError: 1"),
+                                          ("cause", "ValueError: 2")])
+
+    def test_headlines(self):
+        class Odd(Exception):
             def __str__(self):
-                raise OSError
-        file, _ = self.told(_error.tell, Broken())
-        self.assertIn("<its text could not be read>",
-                      file["message"]["message"])
-        file, _ = self.told(_error.tell, ValueError("\ud800x"))
-        self.assertEqual(file["message"]["message"], "ValueError: \\ud800x")
+                raise RuntimeError
+
+        for error, expected in (
+                (ValueError("x"), "ValueError: x"),
+                (ValueError(), "ValueError"),
+                (KeyError("lr"), "KeyError: 'lr'"),
+                (OSError(2, "gone"), "FileNotFoundError: [Errno 2] gone"),
+                (ValueError("a\nb"), "ValueError: a\nb"),
+                (ValueError("a\0\ud800"), "ValueError: a\\x00\\ud800"),
+                (Odd(), "Odd: <its text could not be read>")):
+            with self.subTest(expected):
+                file, _ = self.told(_error.tell, error)
+                self.assertEqual(file["message"]["message"], expected)
+
+    def test_texts_are_cut_in_the_middle(self):
+        for text, most, expected in (
+                ("", 4, ""), ("abcd", 4, "abcd"),
+                ("abcde", 4, "ab\n...\nde"), ("abcdef", 4, "ab\n...\nef"),
+                ("\u20ac", 1, "\u20ac")):
+            with self.subTest(text):
+                self.assertEqual(_error._fit(text, most), expected)
         most = 64 << 10
         for extra in (0, 1):
             text = "a" * (most - len("ValueError: ") + extra)
             file, _ = self.told(_error.tell, ValueError(text))
             said = file["message"]["message"]
             self.assertEqual(len(said), most + (5 if extra else 0))
-            self.assertEqual("\n...\n" in said, bool(extra))
 
     def test_whose_error_it_is(self):
         self.assertTrue(_error.is_rank())
@@ -223,7 +283,8 @@ class Errors(Case):
         pid = os.getpid()
         with mock.patch.object(_error, "_rank_pid", 99):
             self.assertEqual(_error.rank_pid(), pid) # as the variable has it
-            for text in "", "x " + self.result, "7 /other":
+            for text in ("", "12", "x " + self.result, "-12 " + self.result,
+                         "7 /other"):
                 with mock.patch.dict(os.environ, {_error._PROCESS: text}):
                     self.assertEqual(_error.rank_pid(), 99)
         self.assertEqual(os.environ[_error._PROCESS],
@@ -242,6 +303,13 @@ class Errors(Case):
         with self.assertRaises(TypeError):
             _error.write_beside(self.error, [b"a", 7])
         self.assertEqual(os.listdir(self.dir), [])
+        status = _error.write_beside(self.error, [b"ab", b"c"])
+        self.assertEqual(status.st_ino, os.stat(self.error).st_ino)
+        self.assertEqual(status.st_size, 3)
+        with self.assertRaises(TypeError):
+            _error.write_beside(self.error, [b"half", None])
+        self.assertEqual(self.read(self.error), b"abc")
+        self.assertEqual(os.listdir(self.dir), ["error.json"])
 
     def test_the_traceback_begins_with_the_users_code(self):
         error = self.raised(lambda: _error.write_beside(None, [b""]))
@@ -257,11 +325,88 @@ class Errors(Case):
         self.assertEqual(trace.tb_frame.f_code.co_name, "user")
 
 
+def a_function(a, b=2, *, c=3):
+    return a, b, c
+
+
+class Holder:
+    def method(self):
+        pass
+
+    @classmethod
+    def made(cls):
+        pass
+
+
+class Functions(unittest.TestCase):
+    def test_what_has_no_name_is_refused(self):
+        def inner():
+            pass
+
+        for fn, kind, start in (
+                ("f", ValueError, "'f' is not of the form MODULE:FUNCTION"),
+                (":f", ValueError, "':f' is not of the form MODULE:FUNCTION"),
+                ("m:", ValueError, "'m:' is not of the form MODULE:FUNCTION"),
+                (7, TypeError, "jobrun.launch wants a function of a module"),
+                (functools.partial(a_function), TypeError,
+                 "jobrun.launch wants a function of a module"),
+                (Holder().method, ValueError,
+                 "a method of an object (Holder.method) cannot be found"),
+                (lambda: 0, ValueError, "a lambda ("),
+                (inner, ValueError, "a function inside a function ("),
+        ):
+            with self.subTest(start), self.assertRaises(kind) as caught:
+                _function.name_of(fn)
+            self.assertEqual(str(caught.exception)[:len(start)], start)
+
+    def test_names(self):
+        for fn, expected in (
+                ("a.b:c.d", ("a.b", "c.d")),
+                ("a:b:c", ("a", "b:c")),
+                (a_function, ("__main__", "a_function")),
+                (Holder.made, ("__main__", "Holder.made")),
+                (os.path.join, ("posixpath", "join"))):
+            self.assertEqual(_function.name_of(fn), expected)
+
+    def test_functions_are_found_by_their_names(self):
+        find = _function.find
+        self.assertIs(find(os.getpid, "posix", "getpid"), os.getpid)
+        self.assertEqual(find(Holder.made, "__main__", "Holder.made"),
+                         Holder.made)
+        self.assertIs(find("os:getcwd", "os", "getcwd"), os.getcwd)
+        for fn, module, name, start in (
+                ("x:y", "no_such_module_here", "y",
+                 "the ranks could not find no_such_module_here:y: No module"),
+                ("os:y.z", "os", "y.z", "the ranks could not find os:y.z: "),
+                (os.getpid, "os", "getppid",
+                 "os:getppid is another function than the one that was")):
+            with self.subTest(start), \
+                    self.assertRaises(ValueError) as caught:
+                find(fn, module, name)
+            self.assertEqual(str(caught.exception)[:len(start)], start)
+
+    def test_calls_that_cannot_work(self):
+        check = _function.check_call
+        check(a_function, [1], {})
+        check(a_function, [], {"a": 1, "c": 2})
+        check(max, [], {})  # has no signature
+        for args, kwargs, end in (
+                ([], {}, "missing a required argument: 'a'"),
+                ([1, 2, 3], {}, "too many positional arguments"),
+                ([1], {"d": 1}, "got an unexpected keyword argument 'd'")):
+            with self.assertRaises(TypeError) as caught:
+                check(a_function, args, kwargs)
+            self.assertEqual(str(caught.exception),
+                             "a_function takes (a, b=2, *, c=3), and args %r "
+                             "and kwargs %r do not fit: %s"
+                             % (args, kwargs, end))
+
+
 class Threads(unittest.TestCase):
     def test_names(self):
         for names, text in (
                 (["a"], "1 thread (a)"), (["b", "a"], "2 threads (a, b)"),
-                (["a", "a"], "2 threads (a)"),
+                (["a"] * 3, "3 threads (a)"),
                 (list("hgfedcba"), "8 threads (a, b, c, d, e, f, g, h)"),
                 (list("ihgfedcba"),
                  "9 threads (a, b, c, d, e, f, g, h, ...)")):
@@ -293,13 +438,17 @@ class Threads(unittest.TestCase):
         for values, sizes in (
                 ({}, []), ({"OMP_NUM_THREADS": "x"}, []),
                 ({"OMP_NUM_THREADS": "0"}, []),
-                ({"OMP_NUM_THREADS": "-2"}, []),
+                ({"OMP_NUM_THREADS": "-2"}, []), ({"OMP_NUM_THREADS": ""}, []),
                 ({"OMP_NUM_THREADS": "1"}, [("omp", 1), ("blas", 1)]),
                 ({"OMP_NUM_THREADS": "4,2"}, [("omp", 4), ("blas", 4)]),
                 ({"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "3"},
                  [("omp", 4), ("blas", 3)]),
                 ({"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "0"},
                  [("omp", 4), ("blas", 4)]),
+                ({"OMP_NUM_THREADS": "5,1", "OPENBLAS_NUM_THREADS": ",2"},
+                 [("omp", 5), ("blas", 5)]),
+                ({"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "x"},
+                 [("omp", 3), ("blas", 3)]),
                 ({"OPENBLAS_NUM_THREADS": "3"}, [("blas", 3)])):
             set_by.reset_mock()
             pools = [(lambda n: set_by("omp", n.value), "OMP_NUM_THREADS"),

@@ -18,6 +18,7 @@ the guard by the outcome, the runner by the events, each line of which is whole.
 import contextlib
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -25,6 +26,10 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "system"))
+
+from processes import marked  # noqa: E402
 
 RANKS = 6
 WAIT = 60.0  # seconds until the last process must be gone
@@ -37,19 +42,6 @@ PLACE.update(WORLD_SIZE=str(RANKS), LOCAL_RANK="0", NODE_RANK="0",
              JOBRUN_ATTEMPT="0", MASTER_PORT="29500")
 # The longest wait before the kill: what a helper takes until it forks.
 DELAYS = {"spawn": 0.03, "library": 0.04, "python": 0.25}
-
-
-def marked(mark):
-    """The processes that were started with this mark."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            pass
-    return found
 
 
 def children_of(pid):
@@ -196,7 +188,7 @@ class Chaos:
             guard.kill()
             guard.wait()
             return victim, [f"the guard itself, {words}"]
-        left = survivors(mark.encode())
+        left = survivors(mark)
         return victim, left or faults(victim, f"{folder}/{number}", outcome)
 
 

@@ -242,7 +242,7 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
             i, end_word(rank->end), rank->exit_code, rank->signal,
             stages[rank->stage],
             rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
-            rank->stopped_with, rank->killed, rank->order, rank->log_failed,
+            rank->stopped_with, rank->killed, rank->order, rank->log_errno != 0,
             rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0,
             rank->ended_ns >= rank->started_ns, rank->max_rss_bytes > 0,
             rank->returned, rank->lingered, rank->core_dumped,
@@ -256,7 +256,7 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
     struct jr_outcome outcome;
     struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     if (jr_run_folder_create(&dir, setup->dir, setup->id, false, JR_LOG_PRIVATE,
-                         &err) != 0) {
+                             &err) != 0) {
         (void)fprintf(stderr, "rundriver: %s\n", err.text);
         return 7;
     }

@@ -205,7 +205,7 @@ static void stops_in_front_of_a_dead_reader(void)
 {
     struct jr_drive drive;
     jr_drive_start(&drive, JR_DRIVE_PIPE,
-                   "out=tee grace=200 -- %F flood=9000000");
+                   "out=tee grace=200 -- %F flood=9000000 hang");
     CU_ASSERT_TRUE(jr_drive_holds(&drive, LOG(0, "stdout"), MORE));
     jr_drive_kill(drive.pid, SIGTERM);
     CU_ASSERT_TRUE(jr_drive_end(&drive));

@@ -23,7 +23,7 @@ from test_nodes import Nodes  # noqa: E402
 
 setUpModule = lab.up(2, far=True, KillWait=11, SlurmdTimeout=300)
 LOST = 60  # seconds in silence after which a node is lost
-FORSAKEN = 600  # the same of the head
+FORSAKEN = 600  # the same of the controller
 SLACK = 60
 # A rank that counts until there is a file, which all nodes see.
 COUNTS = ("entrypoint: [sh, -c, 'i=0; until test -e \"$JOBRUN_RUN_DIR/enough\"; "

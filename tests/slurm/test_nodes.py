@@ -177,24 +177,24 @@ class Ends(Nodes):
                              "TIMEOUT", "NODE_FAIL")
         self.slurm.await_gone()
 
-    def head(self):
+    def controller(self):
         return self.record()["pid"]
 
     def test_the_head_is_killed(self):
         job = self.begin(4)
-        os.kill(self.head(), signal.SIGKILL)
+        os.kill(self.controller(), signal.SIGKILL)
         self.ended(job)
 
     def test_the_head_is_told_to_stop(self):
         job = self.begin(4)
-        os.kill(self.head(), signal.SIGTERM)
+        os.kill(self.controller(), signal.SIGTERM)
         self.ended(job)
         self.assertEqual(self.results()["exit_code"], 128 + signal.SIGTERM)
         self.assertIn("ranks 0-7 stopped by jobrun", self.output())
 
     def test_srun_is_killed(self):
         job = self.begin(2)
-        found = subprocess.run(["pgrep", "-P", str(self.head()), "srun"],
+        found = subprocess.run(["pgrep", "-P", str(self.controller()), "srun"],
                                text=True, capture_output=True)
         os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
         self.ended(job)

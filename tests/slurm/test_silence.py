@@ -121,7 +121,7 @@ def srun_is_stopped(one):
 
 
 def the_head_is_stopped_for_a_while(one):
-    """Longer than a node may be silent: but it is the head that was."""
+    """Longer than a node may be silent: but it is the controller that was."""
     process = one.begin_one()
     process.send_signal(signal.SIGSTOP)
     time.sleep(LOST + 20)  # that is what is tried

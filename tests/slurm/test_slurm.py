@@ -100,8 +100,12 @@ class Batch(Lab):
 
     def test_what_is_not_taken(self):
         spec = self.spec(text="local_world_size: 1\n" + WHO)
-        for options, words in (("{nope: 1}", "unrecognized option '--nope"),
-                               ("{partition: nope}", "invalid partition"),
+        unknown = self.expect(
+            self.on(*SUBMIT, spec, "-s", "engine.slurm={nope: 1}",
+                    env=PROGRAM), 4).stderr
+        self.assertIn("the sbatch of this machine has no option 'nope'",
+                      unknown)
+        for options, words in (("{partition: nope}", "invalid partition"),
                                ("{nodelist: n77}", "Invalid node name")):
             done = self.expect(
                 self.on(*SUBMIT, spec, "-s",

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "host/host.h"
-#include "resolve/resolve.h"
+#include "resolve/device_profile.h"
 
 int main(int argc, char **argv, char **envp)
 {

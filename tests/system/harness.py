@@ -24,7 +24,7 @@ def clean_environment(**extra):
     """The caller's environment without what a scheduler or a launcher would
     have left in it."""
     dropped = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "SLURM_", "OMP_",
-               "TORCH", "CUDA_", "JOBRUN_", "NO_COLOR", "CLICOLOR")
+               "TORCH", "CUDA_", "JOBRUN_", "NO_COLOR", "CLICOLOR", "COLUMNS")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     kept.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", **extra})
     return kept

@@ -15,6 +15,7 @@ import sys
 import time
 
 import harness
+from processes import marked
 
 KILLS = 20
 WAIT = 60.0  # seconds that anything may take
@@ -42,19 +43,6 @@ def is_alive(pid):
     return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
-def marked(mark):
-    """The processes with this text in their environment."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            pass
-    return found
-
-
 class Case(harness.Case):
     def setUp(self):
         super().setUp()
@@ -74,7 +62,7 @@ class Case(harness.Case):
             for event in self.events(self.run_id))), f"no {wanted}")
 
     def gone(self):
-        self.assertTrue(until(lambda: not marked(self.mark.encode())),
+        self.assertTrue(until(lambda: not marked(self.mark)),
                         "a process is left")
 
     def whole(self):
@@ -188,8 +176,10 @@ class Guard(Case):
         self.assertTrue(until(lambda: [
             event["event"] for event in self.events(self.run_id)
         ].count("rank_started") == 4))
-        self.assertEqual(len(harness.children(process.pid)), 1,
-                         "the first attempt's runner is still there")
+        names = [harness.name_of(child)
+                 for child in harness.children(process.pid)]
+        self.assertEqual(names.count("jobrun-runner"), 1,
+                         f"the first attempt's runner is still there: {names}")
         self.kill(process)
         results = self.whole()
         self.expect_guard(results, process.pid)

@@ -25,6 +25,9 @@ class Case(harness.Case):
         for run in ("one", "two", "odd name", "odd\tname"):
             self.write(f"runs/{run}/run.json", "{}")
             self.write(f"elsewhere/{run}-there/run.json", "{}")
+        for name in "bin/probe-tool", "run_me":
+            self.write(name, "#!/bin/sh\n").chmod(0o755)
+        self.write("run_not", "")
 
     def offers(self, *words):
         done = self.jobrun("completion", "bash", "--", *words)
@@ -55,14 +58,15 @@ class Answers(Case):
             with self.subTest(verb):
                 self.assertEqual(self.offers(verb, "-"), self.options(verb))
         self.assertEqual(self.offers("validate", "--str"), ["--strict"])
-        self.assertEqual(self.offers("--lo"), ["--local"])
+        self.assertEqual(self.offers("--lo"), ["--local", "--locked"])
 
     def test_formats_are_those_that_the_verb_takes(self):
         for verb in self.verbs():
             if "--format" not in self.options(verb):
                 continue
             with self.subTest(verb):
-                done = self.jobrun(verb, "--format", "nonsense", "x")
+                done = self.jobrun(verb, "--format", "nonsense",
+                                   *(["x"] if verb == "validate" else []))
                 self.expect(done, 2)
                 known = done.stderr.split(", which has ")[1].strip().split(", ")
                 self.assertEqual(self.offers(verb, "--format", ""), known)
@@ -77,9 +81,20 @@ class Answers(Case):
                 (("plan", "--on", ""), ["@file"]),
                 (("plan", "--on="), ["@file"]),
                 (("runs", "--log-dir", ""), ["@folder"]),
-                (("-n", "4", "--", ""), ["@file"]),
+                (("-n", "4", "--", ""), ["@command"]),
+                (("-n", "4", "--", "py"), ["@command"]),
+                (("plan", "-n4", "--", "--x"), ["@command"]),
+                (("-n", "4", "--", "sh", "-"), ["@arguments"]),
+                (("--", "python3", "--", "a", ""), ["@arguments"]),
+                (("a.yaml", "--", ""), ["@file"]),
+                (("run", "a.yaml", "--", "x", "-"), ["@file"]),
+                (("validate", "--", ""), ["@spec", "@folder"]),
+                (("show", "--", "t"), ["two"]),
+                (("show", "--", "two", ""), []),
+                (("help", "va"), ["validate"]),
+                (("ag",), ["agent", "@spec"]),
                 (("--strict=",), []),
-                (("--nonsense", "v"), ["validate", "@spec"]),
+                (("--nonsense", "va"), ["validate", "@spec"]),
                 (("-n", ""), []),
                 (("-n4", "val"), ["validate", "@spec"]),
                 (("plan", ""), ["@spec"]),
@@ -146,7 +161,8 @@ class Shell(Case):
     def environment(self):
         folder = os.path.dirname(os.path.abspath(harness.JOBRUN))
         return harness.clean_environment(
-            PATH=folder + os.pathsep + os.environ["PATH"], PS1="> ",
+            PATH=os.pathsep.join((folder, str(self.folder / "bin"),
+                                  os.environ["PATH"])), PS1="> ",
             HOME=str(self.folder), HISTFILE="/dev/null")
 
     def ask(self, *command):
@@ -176,7 +192,7 @@ for word in "${COMPREPLY[@]}"; do printf '%s\n' "$word"; done
                 ("jobrun val", ["validate"]),
                 ("jobrun validate --format git", ["github", "gitlab"]),
                 ("jobrun plan --format=j", ["json"]),
-                ("jobrun plan ", ["a b.jobrun.yaml", "train.jobrun.yaml",
+                ("jobrun plan ", ["a b.jobrun.yaml", "train.jobrun.yaml", "bin",
                                   "elsewhere", "runs", "specs"]),
                 ("jobrun plan t", ["train.jobrun.yaml"]),
                 ("jobrun plan o", ["other.yaml"]),
@@ -184,6 +200,13 @@ for word in "${COMPREPLY[@]}"; do printf '%s\n' "$word"; done
                 ("jobrun runs --log-dir e", ["elsewhere"]),
                 ("jobrun show t", ["two"]),
                 ("jobrun explain parallelism.m", ["parallelism.model"]),
+                ("jobrun -n 2 -- probe-", ["probe-tool"]),
+                ("jobrun -n 2 -- compge", []),
+                ("jobrun -n 2 -- _jobr", []),
+                ("jobrun -n 2 -- ./ru", ["./run_me", "./runs"]),
+                ("jobrun -n 2 -- probe-tool no", ["notes.txt"]),
+                ("jobrun -n 2 -- probe-tool --on=no", ["notes.txt"]),
+                ("jobrun train.jobrun.yaml -- no", ["notes.txt"]),
                 ("no-such-program val", [])):
             with self.subTest(line):
                 self.assertEqual(sorted(self.reply(line)), sorted(reply))
@@ -193,6 +216,7 @@ class Fish(Shell):
     def complete(self, line):
         rows = self.ask(self.need("fish"), "--no-config", "-c",
                         "jobrun completion fish | source\n"
+                        "complete -c test-arguments -f -a 'this that'\n"
                         "complete --do-complete $argv", line)
         return [row.split("\t")[0] for row in rows]
 
@@ -204,6 +228,12 @@ class Fish(Shell):
                 ("jobrun plan --on=n", ["--on=notes.txt"]),
                 ("jobrun runs --log-dir e", ["elsewhere/"]),
                 ("jobrun show t", ["two"]),
+                ("jobrun -n 2 -- probe-", ["probe-tool"]),
+                ("jobrun -n 2 -- __jobrun", []),
+                ("jobrun -n 2 -- ./run_", ["./run_me"]),
+                ("jobrun -n 2 -- probe-tool no", ["notes.txt"]),
+                ("jobrun -n 2 -- test-arguments th", ["that", "this"]),
+                ("jobrun train.jobrun.yaml -- no", ["notes.txt"]),
                 ("jobrun explain parallelism.m", ["parallelism.model"])):
             with self.subTest(line):
                 self.assertEqual(self.complete(line), offers)
@@ -244,6 +274,12 @@ class Terminal(Shell):
                 ("jobrun plan a", "jobrun plan a\\ b.jobrun.yaml "),
                 ("jobrun plan --on=n", "jobrun plan --on=notes.txt "),
                 ("jobrun show tw", "jobrun show two "),
+                ("jobrun -n 2 -- probe-", "jobrun -n 2 -- probe-tool "),
+                ("jobrun -n 2 -- ./run_m", "jobrun -n 2 -- ./run_me "),
+                ("jobrun -n 2 -- probe-tool no",
+                 "jobrun -n 2 -- probe-tool notes.txt "),
+                ("jobrun plan -n 2 -- sh no", "sh notes.txt "),
+                ("jobrun help vali", "jobrun help validate "),
                 ("true; jobrun sho", "true; jobrun show ")):
             with self.subTest(typed):
                 self.type("\x15" + typed + "\t")

@@ -1,5 +1,6 @@
 """What goes wrong gets a sentence and the right exit status, and loses
 nothing."""
+import errno
 import itertools
 import json
 import os
@@ -58,7 +59,7 @@ backends: nvcl
                 (self.write("big.yaml", "a: " + "x" * (2 << 20)), "1 MiB"),
                 (pathlib.Path("/dev/zero"), "/dev/zero"),
                 (fifo, "FIFO"),
-                (self.folder / "absent.yaml", "No such file")):
+                (self.folder / "absent.yaml", "no such file")):
             with self.subTest(path.name):
                 self.refused_at_once(path, word)
 
@@ -262,6 +263,18 @@ class WrongRuns(harness.Case):
         self.assertRegex(done.stderr, "incomplete|No space left")
         self.assertNotIn("FAILED: rank", done.stderr)
 
+    def test_show_says_which_logs_are_not_whole_and_why(self):
+        spec = self.write("t.jobrun.yaml", shell("seq 100000", n=2))
+        done = self.start(spec, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (300000, 300000)))
+        _, told = done.communicate(timeout=harness.LIMIT)
+        self.assertEqual(done.returncode, 7, told)
+        why = "  the logs of rank 0 and 1 more are not whole: File too large\n"
+        self.assertIn(why, told)
+        self.assertIn(why, self.jobrun("show").stdout)
+        self.assertEqual([rank["log_errno"] for rank in
+                          self.results()["ranks"]], [errno.EFBIG] * 2)
+
     def test_nothing_is_left_of_what_could_not_be_written_down(self):
         spec = self.write("t.jobrun.yaml", shell("true", n=1))
         for most in (0, 150, 1000):
@@ -301,9 +314,8 @@ class WrongUsage(harness.Case):
                 (["-n", "x", "--", "true"], "whole number"),
                 (["-n", "0", "--", "true"], "at least 1"),
                 (["-n", "2", "t.yaml"], "world_size"),
-                (["-n", "2", "python3", "t.py"], "go after --"),
                 (["shw", "--format", "json"], "did you mean 'jobrun show'?"),
-                (["help"], "neither a verb nor a file; see jobrun --help"),
+                (["zzz"], "neither a verb nor a file; see jobrun --help"),
                 ([""], "'' is neither a verb nor a file"),
                 (["validate", "--format", "xml", "x"], "human, short, json")):
             with self.subTest(words=words):

@@ -73,6 +73,33 @@ class Composition(harness.Case):
         self.expect(self.jobrun("validate", self.spec), 0)
         self.expect(self.jobrun("validate", self.spec, "--root", "jobs"), 3)
 
+    def test_named_parents_are_chosen(self):
+        self.write("models/small.yaml", "vars: {name: small}\n")
+        self.write("models/large.yaml",
+                   "vars: {name: large}\nworld_size: 2\n")
+        spec = self.write("jobs/choice.jobrun.yaml", """\
+version: 1
+extends: {base: ../bases/base.jobrun.yaml, model: ../models/small.yaml}
+""")
+        chosen = [spec, *self.root, "-s", "extends.model=models/large.yaml"]
+        self.assertEqual(
+            self.expect(self.jobrun(spec, *self.root), 0).stdout,
+            "[0] hello small in bases inherited\n")
+        done = self.expect(self.jobrun(*chosen), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[{i}] hello large in bases inherited"
+                          for i in range(2)])
+        # The path is relative to the current folder.
+        done = self.jobrun("resolve", "choice.jobrun.yaml", "--root", "..",
+                           "-s", "extends.model=../models/large.yaml",
+                           cwd=spec.parent)
+        self.assertIn("args: [large]\n", self.expect(done, 0).stdout)
+        done = self.expect(self.jobrun(
+            "validate", spec, *self.root, "-s", "extends.modle=x.yaml"), 3)
+        self.assertIn("--set:9: error[JR0228]: 'extends.modle' is not declared "
+                      "in the spec", done.stdout)
+        self.assertIn("did you mean 'extends.model'?", done.stdout)
+
     def test_standard_input_extends_from_here(self):
         done = self.jobrun("resolve", "-", "-s", "vars.name=x", cwd=None,
                            stdin=self.input("extends: bases/base.jobrun.yaml\n"

@@ -61,6 +61,15 @@ class Planned(Case):
 class Done(Case):
     WAIT = "entrypoint: {shell: exec sleep 1000}\n"
 
+    def test_a_later_item_does_not_rename_an_end(self):
+        self.spec(self.WAIT)
+        for later in ("slow:0-2", "stop:1", "hang:*", "kill:1"):
+            with self.subTest(later):
+                done = self.inject("exit:1=75, " + later, 1)
+                self.assertIn("rank 1 exited with code 75, injected", done.stderr)
+                self.assertLessEqual({"exit_code": 75, "injected": "exit"}.items(),
+                                     self.rank(1).items())
+
     def test_kill_exit_oom(self):
         self.spec(self.WAIT)
         for what, said, wanted in [

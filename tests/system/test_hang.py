@@ -138,7 +138,7 @@ class Live(Case):
         table = self.expect(self.jobrun("top", run, "--once"), 0).stdout
         self.assertIn("3 of 3 ranks live, ", table)
         for rank in range(3):
-            self.assertRegex(table, rf"\n +{rank} +\d+  waiting .* begun\n")
+            self.assertRegex(table, rf"\n +{rank}  waiting +\d+ .* begun\n")
         plain = self.start("top")
         self.assertIn("ranks live", plain.stdout.readline())
         screen, inner = pty.openpty()
@@ -153,7 +153,6 @@ class Live(Case):
         seen = b""
         while b"ranks live" not in seen:
             seen += os.read(screen, 4096)
-        self.assertTrue(seen.startswith(b"\x1b[2J\x1b[H"))
         self.expect(self.jobrun("stop", run), 0)
         self.assertEqual(plain.wait(WAIT), 0)
         self.assertEqual(drawn.wait(WAIT), 0)

@@ -2,11 +2,16 @@
 
 PAGES names the program that prints the pages, BUILD the build folder.
 """
+import contextlib
+import fcntl
 import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
+import termios
 
 import harness
 
@@ -24,7 +29,7 @@ class Case(harness.Case):
         return self.expect(self.jobrun(*words), 0).stdout
 
     def verbs(self):
-        rows = self.printed("--help").split("\nverbs:\n")[1].split("\n\n")[0]
+        rows = self.printed("help", "--all").split("\nverbs:\n")[1].split("\n\n")[0]
         return re.findall(r"^  (\w+)", rows, re.M)
 
     def options(self, *words):
@@ -109,10 +114,66 @@ class Help(Case):
                 self.assertRegex(text, r"\nexamples?:\n  .*\bjobrun\b")
                 self.assertIn("\nexit status: see jobrun --help\n", text)
 
+    def each(self, **env):
+        """The help of the program and of each verb, in lines."""
+        for words in [("--all",), *([verb] for verb in self.verbs())]:
+            done = self.expect(self.jobrun("help", *words, env=env), 0)
+            yield done.stdout.splitlines()
+
     def test_it_fits_a_terminal(self):
-        for words in [(), *([verb] for verb in self.verbs())]:
-            for line in self.printed(*words, "--help").splitlines():
+        for lines in self.each():
+            for line in lines:
                 self.assertLessEqual(len(line), 80, line)
+
+    def test_no_phrase_is_broken(self):
+        """A row of a table is broken at punctuation only, and nothing is that
+        has to be typed."""
+        for lines in self.each():
+            for line, following in zip(lines, lines[1:]):
+                self.assertEqual(line.count("`") % 2, 0, line)
+                if following.startswith(" " * 10):
+                    self.assertRegex(line + "\n" + following,
+                                     r"[,;:]\n|\n +\(")
+
+    def test_columns_are_those_of_the_environment(self):
+        for columns in 40, 60, 100:
+            lines = [line for part in self.each(COLUMNS=str(columns))
+                     for line in part if not line.startswith(("usage:", "  "))]
+            longest = max(map(len, lines))
+            self.assertLessEqual(longest, columns)
+            self.assertGreater(longest, columns - 10)
+        for none in "", "0", "-1", "wide", "99999999999":
+            self.assertEqual(self.jobrun("help", env={"COLUMNS": none}).stdout,
+                             self.printed("help"))
+        for one in "1", "7":
+            text = self.expect(self.jobrun("help", env={"COLUMNS": one}), 0)
+            self.assertEqual(text.stdout.split(),
+                             self.printed("help").split())
+
+    def test_a_field_is_explained_as_wide(self):
+        done = self.expect(self.jobrun("explain", "results",
+                                       env={"COLUMNS": "120"}), 0)
+        self.assertGreater(max(map(len, done.stdout.splitlines())), 80)
+
+    def test_columns_are_those_of_the_terminal(self):
+        for columns in 57, 110:
+            master, slave = pty.openpty()
+            fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                        struct.pack("HHHH", 24, columns, 0, 0))
+            child = subprocess.Popen([harness.JOBRUN, "run", "--help"],
+                                     env=harness.clean_environment(),
+                                     stdin=slave, stdout=slave)
+            os.close(slave)
+            text = b""
+            with contextlib.suppress(OSError):  # EIO: all of it is read
+                while piece := os.read(master, 65536):
+                    text += piece
+            os.close(master)
+            self.assertEqual(child.wait(harness.LIMIT), 0)
+            self.assertEqual(
+                text.decode().replace("\r\n", "\n"),
+                self.jobrun("run", "--help",
+                            env={"COLUMNS": str(columns)}).stdout)
 
     def test_examples_use_what_there_is(self):
         """Each example names a verb, and only options that the verb has."""
@@ -164,8 +225,8 @@ class Install(Case):
         share/zsh/site-functions/_jobrun
         share/fish/vendor_completions.d/jobrun.fish
         share/jobrun/schemas/jobspec-v1.schema.json
-        share/doc/jobrun/spec.md share/doc/jobrun/diagnostics.md
-        share/doc/jobrun/LICENSE""".split()
+        share/doc/jobrun/docs/spec.md share/doc/jobrun/docs/diagnostics.md
+        share/doc/jobrun/LICENSE share/doc/jobrun/README.md""".split()
 
     def test_everything_is_installed(self):
         top = self.folder / "prefix"

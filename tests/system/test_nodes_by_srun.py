@@ -1,4 +1,4 @@
-"""Several nodes by agents: a head in the shell of an allocation, an agent on
+"""Several nodes by agents: a controller in the shell of an allocation, an agent on
 each node, started by a stand-in for srun on this machine."""
 import json
 import os
@@ -301,11 +301,11 @@ class Dry(Agents):
         self.assertEqual(done.stdout, "")
 
 
-def seat(rank):
+def resources_of(rank):
     return rank["device"], rank["cpus"], rank["threads"]
 
 
-class Seats(Agents):
+class Resources(Agents):
     """What is told of devices and CPUs is what each node has."""
     FACTS = """#!/bin/sh
 echo "format_version: 1"
@@ -350,8 +350,8 @@ echo "]"
         results = self.results()["ranks"]
         self.assertEqual([rank["device"] for rank in results],
                          ["0", "1", "4", "5"])
-        self.assertEqual([seat(rank) for rank in written],
-                         [seat(rank) for rank in told])
+        self.assertEqual([resources_of(rank) for rank in written],
+                         [resources_of(rank) for rank in told])
         resolved = (self.folder / "runs/latest/resolved.yaml").read_text()
         self.assertIn("\ndevices: all\n", resolved)
 
@@ -715,10 +715,10 @@ sys.exit(agent.wait())
             stdout=subprocess.PIPE, text=True, cwd=self.folder,
             env=harness.clean_environment(SLURM_NODEID="1"))
         self.addCleanup(self.end, agent)
-        agent.stdin.write('{"t": "beat"}\n')
+        agent.stdin.write('{"t": "heartbeat"}\n')
         agent.stdin.flush()
         for line in agent.stdout:
-            if '"beat"' in line:
+            if '"heartbeat"' in line:
                 break
         self.assertEqual(json.loads(line)["n"], 1)
         agent.stdin.close()

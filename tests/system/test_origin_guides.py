@@ -4,6 +4,7 @@ Every block of code of these pages is executed, and says after its language how:
 
 - `file=NAME` is that file. A Python file has to be run to its end, and a YAML
   file to be launched, by the lines of the page.
+- `parent` is a YAML file that others extend: each has to be taken in by a line.
 - `console` has lines that begin with "$ " and are run beside the files of their
   page; they end with 0.
 - `before` is the origin's own code, run by the origin. What its ranks print, or
@@ -20,6 +21,7 @@ import re
 import subprocess
 import sys
 
+import guide
 import harness
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
@@ -27,12 +29,11 @@ SUPPORT = pathlib.Path(harness.JOBRUN).parent / "support" / "python"
 PYTHON = os.environ.get("INTERPRETER", sys.executable)
 LONG = "LONG" in os.environ
 LIMIT = 300  # seconds that a line of a page may take
-BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 KINDS = {"console": r"( needs=\w+)?",
-         "python": r" (file=[\w.]+( machines=2)?"
+         "python": r" (file=[\w./]+( machines=2)?"
                    r"|before (needs=\w+( gpus=2)?|stand-in=\w+))",
-         "yaml": r" (file=[\w.]+( machines=2)?"
-                 r"|before needs=\w+ file=[\w.]+)"}
+         "yaml": r" (file=[\w./]+( machines=2| parent)?"
+                 r"|before needs=\w+ file=[\w./]+)"}
 # What a page's own code prints of a rank, or of all.
 TOLD = re.compile(r"(?:^|\] )(rank \d+ .*|\[\d.*\])$", re.M)
 
@@ -127,6 +128,11 @@ OPTIONS = {
         init_method model_parallelism pipeline_parallelism backend
         model_parallel_backend pipeline_parallel_backend
         data_parallel_backend launch_method func setup rank_offset""",
+    "from-hydra": """
+        key group --config-name --config-path --config-dir --multirun -m --cfg
+        --info --package --resolve defaults _self_ optional override _target_
+        _global_ oc env run dir chdir name env_set env_copy job_logging
+        resolvers launcher sweeper callbacks""",
     "from-multiprocessing": """
         func args nprocs master_addr master_port set_start_method free_port
         WorkerError MainProcessError join daemon start_method grace_period
@@ -158,9 +164,7 @@ class Page:
 
     def blocks(self):
         """(language, attributes, text) of every block of code."""
-        for language, words, body in BLOCK.findall(self.text):
-            pairs = [word.partition("=") for word in words.split()]
-            yield language, {key: value for key, _, value in pairs}, body
+        return guide.blocks(self.text)
 
 
 class Moving(harness.Case):
@@ -217,6 +221,8 @@ class Moving(harness.Case):
             self.write(words["stand-in"] + ".py", LAUNCHER)
         if "gpus" in words:
             body = MEGENGINE + body
+        if language == "yaml" and page.name != "from-ml":
+            return  # it is there for the page's Python
         self.write("before.py", ML if language == "yaml" else body)
         output = self.run_line("python3 before.py")
         told = set(TOLD.findall(output))
@@ -291,9 +297,9 @@ class Moving(harness.Case):
             page = Page(path.stem)
             self.assertIn(page.name, OPTIONS)
             blocks = list(page.blocks())
-            fences = re.findall(r"^ *(?:```|~~~)", page.text, re.M)
+            fences = guide.FENCE.findall(page.text)
             self.assertEqual(len(fences), 2 * len(blocks), page.name)
-            for language, words, _ in BLOCK.findall(page.text):
+            for language, words, _ in guide.BLOCK.findall(page.text):
                 self.assertIn(language, KINDS, page.name)
                 self.assertRegex(words, "^(%s)$" % KINDS[language], page.name)
             for language, words, body in blocks:
@@ -301,6 +307,9 @@ class Moving(harness.Case):
                     self.assertRegex(body, r"^(\$ .*\n)+$")
                 elif {"machines", "gpus", "stand-in"} & set(words):
                     marked.add((page.name, words.get("file", "before")))
+                elif "parent" in words:
+                    self.assertRegex(page.text, r"(?m)^(\$ jobrun .*=|extends:"
+                                     r".*: )%s\b" % re.escape(words["file"]))
                 elif language == "yaml" and "before" not in words:
                     self.assertRegex(page.text, r"(?m)^\$ jobrun (run )?%s"
                                      % re.escape(words["file"]), page.name)
@@ -320,6 +329,9 @@ class Moving(harness.Case):
 
     def test_multiprocessing(self):
         self.check("from-multiprocessing")
+
+    def test_hydra(self):
+        self.check("from-hydra")
 
     def test_every_option_has_a_row(self):
         for page, options in OPTIONS.items():

@@ -122,6 +122,27 @@ class Refusals(Rendering):
         done = self.render("mpi", spec="f.jobrun.yaml", code=3)
         self.assertIn("returns", done.stderr)
 
+    def test_options_of_plugins_are_asked_for(self):
+        self.tool("sbatch", "#!/bin/sh\n[ \"$*\" = --help ] || exit 1\n"
+                  "echo '      --container-image=[IMAGE]   an image'\n")
+        head = HEAD + "device: cpu\nworld_size: 1\n"
+        env = {"PATH": f"{self.tools}:{self.named['PATH']}"}
+        self.write("t.jobrun.yaml",
+                   head + "engine: {slurm: {container-image: a.sqsh}}\n")
+        self.assertIn("#SBATCH --container-image=a.sqsh\n",
+                      self.render("slurm", env=env).stdout)
+        self.write("t.jobrun.yaml", head + "engine: {slurm: {partition: gpu, "
+                   "container-imag: a.sqsh, image: b}}\n")
+        done = self.render("slurm", code=4, env=env)
+        for name in "container-imag", "image":
+            self.assertIn("error[JR0453]: the sbatch of this machine has no "
+                          f"option '{name}'", done.stderr)
+        self.assertNotIn("'partition'", done.stderr)
+        self.assertEqual(done.stdout, "")
+        # One that cannot answer says nothing against it.
+        self.tool("sbatch", "#!/bin/sh\nexit 1\n")
+        self.render("slurm", env=env)
+
     def test_options_that_break_the_job(self):
         for option in ("nodes: 3", "ntasks: 3", "array: 0-9", "job-name: a",
                        "wrap: ls", "Partition: gpu", "-p: gpu",

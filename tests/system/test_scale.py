@@ -84,8 +84,8 @@ class Scale(harness.Case):
         self.assertIn("master    rack01n01:", done.stdout)
 
 
-class Head(harness.Case):
-    """The head of thousands of nodes, whose agents are all one stand-in."""
+class Controller(harness.Case):
+    """The controller of thousands of nodes, whose agents are all one stand-in."""
 
     def test_4096_nodes_of_8_gpus(self):
         nodes = 1024 if os.environ.get("SANITIZED") else 4096
@@ -131,15 +131,15 @@ class LargestSpecs(harness.Case):
         # A sanitizer gives each of them pages of its own.
         count = 4500 if os.environ.get("SANITIZED") else 45000
         lines = "".join(f"  A_{i}: x{i}\n" for i in range(count))
-        self.plans("entrypoint: [train]\nenv:\n" + lines)
+        self.plans("entrypoint: [echo]\nenv:\n" + lines)
 
     def test_ranks_with_something_of_their_own(self):
         lines = "".join(f'  "{i}": {{args: [{i}]}}\n' for i in range(9999))
-        self.plans("entrypoint: [train]\nper_rank:\n" + lines)
+        self.plans("entrypoint: [echo]\nper_rank:\n" + lines)
 
     def test_streams_of_each_rank(self):
         rules = ", ".join(f"{i}: all" for i in range(0, 9999))
-        self.plans("entrypoint: [train]\nlocal_world_size: 10000\n"
+        self.plans("entrypoint: [echo]\nlocal_world_size: 10000\n"
                    f"redirects: {{{rules}}}\n")
 
 

@@ -84,7 +84,7 @@ class Targets(harness.Case):
             "targets: [2x8:H1O0, gone.yaml, bad.yaml, 1x8, \"2x\"]\n", 3,
             "t.jobrun.yaml:3:15: error: unknown device model 'H1O0' [JR0481]",
             "t.jobrun.yaml:3:21: error: ",
-            "gone.yaml: cannot open: No such file or directory [JR0101]",
+            "gone.yaml: there is no such file [JR0101]",
             "bad.yaml:2:1: error: unknown fact 'cpu' [JR0482]",
             "t.jobrun.yaml:3:50: error: the number of devices is missing")
         self.assertEqual(told.count("error:"), 4, told)
@@ -200,7 +200,7 @@ class On(harness.Case):
 
     def test_a_wrong_profile_is_wrong_usage(self):
         for profile, said in (("8:H100", "JR0480"), ("2x8:H1O0", "'H100'"),
-                              ("gone.yaml", "No such file")):
+                              ("gone.yaml", "no such file")):
             with self.subTest(profile):
                 done = self.expect(self.validate("a", "--on", profile), 2)
                 self.assertIn(said, done.stderr)

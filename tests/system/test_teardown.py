@@ -7,6 +7,7 @@ import time
 import uuid
 
 import harness
+from processes import marked
 
 HEAD = "version: 1\nname: t\ndevice: cpu\nworld_size: 3\n"
 # Ranks that ignore the stop signal and leave a process of another session.
@@ -31,24 +32,11 @@ entrypoint:
 """
 
 
-def marked(mark):
-    """The processes whose environment bears the mark."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if mark in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                pass
-    return found
-
-
 class Trust(harness.Case):
     def launch(self, text):
-        self.mark = uuid.uuid4().hex
+        self.mark = f"TEST_MARK={uuid.uuid4().hex}"
         spec = self.write("t.jobrun.yaml", text)
-        process = self.start(spec, env={"TEST_MARK": self.mark})
+        process = self.start(spec, env=dict([self.mark.split("=")]))
         for _ in range(3):
             self.assertIn("up", process.stdout.readline())
         return process
@@ -61,7 +49,7 @@ class Trust(harness.Case):
 
     def assert_nothing_left(self):
         deadline = time.monotonic() + harness.LIMIT
-        while left := marked(self.mark.encode()):
+        while left := marked(self.mark):
             self.assertLess(time.monotonic(), deadline, f"left: {left}")
             time.sleep(0.01)
 
@@ -151,7 +139,7 @@ class Trust(harness.Case):
         self.ended(process, 128 + signal.SIGTERM)
 
     def test_daemons_of_a_good_run_are_swept(self):
-        self.mark = uuid.uuid4().hex
+        self.mark = f"TEST_MARK={uuid.uuid4().hex}"
         spec = self.write("t.jobrun.yaml", HEAD + """\
 entrypoint:
   shell: |
@@ -159,15 +147,17 @@ entrypoint:
     setsid sleep 600 &
     echo done
 """)
-        done = self.expect(self.jobrun(spec, env={"TEST_MARK": self.mark}), 0)
+        done = self.expect(
+            self.jobrun(spec, env=dict([self.mark.split("=")])), 0)
         self.assertIn("0 processes left", done.stderr)
         self.assert_nothing_left()
 
     def test_the_run_limit(self):
-        self.mark = uuid.uuid4().hex
+        self.mark = f"TEST_MARK={uuid.uuid4().hex}"
         spec = self.write("t.jobrun.yaml", STUBBORN.replace(
             "{stop_grace: 300ms}", "{run: 500ms, stop_grace: 100ms}"))
-        done = self.expect(self.jobrun(spec, env={"TEST_MARK": self.mark}), 6)
+        done = self.expect(
+            self.jobrun(spec, env=dict([self.mark.split("=")])), 6)
         self.assertIn("500 ms", done.stderr)
         self.assertEqual(self.results()["status"], "timed_out")
         self.assert_nothing_left()

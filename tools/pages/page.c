@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "version.h"
+#include "generated/version.h"
 
 #include "base/banned.h"
 

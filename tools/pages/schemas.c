@@ -1,5 +1,5 @@
 #include "pages.h"
-#include "record/results_schema.h"
+#include "record/results_table.h"
 #include "store/event_table.h"
 
 #include "base/banned.h"

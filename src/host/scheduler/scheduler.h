@@ -7,6 +7,10 @@
  * they start the command on every node. Of each kind the first one in the table
  * that is there counts: what starts processes inside of something else comes
  * before it.
+ *
+ * scheduler.c finds the systems, variables.c has the table of variables and
+ * uses their values, and hosts.c reads hosts and what some systems say in ways
+ * of their own.
  */
 #ifndef JR_SCHEDULER_H
 #define JR_SCHEDULER_H
@@ -95,9 +99,9 @@ const struct jr_variable *jr_variables(size_t *ret_count);
 bool jr_variable_use(struct jr_host_reader *probe,
                      const struct jr_variable *row, const char *value);
 
-/* The uses LIST to JSON: fill hosts, and where slots are told, how many each
- * has. False when the value, or the file that it names, cannot be read.
- * hosts.c. */
+/* Use a value of LIST: fill hosts, and where slots are told, how many each has.
+ * False when the value, or the file that it names, cannot be read. In
+ * hosts.c, like the five others. */
 bool jr_hosts_list(struct jr_host_reader *probe, const char *value);
 
 /* The same for a host once per slot: "h1 h1 h2". */
@@ -119,7 +123,7 @@ bool jr_hosts_json(struct jr_host_reader *probe, const char *value);
  * or up to the first dot; -1 if there is none, or more. hosts.c. */
 int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name);
 
-/* What systems say in ways of their own: hosts.c. */
+/* Read what Volcano says in a way of its own: hosts.c. */
 void jr_volcano_settle(struct jr_host_reader *probe);
 
 /* The same for AWS Batch, whose main node is not told its own address. */

@@ -29,6 +29,7 @@
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 #include <jobrun/spec.h>
+#include <jobrun/verdict.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,7 +56,7 @@ struct jr_session_options {
     bool check;   /* validate only: what has to come from outside is unknown,
                      and that is no mistake; templates are good */
     bool dry_run; /* nothing will be run, so no port is held */
-    bool sketch;  /* and the plan is only told: its ranks are not kept */
+    bool lazy;    /* and the plan is only told: its ranks are not kept */
     bool end_children;   /* a run may end children of this process, too */
     const char *run_id;  /* NULL: a fresh one; nodes with a session each need
                             the same */
@@ -64,6 +65,8 @@ struct jr_session_options {
                             and libraries are run; NULL: PREFIX/libexec/jobrun,
                             from where the program or the library lies */
     const char *rerun_of; /* the id of the run that is repeated; NULL: none */
+    const char *lock;     /* a file of JR_TEXT_LOCK, to which the spec has to
+                             resolve; "": NAME.lock.yaml beside it; NULL: none */
     void (*note)(void *data,
                  const char *line); /* told what went wrong and stops
                                        nothing; NULL: nobody is */
@@ -190,6 +193,7 @@ JR_API const struct jr_outcome *jr_session_outcome(
 #define JR_TEXTS(X)                                                            \
     X(FACTS, FACTS, "the facts, as the YAML that a profile is")                \
     X(RESOLVED, RESOLVED, "the resolved spec, a spec again")                   \
+    X(LOCK, RESOLVED, "the experiment alone, to be held against the spec")     \
     X(EXPLAIN, RESOLVED, "every value, where it is from, and why: a table")    \
     X(EXPLAIN_JSON, RESOLVED, "the same as JSON")                              \
     X(PLAN, PLANNED, "the plan for people")                                    \

@@ -65,6 +65,7 @@ struct jr_plan_setup {
     const char *text; /* NULL: there is none, and nothing else is set */
     char **env;       /* what it is run with */
     char **drop; /* names and globs of what no rank gets; NULL-terminated */
+    const char *package; /* what PYTHONPATH then ends with; NULL: nothing */
 };
 
 /* The process that the ranks are forked from. */
@@ -105,15 +106,16 @@ struct jr_plan {
     bool returns;       /* a function or library: it has to return */
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
-    char *const *hosts;         /* one per node; entries may be NULL */
-    struct jr_plan_rank *ranks; /* all of the world, by rank; NULL in a sketch,
-                                   which is told by jr_session_tell only */
-    struct jr_build *build;     /* what the ranks of a sketch are made from, one
-                                   by one; else NULL */
-    bool same_argv;             /* all ranks have the arguments of rank 0 */
-    uint32_t first, count;      /* those that this jobrun starts */
-    uint32_t attempt;           /* the number of it: folders are named so */
-    const char *inject; /* what --inject says; NULL: it is no rehearsal */
+    char *const *hosts; /* one per node; entries may be NULL */
+    struct jr_plan_rank
+        *ranks;             /* all of the world, by rank; NULL in a lazy plan,
+                               which is told by jr_session_tell only */
+    struct jr_build *build; /* what the ranks of a lazy plan are made from, one
+                               by one; else NULL */
+    bool same_argv;         /* all ranks have the arguments of rank 0 */
+    uint32_t first, count;  /* those that this jobrun starts */
+    uint32_t attempt;       /* the number of it: folders are named so */
+    const char *inject;     /* what --inject says; NULL: it is no rehearsal */
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;
     const struct jr_policy *policy;

@@ -26,7 +26,7 @@ static void handle_command(struct jr_runner *runner, char command)
     else if (command == JR_COMMAND_FIRST)
         jr_first_exit_begin(runner);
     else if (command == JR_COMMAND_QUERY)
-        jr_output_timeout_tell(runner);
+        jr_output_timeout_report(runner);
     else if (command == JR_COMMAND_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
 }

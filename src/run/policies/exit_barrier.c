@@ -3,19 +3,19 @@
  * `exit_barrier` scripts and modules too.
  *
  * Such a rank has a control socket (its descriptor 3, which the worker keeps to
- * itself). It says `b` before it calls its function; `r` once it has returned
- * and its result is written, `f` once it has told its exception, or `x` and a
+ * itself). It writes `b` before it calls its function; `r` once it has returned
+ * and its result is written, `f` once its exception is written, or `x` and a
  * code that is not 0 when it is going to exit with that, and then waits for a
  * byte, or for the end of the socket, before it continues to its end
  * (first_failure.c). Whatever the rank forks has the socket too, and is not the
- * rank: only the word of the process that jobrun started counts (control.h).
+ * rank: only what the process wrote that jobrun started counts (control.h).
  *
- * With `exit_barrier` it gets that when every rank has returned, those of the
- * job's other nodes too (run.h: the link), or one has ended in another way, or
- * the run is stopped; else at once. From then on it has `timeouts.exit` to end:
- * threads that are no daemons and atexit handlers may take for ever. After that
- * it gets SIGKILL; a rank that has returned has delivered all the same, and the
- * report warns.
+ * With `exit_barrier` it gets that byte when every rank has returned, those of
+ * the job's other nodes too (run_options.h: the link), or one has ended in
+ * another way, or the run is stopped; else at once. From then on it has
+ * `timeouts.exit` to end: threads that are no daemons and atexit handlers may
+ * take for ever. After that it gets SIGKILL; a rank that has returned has
+ * delivered all the same, and the report warns.
  */
 #include "run/policies/exit_barrier.h"
 
@@ -37,19 +37,19 @@ static bool is_awaited_alive(const struct jr_rank_run *rank)
     return rank->pid != 0 && rank->watch.fd >= 0;
 }
 
-static void send_go(const struct jr_rank_run *rank)
+static void send_release(const struct jr_rank_run *rank)
 {
     (void)send(rank->control.fd, "g", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Let it go, and give it its time. */
+/* Let it end, and begin to count `timeouts.exit`. */
 static void let_rank_exit(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
     if (rank->control.fd < 0 || rank->leave_by != 0)
         return;
-    send_go(rank);
+    send_release(rank);
     if (limit_ms == 0)
         return;
     rank->leave_by = jr_clock_ns() + limit_ms * MS;
@@ -64,7 +64,7 @@ void jr_exit_barrier_release(struct jr_runner *runner)
     runner->exit_barrier.open = true;
     jr_commands_report(runner, &(struct jr_report){JR_REPORT_RELEASED, 0});
     for (uint32_t i = 0; i < runner->next; i++)
-        if (runner->ranks[i].word == JR_WORD_RETURNED)
+        if (runner->ranks[i].function_end == JR_FUNCTION_END_RETURNED)
             let_rank_exit(&runner->ranks[i]);
 }
 
@@ -78,16 +78,18 @@ static void have_all_returned(struct jr_runner *runner)
                            &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
 }
 
-static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
+static void note_function_end(struct jr_rank_run *rank,
+                              enum jr_function_end end)
 {
     struct jr_runner *runner = rank->runner;
-    rank->word = word;
-    rank->outcome->returned = word == JR_WORD_RETURNED;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_RANK_DONE,
-                                     .rank = rank->plan->rank,
-                                     .returned = word == JR_WORD_RETURNED});
-    if (word == JR_WORD_FAILED) {
+    rank->function_end = end;
+    rank->outcome->returned = end == JR_FUNCTION_END_RETURNED;
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_RANK_DONE,
+                           .rank = rank->plan->rank,
+                           .returned = end == JR_FUNCTION_END_RETURNED});
+    if (end == JR_FUNCTION_END_FAILED) {
         let_rank_exit(rank);
         jr_exit_barrier_release(runner);
         return;
@@ -98,12 +100,12 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
         let_rank_exit(rank);
 }
 
-/* Whether the process is the rank. A fork's number comes from the helper,
- * which has told it before the rank goes on to say anything. */
+/* Whether the process is the rank. A fork's pid comes from the helper, which
+ * sends it before the rank can write anything. */
 static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
 {
     if (rank->pid == 0)
-        jr_helper_hear(&rank->runner->helper);
+        jr_helper_receive(&rank->runner->helper);
     return rank->pid != 0 && rank->pid == pid;
 }
 
@@ -114,7 +116,7 @@ static void let_other_process_exit(struct jr_rank_run *rank, pid_t other)
     if (rank->outcome->returned_by != 0)
         return;
     rank->outcome->returned_by = other;
-    send_go(rank);
+    send_release(rank);
 }
 
 /* Of "x 3"; 0 where it is an exception. */
@@ -125,39 +127,40 @@ static int read_exit_code(const char *text)
 }
 
 static void handle_control_status(struct jr_rank_run *rank,
-                                  const struct jr_control_word *word)
+                                  const struct jr_control_status *status)
 {
-    const char *text = word->text;
-    if (*text == 'b' && is_rank_itself(rank, word->from)) {
+    const char *text = status->text;
+    if (*text == 'b' && is_rank_itself(rank, status->from)) {
         jr_fork_stall_reached(rank);
         text++;
     }
     bool returned = *text == 'r';
     if (!returned && *text != 'f' && *text != 'x')
         return;
-    bool own = is_rank_itself(rank, word->from);
+    bool own = is_rank_itself(rank, status->from);
     if (!own && returned)
-        let_other_process_exit(rank, word->from);
-    if (!own || rank->word != JR_WORD_NONE)
+        let_other_process_exit(rank, status->from);
+    if (!own || rank->function_end != JR_FUNCTION_END_NONE)
         return;
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
-        jr_first_failure_told(rank, read_exit_code(text));
-    note_function_end(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
+        jr_first_failure_announced(rank, read_exit_code(text));
+    note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED
+                                     : JR_FUNCTION_END_FAILED);
 }
 
 /* Returns how many bytes there were. */
 static size_t read_control_status(struct jr_rank_run *rank)
 {
-    struct jr_control_word word;
-    if (!jr_control_read(&word, rank->control.fd))
+    struct jr_control_status status;
+    if (!jr_control_read(&status, rank->control.fd))
         return 0;
-    if (word.len == 0)
+    if (status.len == 0)
         jr_loop_close(&rank->control);
     else
-        handle_control_status(rank, &word);
-    return word.len;
+        handle_control_status(rank, &status);
+    return status.len;
 }
 
 static void on_control_readable(void *owner, uint32_t events)
@@ -200,11 +203,11 @@ static int open_exit_barrier(struct jr_runner *runner)
     return 0;
 }
 
-static void extend_exit_limits(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_exit_limits(struct jr_runner *runner, uint64_t paused_ns)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].leave_by != 0)
-            runner->ranks[i].leave_by += stood_ns;
+            runner->ranks[i].leave_by += paused_ns;
 }
 
 int jr_exit_barrier_add(struct jr_rank_run *rank, int fd)
@@ -222,12 +225,13 @@ static void end_control(struct jr_rank_run *rank)
      * not waited for. */
     size_t left =
         rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
-    while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE && left > 0) {
+    while (rank->control.fd >= 0 &&
+           rank->function_end == JR_FUNCTION_END_NONE && left > 0) {
         size_t len = read_control_status(rank);
         left = len == 0 || len > left ? 0 : left - len;
     }
     jr_loop_close(&rank->control);
-    if (rank->word != JR_WORD_RETURNED)
+    if (rank->function_end != JR_FUNCTION_END_RETURNED)
         jr_exit_barrier_release(rank->runner);
 }
 

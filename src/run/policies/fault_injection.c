@@ -28,16 +28,25 @@ static void send_injected_signal(const struct jr_rank_run *rank, int sig,
         (void)kill(-rank->pid, sig);
 }
 
+static bool injection_kills(enum jr_inject what)
+{
+    return what == JR_INJECT_KILL || what == JR_INJECT_OOM ||
+           what == JR_INJECT_EXIT;
+}
+
+/* A rank that was killed is on its way to its end, which a later item of the
+ * same moment (exit:1=75, slow:0-2) must not rename. */
 static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
                             const struct jr_injection *injection,
                             struct jr_inject_cell *cell)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     bool again = injection->what == JR_INJECT_SLOW;
-    int sig = SIGSTOP;
-    if (injection->what == JR_INJECT_KILL || injection->what == JR_INJECT_OOM ||
-        injection->what == JR_INJECT_EXIT)
-        sig = SIGKILL;
+    int sig = injection_kills(injection->what) ? SIGKILL : SIGSTOP;
+    if (outcome->injected && injection_kills(outcome->injection)) {
+        cell->at = 0;
+        return;
+    }
     if (again && cell->still)
         sig = SIGCONT;
     if (again)
@@ -127,9 +136,9 @@ static void settle_injected_end(struct jr_rank_run *rank)
 }
 
 /* The ranks were told to continue; one that plays a hang does not. */
-static void stop_hung_ranks(struct jr_runner *runner, uint64_t stood_ns)
+static void stop_hung_ranks(struct jr_runner *runner, uint64_t paused_ns)
 {
-    (void)stood_ns;
+    (void)paused_ns;
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
         if (rank->outcome->injected && rank->state == JR_LIFE_RUNNING &&

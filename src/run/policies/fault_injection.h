@@ -1,10 +1,11 @@
 /*
  * Rehearsed failures: what a plan's injections do to the ranks.
  *
- *   kill, oom, exit   SIGKILL to the rank and its group, told as what it plays
- *   stop              SIGSTOP to the rank, from which jobrun's own CONT wakes
- * it hang              SIGSTOP to its whole group, from which it does not slow
- * its group stands still for four fifths of each half second
+ * - kill, oom, exit: SIGKILL to the rank and its group, recorded as the end
+ * that it stands for;
+ * - stop: SIGSTOP to the rank, which continues with jobrun's own SIGCONT;
+ * - hang: SIGSTOP to its whole group, which does not continue;
+ * - slow: its group is stopped for four fifths of each half second.
  *
  * None of them happens to a rank that has ended, or is being stopped. A plan
  * without injections costs nothing, one with them a timer.

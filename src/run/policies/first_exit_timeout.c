@@ -4,7 +4,7 @@
  * From the moment at which the first rank has ended well, on whichever node,
  * the others have so long to end, too. A rank that waits for one that has left,
  * as in a collective of which it is the last, would wait for ever. What is done
- * to those that are left is told in hang.c.
+ * to those that are left is in hang.c.
  */
 #include "run/policies/first_exit_timeout.h"
 
@@ -17,7 +17,7 @@
 
 static void on_first_exit_timeout(void *owner)
 {
-    jr_hang_begin(owner, JR_HANG_STRAGGLERS);
+    jr_hang_begin(owner, JR_HANG_FIRST_EXIT);
 }
 
 static int open_first_exit(struct jr_runner *runner)

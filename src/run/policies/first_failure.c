@@ -4,15 +4,15 @@
  * A rank that dies closes its connections long before it can be reaped: the
  * kernel closes its files while it exits, an interpreter closes them while it
  * finalizes. Peers that notice may fail, and even be reaped, before it. What
- * tells the cause from what followed is gone once jobrun has sent its stop
- * signal, so it is noted before:
+ * distinguishes the cause from what followed is gone once jobrun has sent its
+ * stop signal, so it is noted before:
  *
  * - When the first failure is known, each rank that runs is looked at: one that
  *   is on its way out by then (proc.h) may have been first; one that is not can
  *   only be later. The same is done just before the stop signal is sent, for
  *   what begins to end after it is never the cause. Each look reads one small
  *   file per rank.
- * - A worker (a Python or library entrypoint) tells that its rank raised an
+ * - A worker (a Python or library entrypoint) reports that its rank raised an
  *   exception, or exits with a code that is not 0, before any of its
  *   connections are closed, and waits for the answer, which comes after the
  *   look. So what such a rank did cannot be mistaken for what others did next.
@@ -22,10 +22,11 @@
  *
  * The stop waits, HOLD_NS at most, as long as nothing but lost peers and
  * SIGPIPE is known to have failed, and another rank runs that may be the cause;
- * and as long as the first rank that told of its failure is still on its way
- * out, so that it is seen how it ends. What fails in any other way is stopped
- * for at once. On several nodes each holds its own stop: the others do not hear
- * of it before (run.h: the link), and who knows the cause ends the wait of all.
+ * and as long as the first rank that announced its failure is still exiting, so
+ * that it is seen how it ends. What fails in any other way is stopped for at
+ * once. On several nodes each holds its own stop: the others do not know of it
+ * before (run_options.h: the link), and who knows the cause ends the wait of
+ * all.
  */
 #include "run/policies/first_failure.h"
 
@@ -74,19 +75,19 @@ static void note_exiting_ranks(struct jr_runner *runner)
         else
             rank->outcome->alive_ns = now;
     }
-    runner->first_failure.looked_ns = jr_clock_ns();
+    runner->first_failure.noted_ns = jr_clock_ns();
 }
 
-void jr_first_failure_look(struct jr_runner *runner)
+void jr_first_failure_note_exiting(struct jr_runner *runner)
 {
-    uint64_t before = runner->first_failure.looked_ns;
+    uint64_t before = runner->first_failure.noted_ns;
     if (before == 0 || jr_clock_ns() - before > STILL_NS)
         note_exiting_ranks(runner);
 }
 
 static void note_exiting_rank(struct jr_runner *runner)
 {
-    if (runner->first_failure.looked_ns == 0)
+    if (runner->first_failure.noted_ns == 0)
         note_exiting_ranks(runner);
 }
 
@@ -150,7 +151,7 @@ static bool failed_by_lost_peer(struct jr_rank_run *rank)
            (!found && output_shows_lost_peer(rank));
 }
 
-void jr_first_failure_told(struct jr_rank_run *rank, int code)
+void jr_first_failure_announced(struct jr_rank_run *rank, int code)
 {
     struct jr_first_failure *first = &rank->runner->first_failure;
     bool found;
@@ -158,13 +159,13 @@ void jr_first_failure_told(struct jr_rank_run *rank, int code)
         return;
     rank->outcome->told_ns = jr_clock_ns();
     rank->outcome->told_code = code;
-    if (first->looked_ns != 0)
+    if (first->noted_ns != 0)
         return;
     note_exiting_ranks(rank->runner);
     if (code == 0 && error_shows_lost_peer(rank, &found))
         return;
     first->known = true;
-    first->teller = rank;
+    first->announcer = rank;
 }
 
 /* Whether there is a rank, here or on another node, whose end may tell more. */
@@ -175,7 +176,7 @@ static bool has_other_ranks(const struct jr_runner *runner)
 
 static bool is_cause_clear(const struct jr_first_failure *first)
 {
-    return first->known && first->teller == NULL;
+    return first->known && first->announcer == NULL;
 }
 
 bool jr_first_failure_holds(struct jr_rank_run *rank)
@@ -188,8 +189,8 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
         outcome->lost_peer = failed_by_lost_peer(rank);
     if (!outcome->lost_peer)
         first->known = true;
-    if (first->teller == rank)
-        first->teller = NULL;
+    if (first->announcer == rank)
+        first->announcer = NULL;
     if (runner->plan->policy->on_failure != JR_ON_FAILURE_STOP ||
         jr_stop_has_begun(runner) || is_cause_clear(first) ||
         !has_other_ranks(runner))
@@ -204,8 +205,8 @@ void jr_first_failure_ended(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_first_failure *first = &runner->first_failure;
-    if (first->teller == rank)
-        first->teller = NULL;
+    if (first->announcer == rank)
+        first->announcer = NULL;
     if (first->timer.at != 0 && is_cause_clear(first))
         jr_stop_begin(runner);
 }

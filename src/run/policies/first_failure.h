@@ -11,18 +11,18 @@
 /* What the policy remembers. */
 struct jr_first_failure {
     struct jr_timer timer; /* the stop is held until then */
-    uint64_t looked_ns;    /* when the ranks were last looked at; 0: never */
+    uint64_t noted_ns;     /* when exiting ranks were last noted; 0: never */
     bool known;            /* something failed, and not by losing a peer */
     bool held;             /* the stop is, or was */
-    const struct jr_rank_run *teller; /* the first that told of its failure, as
-                                         long as it has not ended; NULL */
+    const struct jr_rank_run *announcer; /* the first that announced its
+                                            failure, until it ends; NULL */
 };
 
 extern const struct jr_runner_policy jr_first_failure_policy;
 
-/* A rank tells that it fails, before it lets go of anything: by an exception,
+/* A rank announces that it fails, before it closes anything: by an exception,
  * or to exit with `code`, which is not 0 then. It waits for the answer. */
-void jr_first_failure_told(struct jr_rank_run *rank, int code);
+void jr_first_failure_announced(struct jr_rank_run *rank, int code);
 
 /* A rank has failed, by being reaped. Returns whether the stop that follows
  * waits for more to be known. */
@@ -31,8 +31,8 @@ bool jr_first_failure_holds(struct jr_rank_run *rank);
 /* A rank has ended well, or badly after all. */
 void jr_first_failure_ended(struct jr_rank_run *rank);
 
-/* Note who is on the way out, just before the stop signal is sent. */
-void jr_first_failure_look(struct jr_runner *runner);
+/* Note which ranks are exiting, just before the stop signal is sent. */
+void jr_first_failure_note_exiting(struct jr_runner *runner);
 
 /* Whether the stop is being held: no further rank is started then. */
 bool jr_first_failure_holds_stop(const struct jr_runner *runner);

@@ -3,12 +3,12 @@
  *
  * A fork has the forking thread alone. A lock that another thread held at that
  * moment stays locked for ever in the rank, and a rank that waits for one of
- * the helper's threads waits for nobody. Most libraries are ready for that,
- * and some are not; so the threads are told at the start, once, and a rank of
- * such a helper that has not reached its function after 30 s is killed. Its
- * start has failed then, and the report names the threads. Without threads in
- * the helper nothing is watched. What a rank does before it calls its function
- * besides (imports, `setup`, `init`) counts.
+ * the helper's threads waits for ever. Most libraries are ready for that,
+ * and some are not; so jobrun warns of the threads once, and a rank of such a
+ * helper that has not reached its function after 30 s is killed. Its start has
+ * failed then, and the report names the threads. Without threads in the helper
+ * nothing is watched. What a rank does before it calls its function besides
+ * (imports, `setup`, `init`) counts.
  */
 #include "run/policies/fork_stall.h"
 
@@ -73,7 +73,7 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
                   "hangs (fork_threads: refuse makes this an error)\n",
                   stall->threads);
     if (!text.failed)
-        jr_console_writer_write(&runner->screen, 1, text.data, text.len);
+        jr_console_writer_write(&runner->console, 1, text.data, text.len);
     jr_buf_release(&text);
 }
 
@@ -104,11 +104,11 @@ static void settle_stalled_end(struct jr_rank_run *rank)
     rank->outcome->stopped_with = 0;
 }
 
-static void extend_fork_limits(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_fork_limits(struct jr_runner *runner, uint64_t paused_ns)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].reach_by != 0)
-            runner->ranks[i].reach_by += stood_ns;
+            runner->ranks[i].reach_by += paused_ns;
 }
 
 const struct jr_runner_policy jr_fork_stall_policy = {

@@ -10,7 +10,8 @@
 /* What the policy remembers. */
 struct jr_fork_stall {
     struct jr_timer timer;
-    char threads[256]; /* of the helper, as it told them; empty: it has none */
+    char threads[256]; /* of the helper, as it reports them; empty: it has none
+                        */
 };
 
 extern const struct jr_runner_policy jr_fork_stall_policy;

@@ -67,8 +67,8 @@ static json_t *make_evidence(const struct jr_hang_rank *hung,
 {
     const struct jr_runner *runner = hung->runner;
     const struct jr_rank_run *rank = &runner->ranks[hung->i];
-    uint64_t since = runner->hang.first_ns, heard = rank->outcome->heard_ns;
-    uint64_t silent = since > heard ? since - heard : 0;
+    uint64_t since = runner->hang.first_ns, last_ns = rank->outcome->heard_ns;
+    uint64_t silent = since > last_ns ? since - last_ns : 0;
     json_t *object = json_object();
     char time[32];
     jr_clock_rfc3339(time, jr_clock_wall_ns());
@@ -76,7 +76,7 @@ static json_t *make_evidence(const struct jr_hang_rank *hung,
     jr_json_set_int(object, "rank", rank->plan->rank);
     jr_json_set_int(object, "pid", rank->outcome->pid);
     jr_json_set_str(object, "time", time);
-    if (heard == 0)
+    if (last_ns == 0)
         jr_json_set_null(object, "silent_seconds");
     else
         jr_json_set_real(object, "silent_seconds", (double)(silent / MS) / 1e3);
@@ -152,13 +152,13 @@ static void on_command_end(void *owner, uint32_t events)
 /* The words of the command, for one rank; in its own memory. */
 static char **make_command(struct jr_hang_rank *hung)
 {
-    const struct jr_on_hang *wish = &hung->runner->plan->policy->on_hang;
+    const struct jr_on_hang *on_hang = &hung->runner->plan->policy->on_hang;
     struct jr_strv argv = {0};
     char pid[16];
     (void)snprintf(pid, sizeof pid, "%d", hung->runner->ranks[hung->i].pid);
-    for (uint32_t i = 0; i < wish->command_count; i++) {
+    for (uint32_t i = 0; i < on_hang->command_count; i++) {
         JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
-        jr_buf_replaced(&word, wish->command[i], "%{pid}", pid);
+        jr_buf_replaced(&word, on_hang->command[i], "%{pid}", pid);
         jr_strv_push(&argv, &hung->first.arena,
                      jr_buf_keep(&word, &hung->first.arena));
     }
@@ -212,17 +212,17 @@ static bool dumps_core(int sig)
 static int evidence_signal(const struct jr_runner *runner,
                            const struct jr_plan_rank *rank)
 {
-    const char *wish = runner->plan->policy->on_hang.signal;
+    const char *name = runner->plan->policy->on_hang.signal;
     const char *handler = jr_env_get(rank->env, "PYTHONFAULTHANDLER");
-    if (wish != NULL)
-        return jr_signals_number(wish);
+    if (name != NULL)
+        return jr_signals_number(name);
     bool handled = runner->plan->form == JR_FORM_PYTHON && handler != NULL &&
                    *handler != '\0';
     return handled ? SIGABRT : 0;
 }
 
 /* Returns how many ranks were sent one. */
-static uint32_t ask_ranks(struct jr_runner *runner)
+static uint32_t signal_hung_ranks(struct jr_runner *runner)
 {
     const char *core = runner->plan->policy->limits.core;
     uint32_t asked = 0;
@@ -259,7 +259,7 @@ static void start_more_commands(struct jr_runner *runner)
     }
     if (hang->running > 0)
         return;
-    uint32_t asked = ask_ranks(runner);
+    uint32_t asked = signal_hung_ranks(runner);
     jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE,
                                                       .signalled = asked});
     if (asked == 0)

@@ -13,7 +13,7 @@ struct jr_hang_rank;
 
 enum jr_hang_why {
     JR_HANG_SILENCE,   /* timeouts.silence */
-    JR_HANG_STRAGGLERS /* timeouts.after_first_exit */
+    JR_HANG_FIRST_EXIT /* timeouts.after_first_exit */
 };
 
 /* What the policy remembers. */

@@ -1,5 +1,5 @@
 /*
- * When nobody says anything any more: `timeouts.silence`.
+ * When no rank writes anything any more: `timeouts.silence`.
  *
  * A run in which no rank has written a byte for so long hangs. Bytes that come
  * through a pipe are seen as they come; a file that a rank writes by itself is
@@ -12,9 +12,9 @@
  * rank writes to a stream that it inherited, jobrun cannot see: where there is
  * such a rank, nothing is found. `validate` says so.
  *
- * Of a job on several nodes (run.h: the link) all must be silent: a node says
- * that its ranks are, and again after as long. Then each is asked for how long
- * that has been.
+ * Of a job on several nodes (run_options.h: the link) all must be silent: a
+ * node reports that its ranks are, and again after as long. Then each is asked
+ * for how long that has been.
  *
  * What happens then is up to hang.c.
  */
@@ -75,7 +75,7 @@ static void note_all_grown_files(struct jr_runner *runner)
             note_grown_files(runner, i);
 }
 
-void jr_output_timeout_tell(struct jr_runner *runner)
+void jr_output_timeout_report(struct jr_runner *runner)
 {
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
@@ -145,9 +145,9 @@ static int open_output_timeout(struct jr_runner *runner)
     return 0;
 }
 
-static void extend_output_limit(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_output_limit(struct jr_runner *runner, uint64_t paused_ns)
 {
-    runner->output_timeout.since_ns = last_output_ns(runner) + stood_ns;
+    runner->output_timeout.since_ns = last_output_ns(runner) + paused_ns;
 }
 
 static void end_output_limit(struct jr_runner *runner)

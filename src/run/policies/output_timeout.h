@@ -5,7 +5,7 @@
 #include "eventloop/loop.h"
 #include "run/policies/policies.h"
 
-/* How much stood in a rank's plain files when they were last looked at. */
+/* The sizes of a rank's plain files when they were last looked at. */
 struct jr_output_timeout_sizes {
     int64_t bytes[2];
 };
@@ -21,8 +21,8 @@ struct jr_output_timeout {
 
 extern const struct jr_runner_policy jr_output_timeout_policy;
 
-/* Tell the other nodes of the job for how long all ranks here have been
- * silent. */
-void jr_output_timeout_tell(struct jr_runner *runner);
+/* Report to the other nodes of the job for how long all ranks here have written
+ * nothing. */
+void jr_output_timeout_report(struct jr_runner *runner);
 
 #endif

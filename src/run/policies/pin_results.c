@@ -81,16 +81,16 @@ bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
 
 void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
                       const struct jr_plan_rank *rank,
-                      const struct jr_pin_whose *whose)
+                      const struct jr_pin_scope *scope)
 {
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
         uint32_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0;
         struct stat st;
-        if (!(whose->common[n] ? whose->jobs : whose->own))
+        if (!(scope->common[n] ? scope->jobs : scope->own))
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         if (path != NULL && stat(path, &st) == 0)
-            digest = digest_of_stat(&st, whose->far);
+            digest = digest_of_stat(&st, scope->far);
         *pin = n < JR_PINNED_ARTIFACTS
                    ? digest
                    : (uint32_t)mix_digest(mix_digest(*pin, n), digest);
@@ -124,14 +124,14 @@ static bool must_deliver(const struct jr_rank_run *rank)
            jr_set_has(&pinning->required, rank->plan->rank);
 }
 
-void jr_pin_returned(struct jr_rank_run *rank, const char *word)
+void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
 {
     struct jr_pin *pin = &rank->outcome->result;
     unsigned long long dev, ino, size;
     long long changed, touched;
     if (!must_deliver(rank) || !rank->runner->plan->returns ||
-        sscanf(word, " %llu %llu %llu %lld %lld", &dev, &ino, &size, &changed,
-               &touched) != 5)
+        sscanf(identity, " %llu %llu %llu %lld %lld", &dev, &ino, &size,
+               &changed, &touched) != 5)
         return;
     *pin = (struct jr_pin){.there = true,
                            .dev = dev,
@@ -171,15 +171,15 @@ static void pin_artifacts(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     const struct jr_pin_results *pinning = &runner->pin_results;
     bool last = runner->running == 0 && !jr_launch_is_due(runner);
-    const struct jr_pin_whose whose = {
+    const struct jr_pin_scope scope = {
         .common = pinning->common,
         .own = pinning->everyone ||
                jr_set_has(&pinning->required, rank->plan->rank),
         .jobs = last,
         .far = rank->outcome->far};
-    if (!pinning->artifacts || (!whose.own && !whose.jobs))
+    if (!pinning->artifacts || (!scope.own && !scope.jobs))
         return;
-    jr_pin_artifacts(rank->outcome->artifacts, rank->plan, &whose);
+    jr_pin_artifacts(rank->outcome->artifacts, rank->plan, &scope);
     rank->outcome->job_pinned = last;
     rank->outcome->pinned = true;
 }

@@ -23,7 +23,7 @@
 #include "run/policies/policies.h"
 
 /* Which artifacts of a rank are looked at, and from where. */
-struct jr_pin_whose {
+struct jr_pin_scope {
     const bool *common; /* see jr_pin_common */
     bool own, jobs;
     bool far; /* see jr_pin_is */
@@ -41,9 +41,9 @@ struct jr_pin_results {
 
 extern const struct jr_runner_policy jr_pin_results_policy;
 
-/* The rank has returned, and says of its result file what `word` has behind its
- * first letter: device, inode, size, and times in nanoseconds. */
-void jr_pin_returned(struct jr_rank_run *rank, const char *word);
+/* The rank has returned, and says of its result file what `identity` has behind
+ * its first letter: device, inode, size, and times in nanoseconds. */
+void jr_pin_returned(struct jr_rank_run *rank, const char *identity);
 
 /* Note what `st` says. */
 void jr_pin_fill(struct jr_pin *ret, const struct stat *st);
@@ -63,6 +63,6 @@ bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan);
  * both. What is not there is 0. */
 void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
                       const struct jr_plan_rank *rank,
-                      const struct jr_pin_whose *whose);
+                      const struct jr_pin_scope *scope);
 
 #endif

@@ -11,8 +11,9 @@
  *
  * - `oom`, `fork_stall` and `fault_injection` settle how it ended: whom a
  *   SIGKILL came from, and what an end stands for that jobrun brought about.
- * - `exit_barrier` reads the rank's last words, which may be that it returned;
- *   `pin_results` then looks at what a rank that ended well has delivered.
+ * - `exit_barrier` reads the rank's last message, which may be that it
+ * returned; `pin_results` then looks at what a rank that ended well has
+ * delivered.
  * - `rank_events` writes the end as it stands now, before anything that
  *   follows from it.
  * - `first_exit_timeout` sees that a rank ended well before `stop` decides what
@@ -69,11 +70,11 @@ void jr_policies_suspended(struct jr_runner *runner)
             policies[i]->suspended(runner);
 }
 
-void jr_policies_resumed(struct jr_runner *runner, uint64_t stood_ns)
+void jr_policies_resumed(struct jr_runner *runner, uint64_t paused_ns)
 {
     for (size_t i = 0; i < COUNT; i++)
         if (policies[i]->resumed != NULL)
-            policies[i]->resumed(runner, stood_ns);
+            policies[i]->resumed(runner, paused_ns);
 }
 
 void jr_policies_close(struct jr_runner *runner)

@@ -1,7 +1,7 @@
 /*
  * The runner's policies: what each of them does at the turns of a run. The
  * runner knows the array alone; which policies there are, and in which order
- * they are called, is told in policies.c.
+ * they are called, is in policies.c.
  */
 #ifndef JR_POLICIES_H
 #define JR_POLICIES_H
@@ -27,9 +27,9 @@ struct jr_runner;
     X(stopping, (struct jr_runner * runner), void)                             \
     /* jobrun is suspended: the ranks are about to be. */                      \
     X(suspended, (struct jr_runner * runner), void)                            \
-    /* The ranks go on, after `stood_ns`; 0 where they had not been told to    \
+    /* The ranks go on, after `paused_ns`; 0 where they had not been told to   \
      * stand still. */                                                         \
-    X(resumed, (struct jr_runner * runner, uint64_t stood_ns), void)           \
+    X(resumed, (struct jr_runner * runner, uint64_t paused_ns), void)          \
     /* No rank is left: what the policy started ends. */                       \
     X(close, (struct jr_runner * runner), void)
 
@@ -41,14 +41,26 @@ struct jr_runner_policy {
 #undef JR_POLICY_FIELD
 };
 
-/* Call the hook of every policy that has it, in order. The first returns -1
- * with errno at the first policy that cannot be opened. */
+/* Call `open` of every policy that has it, in order. -1 with errno at the first
+ * that cannot be opened. */
 int jr_policies_open(struct jr_runner *runner);
+
+/* Call `rank_started` of every policy that has it, in order. */
 void jr_policies_rank_started(struct jr_rank_run *rank);
+
+/* The same of `rank_ended`. */
 void jr_policies_rank_ended(struct jr_rank_run *rank);
+
+/* The same of `stopping`. */
 void jr_policies_stopping(struct jr_runner *runner);
+
+/* The same of `suspended`. */
 void jr_policies_suspended(struct jr_runner *runner);
-void jr_policies_resumed(struct jr_runner *runner, uint64_t stood_ns);
+
+/* The same of `resumed`; nanoseconds. */
+void jr_policies_resumed(struct jr_runner *runner, uint64_t paused_ns);
+
+/* The same of `close`. */
 void jr_policies_close(struct jr_runner *runner);
 
 /* Append the array as text: a row per policy, a column per hook. */

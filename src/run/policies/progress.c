@@ -36,7 +36,7 @@ static void draw_status(void *owner)
     }
     add_stopping(&text, runner, now);
     if (!text.failed)
-        jr_console_writer_light(&runner->screen, text.data);
+        jr_console_writer_draw(&runner->console, text.data);
     jr_buf_release(&text);
     line->tick.at = now + TICK_NS;
 }
@@ -55,7 +55,7 @@ static int open_progress(struct jr_runner *runner)
     return 0;
 }
 
-/* The line tells at once that ranks are told to stop. */
+/* The line shows at once that the ranks are being stopped. */
 static void hurry_progress(struct jr_runner *runner)
 {
     if (runner->progress.tick.at != 0 && runner->running > 0 &&
@@ -68,12 +68,12 @@ static void pause_progress(struct jr_runner *runner)
 {
     runner->progress.tick.at = 0;
     if (runner->progress.open)
-        jr_console_writer_light(&runner->screen, "");
+        jr_console_writer_draw(&runner->console, "");
 }
 
-static void resume_progress(struct jr_runner *runner, uint64_t stood_ns)
+static void resume_progress(struct jr_runner *runner, uint64_t paused_ns)
 {
-    if (runner->progress.open && stood_ns != 0)
+    if (runner->progress.open && paused_ns != 0)
         runner->progress.tick.at = jr_clock_ns() + TICK_NS;
 }
 

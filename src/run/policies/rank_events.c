@@ -1,5 +1,5 @@
 /*
- * What events.jsonl tells of each rank: that it has started, that it has ended,
+ * What events.jsonl has of each rank: that it has started, that it has ended,
  * or that it could not be started. An end is written once it is settled, and
  * before what other policies make of it, so that the events stand in the order
  * of cause and effect.

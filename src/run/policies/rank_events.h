@@ -1,4 +1,4 @@
-/* The lines of events.jsonl that tell of ranks which start and end; see
+/* The lines of events.jsonl about ranks that start and end; see
  * rank_events.c. */
 #ifndef JR_RANK_EVENTS_H
 #define JR_RANK_EVENTS_H

@@ -15,9 +15,10 @@ struct jr_setup {
     int exported; /* a file in memory: what it exports; -1: none */
 };
 
-/* Whether ranks may start; and the process of the setup, whose `pid` is 0 if
- * there is none. */
+/* Whether ranks may start. */
 bool jr_setup_is_done(const struct jr_runner *runner);
+
+/* The process of the setup, whose `pid` is 0 if there is none. */
 struct jr_rank_run *jr_setup_process(struct jr_runner *runner);
 
 /* Begin, or call jr_launch_begin at once where the plan has no setup. */

@@ -10,7 +10,7 @@
  * obey. After `timeouts.stop_grace` SIGKILL goes to leader and group; a second
  * signal to jobrun does the same at once. The same signal within a tenth of a
  * second is one signal: timeout(1) and shells send it to the process and to its
- * group. Where the group was told, the grace is the group's: a leader that
+ * group. Where the group was signalled, the grace is the group's: a leader that
  * obeys at once does not shorten it for the others.
  *
  * What a rank left in other sessions is swept when all ranks have ended.
@@ -142,8 +142,8 @@ void jr_stop_begin(struct jr_runner *runner)
                   &(struct jr_event){.name = JR_EVENT_STOP,
                                      .signal = SIGTERM,
                                      .running = runner->running});
-    jr_first_failure_look(runner);
-    jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
+    jr_first_failure_note_exiting(runner);
+    jr_runner_handle_all(runner, JR_RANK_ON_STOP, SIGTERM);
 }
 
 void jr_stop_force(struct jr_runner *runner)
@@ -160,7 +160,7 @@ void jr_stop_force(struct jr_runner *runner)
     jr_events_add(
         &runner->events,
         &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
-    jr_runner_tell_all(runner, JR_RANK_ON_KILL, SIGKILL);
+    jr_runner_handle_all(runner, JR_RANK_ON_KILL, SIGKILL);
 }
 
 /* The number of a group is not given away as long as the group has a process;
@@ -176,10 +176,10 @@ bool jr_stop_waits(struct jr_runner *runner)
     struct jr_stop *stop = &runner->stop;
     if (!stop->begun || stop->forced)
         return false;
-    while (stop->gone < runner->next &&
-           !has_group_left(&runner->ranks[stop->gone]))
-        stop->gone++;
-    return stop->gone < runner->next ||
+    while (stop->groups_gone < runner->next &&
+           !has_group_left(&runner->ranks[stop->groups_gone]))
+        stop->groups_gone++;
+    return stop->groups_gone < runner->next ||
            has_group_left(jr_setup_process(runner));
 }
 

@@ -20,7 +20,7 @@ struct jr_stop {
     bool forced;           /* SIGKILL was sent */
     bool given_up;         /* what is left does not die */
     uint64_t signalled_ns; /* when jobrun was last told to stop */
-    uint32_t gone;         /* ranks, from the first on, without a group left */
+    uint32_t groups_gone;  /* ranks, from the first on, without a group left */
     struct jr_timer start, run, grace, kill;
 };
 
@@ -41,19 +41,23 @@ void jr_stop_signal(struct jr_runner *runner, int sig);
 /* All ranks have started: `timeouts.start` counts no more. */
 void jr_stop_end_start(struct jr_runner *runner);
 
-/* Whether the run is being stopped, so that no further rank starts; whether
- * SIGKILL was sent; and whether what is left does not die of that. */
+/* Whether the run is being stopped, so that no further rank starts. */
 bool jr_stop_has_begun(const struct jr_runner *runner);
+
+/* Whether SIGKILL was sent. */
 bool jr_stop_is_forced(const struct jr_runner *runner);
+
+/* Whether what is left has not died of SIGKILL within JR_KILL_WAIT_NS. */
 bool jr_stop_has_given_up(const struct jr_runner *runner);
 
 /* Once no rank runs or is to come: whether they left processes in their groups,
  * which were told to stop and still have the grace. */
 bool jr_stop_waits(struct jr_runner *runner);
 
-/* When SIGKILL follows, by the monotonic clock; 0: it does not, or was sent.
- * And whether jobrun was told to stop by a signal. */
+/* When SIGKILL follows, by the monotonic clock; 0: it does not, or was sent. */
 uint64_t jr_stop_kills_at(const struct jr_runner *runner);
+
+/* Whether jobrun was told to stop by a signal. */
 bool jr_stop_was_signalled(const struct jr_runner *runner);
 
 #endif

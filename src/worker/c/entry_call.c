@@ -122,11 +122,11 @@ void jr_worker_suggest(const char *path, const char *symbol, struct jr_buf *ret)
 {
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_size <= 0)
+    if (fd < 0 || fstat(fd, &st) != 0)
         return;
     size_t len = (size_t)st.st_size;
     void *bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
+    if (bytes == MAP_FAILED) /* as of an empty file */
         return;
     suggest_symbol(&(struct image){bytes, len}, symbol, ret);
     (void)munmap(bytes, len);
@@ -218,7 +218,7 @@ int jr_worker_refuse(const struct jr_error *why)
     if (write_named("JOBRUN_ERROR_FILE", &bytes, &st, &err) != 0)
         (void)fprintf(stderr, "jobrun: %s\n", err.text);
     jr_buf_release(&bytes);
-    return JR_STEP_UNSTARTED;
+    return JR_WORKER_UNSTARTED;
 }
 
 void *jr_worker_load(const char *path, struct jr_error *err)
@@ -232,27 +232,28 @@ void *jr_worker_load(const char *path, struct jr_error *err)
     return library;
 }
 
-static void refuse_symbol(const struct jr_worker *step, struct jr_error *err)
+static void refuse_symbol(const struct jr_worker *worker, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_worker_suggest(step->path, step->symbol, &text);
+    jr_worker_suggest(worker->path, worker->symbol, &text);
     if (text.len == 0)
         jr_buf_str(&text, ": is it exported (not static, not hidden), and in "
                           "C++ declared extern \"C\"? nm -D shows what there "
                           "is");
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s has no symbol '%s'%s",
-                       step->path, step->symbol, text.failed ? "" : text.data);
+                       worker->path, worker->symbol,
+                       text.failed ? "" : text.data);
 }
 
-static step_function *find_step_function(const struct jr_worker *step,
+static step_function *find_step_function(const struct jr_worker *worker,
                                          struct jr_error *err)
 {
-    void *library = jr_worker_load(step->path, err);
+    void *library = jr_worker_load(worker->path, err);
     if (library == NULL)
         return NULL;
-    void *symbol = dlsym(library, step->symbol);
+    void *symbol = dlsym(library, worker->symbol);
     if (symbol == NULL)
-        refuse_symbol(step, err);
+        refuse_symbol(worker, err);
     step_function *function;
     memcpy(&function, &symbol, sizeof function); /* ISO C has no cast */
     return function;
@@ -285,9 +286,9 @@ static bool is_failure_noted(int control)
     return poll(&fd, 1, NOTED_MS) > 0;
 }
 
-/* A word says how it ended; of a return, with what tells the file that was
- * delivered from any that might take its place. After that a byte comes back,
- * once the rank may go. No runner is nothing to wait for. */
+/* Send how it ended; of a return, with what identifies the file that was
+ * delivered. Then wait for the byte that comes back once the rank may end.
+ * Without a runner there is nothing to wait for. */
 static void report_step_end(int control, int code, const struct stat *st)
 {
     char word[128];
@@ -308,41 +309,41 @@ static void report_step_end(int control, int code, const struct stat *st)
 
 /* Whether the step has closed the control socket, and what it got under that
  * number since is not to be written to. */
-static bool is_control_lost(const struct jr_worker *step)
+static bool is_control_lost(const struct jr_worker *worker)
 {
     struct stat st;
-    return step->control >= 0 &&
-           (fstat(step->control, &st) != 0 || st.st_ino != step->control_ino ||
-            !S_ISSOCK(st.st_mode));
+    return worker->control >= 0 &&
+           (fstat(worker->control, &st) != 0 ||
+            st.st_ino != worker->control_ino || !S_ISSOCK(st.st_mode));
 }
 
-static int finish_step(const struct jr_worker *step, int code,
+static int finish_step(const struct jr_worker *worker, int code,
                        const struct stat *st)
 {
     (void)fflush(NULL); /* a rank that waits may be killed before it exits */
-    if (step->control >= 0 && !is_control_lost(step)) {
-        report_step_end(step->control, code, st);
+    if (worker->control >= 0 && !is_control_lost(worker)) {
+        report_step_end(worker->control, code, st);
         return code;
     }
-    if (step->control < 0 || code != 0)
+    if (worker->control < 0 || code != 0)
         return code;
     (void)fprintf(
         stderr,
         "jobrun: the step returned, but it had closed descriptor %d, which "
         "reports to jobrun: do not close descriptors that you did not open\n",
-        step->control);
+        worker->control);
     return 1;
 }
 
-static int call_step(const struct jr_worker *step, step_function *function,
+static int call_step(const struct jr_worker *worker, step_function *function,
                      const struct jr_rank *rank)
 {
     struct result result = {.face = {.set_json = set_json},
                             .text = JR_BUF_INIT};
     struct stat st = {0};
     pid_t self = getpid();
-    if (step->forked && step->control >= 0)
-        (void)send(step->control, "b", 1, MSG_NOSIGNAL);
+    if (worker->forked && worker->control >= 0)
+        (void)send(worker->control, "b", 1, MSG_NOSIGNAL);
     int code = function(rank, &result.face);
     if (code < 0 || code > 255)
         code = 1;
@@ -351,7 +352,7 @@ static int call_step(const struct jr_worker *step, step_function *function,
         code = deliver_result(&result, &st);
     jr_buf_release(&result.text);
     if (!forked)
-        code = finish_step(step, code, &st);
+        code = finish_step(worker, code, &st);
     else
         (void)fprintf(stderr,
                       "jobrun: the step returned in process %d, but the rank "
@@ -360,14 +361,14 @@ static int call_step(const struct jr_worker *step, step_function *function,
     return code;
 }
 
-int jr_worker_run(const struct jr_worker *step)
+int jr_worker_run(const struct jr_worker *worker)
 {
     struct jr_error err = {0};
     struct jr_rank rank;
-    step_function *function = find_step_function(step, &err);
+    step_function *function = find_step_function(worker, &err);
     if (function == NULL || jr_worker_rank(&rank, &err) != 0)
         return jr_worker_refuse(&err);
-    rank.argc = step->argc;
-    rank.argv = step->argv;
-    return call_step(step, function, &rank);
+    rank.argc = worker->argc;
+    rank.argv = worker->argv;
+    return call_step(worker, function, &rank);
 }

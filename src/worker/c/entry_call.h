@@ -5,10 +5,10 @@
 #include "worker/c/worker.h"
 
 /* Load, call, deliver, and wait for the runner's word: the exit code. */
-int jr_worker_run(const struct jr_worker *step);
+int jr_worker_run(const struct jr_worker *worker);
 
 /* Tell that the rank could not be started, on standard error and in its
- * error.json; returns JR_STEP_UNSTARTED. */
+ * error.json; returns JR_WORKER_UNSTARTED. */
 int jr_worker_refuse(const struct jr_error *err);
 
 /* Append what may have been meant by a symbol that the library at `path` does

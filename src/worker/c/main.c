@@ -94,15 +94,15 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
 }
 
 /* A rank has no other descriptor, so a socket there is the runner's. */
-static void find_control(struct jr_worker *step)
+static void find_control(struct jr_worker *worker)
 {
     struct stat st;
-    step->control = -1;
-    if (fstat(JR_STEP_CONTROL, &st) != 0 || !S_ISSOCK(st.st_mode))
+    worker->control = -1;
+    if (fstat(JR_WORKER_CONTROL, &st) != 0 || !S_ISSOCK(st.st_mode))
         return;
-    (void)fcntl(JR_STEP_CONTROL, F_SETFD, FD_CLOEXEC);
-    step->control = JR_STEP_CONTROL;
-    step->control_ino = st.st_ino;
+    (void)fcntl(JR_WORKER_CONTROL, F_SETFD, FD_CLOEXEC);
+    worker->control = JR_WORKER_CONTROL;
+    worker->control_ino = st.st_ino;
 }
 
 int main(int argc, char **argv)
@@ -116,13 +116,13 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: jobrun-step PATH SYMBOL [ARG]...\n"
                               "       jobrun-step serve "
                               "[--refuse-threads] PATH\n");
-        return JR_STEP_UNSTARTED;
+        return JR_WORKER_UNSTARTED;
     }
-    struct jr_worker step = {.path = words.argv[1],
-                             .symbol = words.argv[2],
-                             .argc = words.argc - 3,
-                             .argv = words.argv + 3,
-                             .forked = serves};
-    find_control(&step);
-    return jr_worker_run(&step);
+    struct jr_worker worker = {.path = words.argv[1],
+                               .symbol = words.argv[2],
+                               .argc = words.argc - 3,
+                               .argv = words.argv + 3,
+                               .forked = serves};
+    find_control(&worker);
+    return jr_worker_run(&worker);
 }

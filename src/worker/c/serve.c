@@ -108,12 +108,12 @@ static bool refuse_device(const char *name)
     return false;
 }
 
-/* Threads that loading has left: told, or no rank is forked. */
+/* Threads that loading has left: report them, or fork no rank. */
 static void judge_threads(bool refuse)
 {
-    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf threads = JR_BUF_INIT;
     char text[512];
-    if (jr_worker_threads_tell(&told) == 0 || told.failed)
+    if (jr_worker_threads_print(&threads) == 0 || threads.failed)
         return;
     if (jr_worker_threads_hang())
         fail_helper_stage(
@@ -125,10 +125,10 @@ static void judge_threads(bool refuse)
                        "loading the library started %s, and a fork has only "
                        "one: fork_threads is refuse. Start them in the step, "
                        "or use start_method: spawn",
-                       told.data);
+                       threads.data);
         fail_helper_stage("fork", text);
     }
-    (void)snprintf(text, sizeof text, "threads %s", told.data);
+    (void)snprintf(text, sizeof text, "threads %s", threads.data);
     send_message(text);
 }
 
@@ -238,7 +238,7 @@ static char **take_strings(char *at, const char *end, size_t count)
     return strings;
 }
 
-/* What the request says: where and as what this process goes on. What it holds
+/* Read the request: the folder and the command line of this process. The text
  * is the rank's until its end. */
 static int read_request(int fd, struct jr_worker_words *ret)
 {
@@ -266,11 +266,11 @@ static int take_rank_files(const struct asked *mine,
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(mine->fds[1 + fd], fd) < 0)
             return -1;
-    if (mine->count == RANK_FDS && dup2(mine->fds[4], JR_STEP_CONTROL) < 0)
+    if (mine->count == RANK_FDS && dup2(mine->fds[4], JR_WORKER_CONTROL) < 0)
         return -1;
     int result = read_request(mine->fds[0], ret);
     for (size_t i = 0; i < mine->count; i++)
-        if (mine->fds[i] > JR_STEP_CONTROL)
+        if (mine->fds[i] > JR_WORKER_CONTROL)
             (void)close(mine->fds[i]);
     return result;
 }
@@ -315,7 +315,7 @@ static bool fork_ranks(struct helper *helper, struct jr_worker_words *ret)
 {
     pid_t between = fork();
     if (between < 0)
-        fail_helper_stage("fork", strerrordesc_np(errno));
+        fail_helper_stage("fork", strerror(errno));
     if (between == 0)
         return fork_batch(helper, ret);
     close_batch(helper, NULL);

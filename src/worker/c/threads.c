@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,11 +54,11 @@ static void append_name(struct jr_buf *names, const char *task)
                       name);
 }
 
-unsigned jr_worker_threads_tell(struct jr_buf *ret)
+unsigned jr_worker_threads_print(struct jr_buf *ret)
 {
     JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
     char self[16];
-    (void)snprintf(self, sizeof self, "%d", (int)gettid());
+    (void)snprintf(self, sizeof self, "%d", (int)syscall(SYS_gettid));
     DIR *dir = opendir("/proc/self/task");
     unsigned count = 0;
     struct dirent *task;

@@ -16,7 +16,7 @@ void jr_worker_threads_limit(void);
 
 /* How many threads there are besides this one; their names (comm of proc(5))
  * are appended: "2 threads (worker, jobrun-step)". */
-unsigned jr_worker_threads_tell(struct jr_buf *ret);
+unsigned jr_worker_threads_print(struct jr_buf *ret);
 
 /* Whether a fork of this process hangs in its next parallel region of GNU's
  * OpenMP: a fork tries. */

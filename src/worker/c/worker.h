@@ -23,8 +23,8 @@
 #include "base/buf.h"
 
 enum {
-    JR_STEP_UNSTARTED = 126, /* the exit code: no code of the user's ran */
-    JR_STEP_CONTROL = 3      /* the runner's control socket, if there is one */
+    JR_WORKER_UNSTARTED = 126, /* the exit code: no code of the user's ran */
+    JR_WORKER_CONTROL = 3 /* the runner's control socket, if there is one */
 };
 
 /* One call of the user's function. */

@@ -122,6 +122,10 @@ static void wraps_words(void)
         {"x\n", AS "a b", 0, "x\n" AS "a\nb"},
         {"x\n 123", "456 " AS, 4, "x\n 123456\n    " AS},
         {"", "w " AS "12345 v", 1, "w\n " AS "12345\n v"},
+        /* what is typed stays on one line, if it has room on one */
+        {"", AS " `a b c`, d", 2, AS "\n  `a b c`, d"},
+        {"", "w `" AS "12 b` v", 0, "w\n`" AS "12\nb` v"},
+        {"", "an open ` " AS, 0, "an open `\n" AS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf buf = JR_BUF_INIT;
@@ -132,10 +136,38 @@ static void wraps_words(void)
     }
 }
 
+/* The texts of a table, in lines of 20. */
+static void wraps_phrases(void)
+{
+    static const struct {
+        const char *text, *after;
+    } rows[] = {
+        {"", "word"},
+        {"as long as it is", "wordas long as it is"},
+        {"one two, three four", "wordone two,\n  three four"},
+        {"one two three; four", "wordone two three;\n  four"},
+        {"one two (default: 3)", "wordone two\n  (default: 3)"},
+        {"one two three four five six", "wordone two three\n  four five six"},
+        {"one two (a: b, c: d)", "wordone two\n  (a: b, c: d)"},
+        {"a, b (c)", "worda, b (c)"},
+        {"(a, b) one, two x y", "word(a, b) one,\n  two x y"},
+        {"one: `a, b (c) d` e", "wordone:\n  `a, b (c) d` e"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf buf JR_BUF_CLEANUP = {.width = 20};
+        jr_buf_str(&buf, "word");
+        jr_buf_phrases(&buf, rows[i].text, 2);
+        JR_ASSERT_TEXT(buf.data, rows[i].after);
+    }
+}
+
 static void replaces(void)
 {
-    static const char *const rows[][2] = {
-        {"", ""}, {"x", "x"}, {"%{", "%%{"}, {"%%{a%{", "%%%{a%%{"}, {"%", "%"}};
+    static const char *const rows[][2] = {{"", ""},
+                                          {"x", "x"},
+                                          {"%{", "%%{"},
+                                          {"%%{a%{", "%%%{a%%{"},
+                                          {"%", "%"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf buf JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_str(&buf, "|");
@@ -163,4 +195,5 @@ static void adds_numbers(void)
 
 JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(refuses_absurd_lengths),
              CASE(adds_everything), CASE(grows), CASE(detaches), CASE(escapes),
-             CASE(wraps_words), CASE(replaces), CASE(adds_numbers))
+             CASE(wraps_words), CASE(wraps_phrases), CASE(replaces),
+             CASE(adds_numbers))

@@ -226,8 +226,25 @@ static void writes_numbers_that_read_back(void)
     }
 }
 
+/* A thread whose locale has a comma gets it back behind the block. */
+static void numbers_have_a_point_in_a_block(void)
+{
+    locale_t comma = newlocale(LC_ALL_MASK, "de_DE.UTF-8", (locale_t)0);
+    locale_t own = comma != (locale_t)0 ? comma : duplocale(LC_GLOBAL_LOCALE);
+    locale_t before = uselocale(own);
+    {
+        JR_DECIMAL_POINT;
+        CU_ASSERT_TRUE(uselocale((locale_t)0) != own);
+        JR_ASSERT_TEXT(localeconv()->decimal_point, ".");
+    }
+    CU_ASSERT_TRUE(uselocale((locale_t)0) == own);
+    (void)uselocale(before);
+    freelocale(own);
+}
+
 JR_UNIT_MAIN("num", CASE(refuses_what_is_no_integer), CASE(reads_integers),
              CASE(refuses_what_is_no_number), CASE(reads_numbers),
              CASE(writes_numbers_that_read_back),
              CASE(refuses_what_is_no_duration), CASE(reads_durations),
-             CASE(writes_durations_that_read_back), CASE(reads_sizes))
+             CASE(writes_durations_that_read_back), CASE(reads_sizes),
+             CASE(numbers_have_a_point_in_a_block))

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <signal.h>
+#include <string.h>
 
 static void signals_have_names(void)
 {
@@ -22,6 +23,22 @@ static void signals_have_names(void)
     JR_ASSERT_TEXT(name, "signal 999");
 }
 
+/* The names are a table of our own, for C libraries without sigabbrev_np(3). */
+static void names_are_those_of_the_c_library(void)
+{
+    for (int signal = 1; signal < SIGRTMIN - 2; signal++) {
+        char name[JR_SIGNAL_NAME];
+        jr_signal_name(name, signal);
+        CU_ASSERT_TRUE(strncmp(name, "SIG", 3) == 0);
+        JR_ASSERT_TEXT(name + 3, sigabbrev_np(signal));
+    }
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, 0);
+    JR_ASSERT_TEXT(name, "signal 0");
+    jr_signal_name(name, -1);
+    JR_ASSERT_TEXT(name, "signal -1");
+}
+
 static void names_mean_signals(void)
 {
     static const char *const unknown[] = {"", "KILL", "SIGNOPE", "signal 999",
@@ -35,4 +52,5 @@ static void names_mean_signals(void)
     }
 }
 
-JR_UNIT_MAIN("signame", CASE(names_mean_signals), CASE(signals_have_names))
+JR_UNIT_MAIN("signame", CASE(names_mean_signals),
+             CASE(names_are_those_of_the_c_library), CASE(signals_have_names))

@@ -1,6 +1,5 @@
 /* Command lines: what each word of one is taken for, and what is refused. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +28,6 @@ static int parse(struct jr_cli *cli, char said[static 512],
     CU_ASSERT_PTR_NOT_NULL_FATAL(kept);
     (void)memcpy(kept, argv, sizeof argv);
     static char *no_env[] = {NULL};
-    optind = 0; /* getopt_long(3): begin anew */
     (void)dup2(file, STDERR_FILENO);
     int status = jr_cli_parse(cli, argc, kept, no_env);
     (void)dup2(before, STDERR_FILENO);
@@ -48,15 +46,26 @@ static void refuses_what_it_does_not_understand(void)
         {{"--node-rnk", "x.yaml"},
          "unknown option '--node-rnk'; did you mean '--node-rank'?"},
         {{"--zzz", "x.yaml"}, "unknown option '--zzz'; see jobrun --help"},
-        {{"plan", "-x", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
+        {{"plan", "-x", "a.yaml"},
+         "unknown option '-x'; see jobrun plan --help"},
         /* a letter among others is told by itself */
-        {{"plan", "-xq", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
+        {{"plan", "-xq", "a.yaml"},
+         "unknown option '-x'; see jobrun plan --help"},
         {{"-xq", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
         {{"validate", "a.yaml", "-qx"},
-         "unknown option '-x'; see jobrun --help"},
+         "unknown option '-x'; see jobrun validate --help"},
+        {{"validate", "--none=3", "a"},
+         "unknown option '--none=3'; see jobrun validate --help"},
+        /* the beginning of several names */
+        {{"--r", "a"}, "unknown option '--r'; see jobrun --help"},
         {{"validate", "--strict=3", "a.yaml"},
-         "'--strict=3': --strict takes no value"},
-        {{"run", "--help=x"}, "'--help=x': --help takes no value"},
+         "--strict takes no value, such as '3'; type --strict"},
+        {{"validate", "--stri=yes", "a.yaml"},
+         "--strict takes no value, such as 'yes'; type --strict"},
+        {{"validate", "--strict=false", "a.yaml"},
+         "--strict takes no value, such as 'false'; leave it out"},
+        {{"run", "--help=x"},
+         "--help takes no value, such as 'x'; type --help"},
         {{"plan", "-s"}, "-s wants a value"},
         {{"plan", "a.yaml", "--set"}, "--set wants a value"},
         {{"plan", "-s", "lr"}, "--set wants PATH=VALUE, not 'lr'"},
@@ -68,13 +77,51 @@ static void refuses_what_it_does_not_understand(void)
          "--color wants auto, always or never, not 'red'"},
         /* options of other verbs */
         {{"validate", "--local", "a.yaml"},
-         "'validate' has no option --local; see jobrun validate --help"},
+         "'validate' has no option --local (run, plan, resolve, rerun have "
+         "it); see jobrun validate --help"},
         {{"a.yaml", "--explain"},
-         "'run' has no option --explain; see jobrun run --help"},
+         "'run' has no option --explain (resolve has it); see jobrun run "
+         "--help\n        or, if it is the job's: jobrun a.yaml -- --explain"},
+        {{"--explain", "a.yaml"},
+         "'run' has no option --explain (resolve has it); see jobrun run "
+         "--help"},
         {{"show", "--tail=1"},
-         "'show' has no option --tail; see jobrun show --help"},
+         "'show' has no option --tail (logs has it); see jobrun show --help"},
         {{"runs", "-n", "2"},
-         "'runs' has no option --ranks; see jobrun runs --help"},
+         "'runs' has no option --ranks (run, plan, resolve have it); see "
+         "jobrun runs --help"},
+        {{"--help", "a.yaml", "--all", "--env"},
+         "'help' has no option --env (plan has it); see jobrun help --help"},
+        /* `--` was forgotten */
+        {{"-n", "4", "python3", "train.py"},
+         "a command stands behind `--`:\n        jobrun -n 4 -- python3 "
+         "train.py"},
+        {{"plan", "-n4", "./a b", "--lr", "$x", "-h", "--", "it's"},
+         "a command stands behind `--`:\n        jobrun plan -n4 -- './a b' "
+         "--lr '$x' -h -- 'it'\\''s'"},
+        {{"-n", "1", "a\nb"},
+         "a command stands behind `--`:\n        jobrun -n 1 -- 'a\\x0ab'"},
+        {{"a.yaml", "--epochs", "3"},
+         "unknown option '--epochs'; arguments of the job stand behind "
+         "`--`:\n        jobrun a.yaml -- --epochs 3"},
+        {{"run", "a.yaml", "--local", "-qz", "--", "3"},
+         "unknown option '-z'; arguments of the job stand behind `--`:\n     "
+         "   jobrun run a.yaml --local -- -qz 3"},
+        {{"a.yaml", "--locale", "C"},
+         "unknown option '--locale'; did you mean '--local'?\n        or, if "
+         "it is the job's: jobrun a.yaml -- --locale C"},
+        {{"validate", "a.yaml", "--epochs"},
+         "unknown option '--epochs'; see jobrun validate --help"},
+        {{"train.py", "--epochs", "3"},
+         "'train.py' is a Python script, not a spec; to start 2 ranks of it, "
+         "type:\n        jobrun -n 2 -- python3 train.py --epochs 3"},
+        {{"cat", "x"},
+         "'cat' is a program, not a spec; to start 2 ranks of it, type:\n    "
+         "    jobrun -n 2 -- cat x"},
+        /* verbs without a word */
+        {{"doctor", "x"}, "doctor takes no argument: what is 'x'?"},
+        {{"prune", "--", "x"}, "prune takes no argument: what is 'x'?"},
+        {{"runs", "x"}, "runs takes no argument: what is 'x'? (jobrun show x)"},
         /* words that are neither verb nor file */
         {{"validat", "a.yaml"},
          "'validat' is neither a verb nor a file; did you mean 'jobrun "
@@ -116,8 +163,17 @@ static void tells_verbs_from_specs(void)
         {{"a.yaml", "--"}, "run [a.yaml] --"},
         {{"--", "plan"}, "run -- [plan]"},
         {{"-n", "2", "--", "plan", "x"}, "run -- [plan] [x]"},
-        {{"-n", "2", "word"}, "run [word]"},
-        {{"nonsense", "--help"}, "run [nonsense]"},
+        {{"-n", "2", "a.yml"}, "run [a.yml]"},
+        {{"-n", "2", "plan", "-"}, "plan! [-]"},
+        {{"show", "--", "latest"}, "show! [latest]"},
+        {{"validate", "a", "--", "-b", "--"}, "validate! [a] [-b] [--]"},
+        {{"completion", "zsh", "--", "run"}, "completion! [zsh] -- [run]"},
+        {{"rerun", "--", "x"}, "rerun! -- [x]"},
+        {{"help", "run"}, "help! [run]"},
+        {{"nonsense", "--help"}, "help [nonsense]"},
+        {{"-h"}, "help"},
+        {{"--help", "--all"}, "help"},
+        {{"-v"}, "run"},
         {{"nonsense", "-V"}, "run [nonsense]"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -246,7 +302,8 @@ static void has_rows_that_can_be_reached(void)
             CU_ASSERT_TRUE(row->letter == 0 ||
                            row->letter != jr_options[i].letter);
         }
-        CU_ASSERT_EQUAL(row->arg == NULL, row->kind == JR_OPTION_FLAG);
+        CU_ASSERT_EQUAL(row->arg == NULL, row->kind == JR_OPTION_FLAG ||
+                                              row->kind == JR_OPTION_MAYBE);
         char verbs[256], *rest = verbs;
         (void)snprintf(verbs, sizeof verbs, "%s",
                        row->verbs == NULL ? "run" : row->verbs);

@@ -1,5 +1,5 @@
 /* A real agent in a process of its own, at two pipes: what it says to whatever
- * a head may say. Its hooks do what `go` has as the run's name. */
+ * a controller may say. Its hooks do what `go` has as the run's name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 #include "cluster/agent_run.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
+#include "generated/version.h"
 #include "spawn/run_options.h"
 #include "unit.h"
-#include "version.h"
 
 enum { NODE = 3, WAIT_MS = 60000, FLOOD = 3000, WIDE = 1000 };
 
@@ -47,12 +47,12 @@ static uint32_t hook_offer(void *data)
 }
 
 static int hook_resolve(void *data, const struct jr_message *spec,
-                        struct jr_buf *seats, struct jr_error *err)
+                        struct jr_buf *resources, struct jr_error *err)
 {
     (void)data;
     if (spec->inject != NULL)
         return fail(err, JR_STATUS_USAGE, spec->inject);
-    jr_buf_printf(seats, "seats of %s\n", spec->spec);
+    jr_buf_printf(resources, "resources of %s\n", spec->spec);
     return 0;
 }
 
@@ -136,6 +136,28 @@ static void write_reports(const struct jr_agent_ends *ends)
                     (ssize_t)(3 * size));
 }
 
+/* Another process of the run, which outlives the one that had the outcome, has
+ * one pipe and no other, and says by it who its parent is then. */
+static void outlive(const struct jr_agent_ends *ends, bool reports)
+{
+    static const struct jr_report report = {JR_REPORT_SILENT, 0};
+    pid_t run = getpid(), agent = getppid();
+    int kept = reports ? ends->reports_fd : ends->events_fd, life[2];
+    char byte;
+    if (pipe2(life, O_CLOEXEC) != 0 || fork() != 0)
+        return;
+    for (int fd = 0; fd < 256; fd++)
+        if (fd != kept && fd != life[0])
+            (void)close(fd);
+    while (read(life[0], &byte, 1) > 0 || getppid() == run)
+        continue;
+    if (getppid() != agent)
+        _exit(1);
+    if (reports)
+        _exit(write(kept, &report, sizeof report) != sizeof report);
+    _exit(write(kept, "late event\n", 11) != 11);
+}
+
 static int hook_run(void *data, const struct jr_agent_ends *ends,
                     struct jr_outcome *ret, struct jr_error *err)
 {
@@ -163,6 +185,8 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
     }
     if (strcmp(what, "report") == 0)
         write_reports(ends);
+    if (strncmp(what, "late", 4) == 0)
+        outlive(ends, strcmp(what, "late report") == 0);
     if (strcmp(what, "lines") == 0) /* an order, a line */
         while (read(ends->commands_fd, &byte, 1) == 1) {
             put(STDOUT_FILENO, "a line\n");
@@ -194,7 +218,7 @@ static _Noreturn void serve(int in, int out)
     struct jr_error err = {0};
     const struct jr_agent_hooks calls = {
         .data = &hooks,
-        .tell = hook_tell,
+        .describe = hook_tell,
         .offer = hook_offer,
         .resolve = hook_resolve,
         .prepare = hook_prepare,
@@ -210,7 +234,7 @@ static _Noreturn void serve(int in, int out)
     _exit(result == 0 ? 0 : 9);
 }
 
-/* The head's side. */
+/* The controller's side. */
 
 struct peer {
     pid_t pid;
@@ -293,8 +317,18 @@ static const char *next_word(struct peer *peer)
     }
 }
 
+/* The next one that is no heartbeat, which may come at any time. */
+static const char *next_word_but_heartbeats(struct peer *peer)
+{
+    const char *word = next_word(peer);
+    while (strcmp(word, "heartbeat") == 0)
+        word = next_word(peer);
+    return word;
+}
+
 /* Take frames until a stream holds a text. */
-static bool await_text(struct peer *peer, enum jr_channel flow, const char *text)
+static bool await_text(struct peer *peer, enum jr_channel flow,
+                       const char *text)
 {
     struct jr_buf *stream = &peer->streams[flow];
     size_t len;
@@ -352,7 +386,8 @@ static void check_outcome(const struct peer *peer)
     struct jr_outcome outcome = {.ranks = &rank};
     const struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
     CU_ASSERT_TRUE_FATAL(text->len > 0);
-    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
+    CU_ASSERT_EQUAL(
+        jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
     CU_ASSERT_EQUAL(rank.pid, 7);
     CU_ASSERT_EQUAL(rank.end, JR_END_EXITED);
 }
@@ -395,13 +430,13 @@ static void takes_the_spec_or_says_why_not(void)
     meet_peer(&peer);
     tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "ready");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_SEATS), "seats of demo\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
     tell_peer(&peer, "{\"t\":\"spec\",\"inject\":\"too small\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "too small");
-    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_SEATS), "");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
@@ -414,10 +449,10 @@ static void passes_over_what_it_does_not_know(void)
     tell_peer(&peer, "\n{\n[1]\n{\"t\":7}\n{\"t\":\"nothing\"}\n{\"u\":1}\n");
     tell_peer(&peer, "{\"t\":\"stop\"}\n"); /* nothing runs */
     tell_peer(&peer, "{\"t\":\"signal\",\"signal\":9}\n");
-    tell_peer(&peer, "{\"t\":\"be");
-    tell_peer(&peer, "at\"}\n{\"t\":\"beat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "beat");
-    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    tell_peer(&peer, "{\"t\":\"heart");
+    tell_peer(&peer, "beat\"}\n{\"t\":\"heartbeat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
+    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -453,13 +488,33 @@ static void tells_of_a_run_that_could_not_begin(void)
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     const struct jr_buf *text = &peer.streams[JR_CHANNEL_OUTCOME];
-    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, &err),
-                    -1);
+    CU_ASSERT_EQUAL(
+        jr_outcome_message_read(&outcome, 1, text->data, text->len, &err), -1);
     JR_ASSERT_TEXT(err.text, "no more processes");
     tell_peer(&peer, "{\"t\":\"go\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "nothing to do");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* A run is over once all of its processes are, whoever of them writes last; the
+ * agent is the parent of whoever is left. */
+static void waits_for_all_processes_of_a_run(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"late event\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "late event\n"));
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    check_outcome(&peer);
+    jr_buf_clear(&peer.streams[JR_CHANNEL_OUTCOME]);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"late report\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "silent");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    check_outcome(&peer);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -474,8 +529,7 @@ static void says_what_the_others_have_to_know(void)
     JR_ASSERT_TEXT(next_word(&peer), "all_returned");
     JR_ASSERT_TEXT(next_word(&peer), "silent");
     JR_ASSERT_TEXT(next_word(&peer), "quiet");
-    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"),
-                    INT64_C(6000000000));
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"), INT64_C(6000000000));
     JR_ASSERT_TEXT(next_word(&peer), "released");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_EVENT].len, 0);
@@ -531,7 +585,7 @@ static void hands_orders_on(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* From the head as a word, or from the cluster to the agent itself. */
+/* From the controller as a word, or from the cluster to the agent itself. */
 static void hands_signals_on(void)
 {
     struct peer peer;
@@ -553,8 +607,8 @@ static void hands_signals_on(void)
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
     /* Nothing runs: others are nothing to it, and these are its end. */
     (void)kill(peer.pid, SIGHUP);
-    tell_peer(&peer, "{\"t\":\"beat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
     (void)kill(peer.pid, SIGTERM);
     JR_ASSERT_TEXT(next_word(&peer), "");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -569,7 +623,8 @@ static void ends_by_an_interrupt(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
-/* The head's console is full: lines wait where they are, and events do not. */
+/* The controller's console is full: lines wait where they are, and events do
+ * not. */
 static void keeps_lines_while_it_is_told_to(void)
 {
     struct peer peer;
@@ -578,8 +633,8 @@ static void keeps_lines_while_it_is_told_to(void)
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
     CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "wrote\n"));
-    tell_peer(&peer, "{\"t\":\"beat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "");
     tell_peer(&peer, "{\"t\":\"hold\",\"on\":false}\n");
     CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_OUT, "a line\n"));
@@ -617,7 +672,7 @@ static void shows_what_is_left_behind_the_outcome(void)
 }
 
 /* However little is taken of it, the agent hears; and nothing is lost. */
-static void waits_for_a_head_that_does_not_read(void)
+static void waits_for_a_controller_that_does_not_read(void)
 {
     struct peer peer;
     CU_ASSERT_EQUAL_FATAL(pipe2(flooded, O_CLOEXEC), 0);
@@ -626,10 +681,10 @@ static void waits_for_a_head_that_does_not_read(void)
     tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"flood\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     CU_ASSERT_EQUAL(poll(&wait, 1, 200), 0); /* neither does it read all */
-    tell_peer(&peer, "{\"t\":\"beat\"}\n");
-    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "heartbeat");
     CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_OUT].len < (size_t)FLOOD * WIDE);
-    JR_ASSERT_TEXT(next_word(&peer), "done");
+    JR_ASSERT_TEXT(next_word_but_heartbeats(&peer), "done");
     const struct jr_buf *out = &peer.streams[JR_CHANNEL_OUT];
     CU_ASSERT_EQUAL_FATAL(out->len, (size_t)FLOOD * WIDE);
     int wrong = 0;
@@ -643,7 +698,7 @@ static void waits_for_a_head_that_does_not_read(void)
 }
 
 /* Nobody takes what it says: the ranks hear that their orders have ended. */
-static void ends_without_a_head(void)
+static void ends_without_a_controller(void)
 {
     struct peer peer;
     meet_peer(&peer);
@@ -652,7 +707,7 @@ static void ends_without_a_head(void)
     CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
     (void)close(peer.from);
     peer.from = -1;
-    tell_peer(&peer, "{\"t\":\"beat\"}\n");
+    tell_peer(&peer, "{\"t\":\"heartbeat\"}\n");
     int to = peer.to; /* which stays open: it is the output that is gone */
     peer.to = -1;
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -702,6 +757,7 @@ int main(void)
         CASE(passes_over_what_it_does_not_know),
         CASE(carries_all_that_comes_from_a_run),
         CASE(tells_of_a_run_that_could_not_begin),
+        CASE(waits_for_all_processes_of_a_run),
         CASE(says_what_the_others_have_to_know),
         CASE(tells_what_a_run_died_of),
         CASE(hands_orders_on),
@@ -709,8 +765,8 @@ int main(void)
         CASE(ends_by_an_interrupt),
         CASE(keeps_lines_while_it_is_told_to),
         CASE(shows_what_is_left_behind_the_outcome),
-        CASE(waits_for_a_head_that_does_not_read),
-        CASE(ends_without_a_head),
+        CASE(waits_for_a_controller_that_does_not_read),
+        CASE(ends_without_a_controller),
         CASE(holds_no_stream_of_a_run),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */

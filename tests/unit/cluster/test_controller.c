@@ -1,5 +1,5 @@
-/* A real head and a fake srun: this very program, which is found in PATH as
- * `srun`, plays all agents by the script in its environment, a step a line:
+/* A real controller and a fake srun: this very program, which is found in PATH
+ * as `srun`, plays all agents by the script in its environment, a step a line:
  *
  *   hello N             facts and a hello of node N
  *   say TEXT, err TEXT  a line as it is
@@ -7,15 +7,16 @@
  *   wide N COUNT        so many lines of 1000 bytes for the console
  *   word N TYPE KEY=V   a word with one number in it
  *   begun N             by the clock of the node, see clock_of
+ *   late N MS           the same, on its way for so long
  *   event N NAME R C    of rank R, with exit code C, by that clock
  *   report N NAME S     of all ranks of the node, silent for S seconds
  *   end N CODES         the outcome of its ranks, one digit each, and `done`
- *   await TYPE          until the head has said it
+ *   await TYPE          until the controller has said it
  *   rest MS             do nothing
  *   leave               end, while another process goes on with the rest
  *   exit CODE, die SIG  end; without it at the end of the input
  *
- * What the head says is noted line by line in the file HEARD.
+ * What the controller says is noted line by line in the file HEARD.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,13 +30,13 @@
 #include "cluster/controller.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
+#include "generated/version.h"
 #include "scratch.h"
 #include "spawn/run_options.h"
 #include "store/event_table.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
 #include "unit.h"
-#include "version.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -59,8 +60,7 @@ static void need(bool good)
 
 static void write_out(struct jr_buf *text)
 {
-    need(write(STDOUT_FILENO, text->data, text->len) ==
-         (ssize_t)text->len);
+    need(write(STDOUT_FILENO, text->data, text->len) == (ssize_t)text->len);
     jr_buf_release(text);
 }
 
@@ -102,13 +102,13 @@ static void play_hello(unsigned node)
     char host[16];
     (void)snprintf(host, sizeof host, "n%u", node);
     say_flow(node, JR_CHANNEL_FACTS, host);
-    say_message(node, (struct jr_message){
-                          .type = JR_FROM_NODE_HELLO,
-                          .version = JR_VERSION,
-                          .host = host,
-                          .wall_ns = (int64_t)(jr_clock_wall_ns() +
-                                               node * 500 * SECOND_NS),
-                          .port = 4000 + node});
+    say_message(
+        node, (struct jr_message){.type = JR_FROM_NODE_HELLO,
+                                  .version = JR_VERSION,
+                                  .host = host,
+                                  .wall_ns = (int64_t)(jr_clock_wall_ns() +
+                                                       node * 500 * SECOND_NS),
+                                  .port = 4000 + node});
 }
 
 static void play_event(unsigned node, const char *words)
@@ -220,6 +220,14 @@ static void play_word(unsigned node, const char *rest)
     say_word(node, type, word);
 }
 
+static void play_late(unsigned node, int ms)
+{
+    json_t *word = json_object();
+    jr_json_set_int(word, "at", (json_int_t)clock_of(node));
+    (void)poll(NULL, 0, ms);
+    say_word(node, "begun", word);
+}
+
 static void play_text(int fd, const char *text)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -258,6 +266,8 @@ static void play_step(const char *step)
         play_word(node, rest);
     else if (strcmp(verb, "begun") == 0)
         play_word(node, "begun");
+    else if (strcmp(verb, "late") == 0)
+        play_late(node, atoi(rest));
     else if (strcmp(verb, "event") == 0)
         play_event(node, rest);
     else if (strcmp(verb, "report") == 0)
@@ -288,14 +298,14 @@ static int play_srun(char **argv)
     return 0;
 }
 
-/* The head. */
+/* The controller. */
 
 struct bench {
     struct scratch scratch;
     char script[8192], heard_path[96], heard_env[128], notes[2048];
     char *envp[8];
     struct jr_controller_options options;
-    struct jr_controller *head;
+    struct jr_controller *controller;
     struct jr_policy policy;
     struct jr_plan_rank ranks[RANKS];
     struct jr_plan plan;
@@ -336,12 +346,12 @@ static void begin(struct bench *bench, const char *script)
     bench->envp[1] = bench->heard_env;
     bench->envp[2] = labels;
     bench->options = (struct jr_controller_options){.program = "/opt/jobrun",
-                                              .nodes = NODES,
-                                              .hosts = hosts,
-                                              .envp = bench->envp,
-                                              .start_ms = 30000,
-                                              .note = take_note,
-                                              .data = bench};
+                                                    .nodes = NODES,
+                                                    .hosts = hosts,
+                                                    .envp = bench->envp,
+                                                    .start_ms = 30000,
+                                                    .note = take_note,
+                                                    .data = bench};
     for (uint32_t i = 0; i < RANKS; i++)
         bench->ranks[i] =
             (struct jr_plan_rank){.rank = i, .node_rank = i / EACH};
@@ -353,7 +363,8 @@ static void begin(struct bench *bench, const char *script)
                                    .ranks = bench->ranks,
                                    .count = RANKS,
                                    .policy = &bench->policy};
-    bench->dir = (struct jr_run_folder){.fd = bench->scratch.fd, .file_mode = 0600};
+    bench->dir =
+        (struct jr_run_folder){.fd = bench->scratch.fd, .file_mode = 0600};
     bench->out = open_file(bench, "out");
     bench->err_out = open_file(bench, "err");
     bench->run_options = (struct jr_run_options){
@@ -362,7 +373,7 @@ static void begin(struct bench *bench, const char *script)
 
 static void end(struct bench *bench)
 {
-    jr_controller_close(bench->head);
+    jr_controller_close(bench->controller);
     if (bench->outcome.ranks != NULL)
         jr_outcome_release(&bench->outcome);
     (void)close(bench->out);
@@ -390,7 +401,7 @@ static unsigned count_of(const char *text, const char *part)
     return count;
 }
 
-/* How often the head has said a word so far. */
+/* How often the controller has said a word so far. */
 static unsigned said(const struct bench *bench, const char *type)
 {
     char word[64];
@@ -400,19 +411,19 @@ static unsigned said(const struct bench *bench, const char *type)
 
 static int open_bench(struct bench *bench)
 {
-    return jr_controller_open(&bench->head, &bench->options, &bench->err);
+    return jr_controller_open(&bench->controller, &bench->options, &bench->err);
 }
 
 static int brief_bench(struct bench *bench)
 {
-    return jr_controller_send_spec(bench->head, "name: demo", "kill@0",
+    return jr_controller_send_spec(bench->controller, "name: demo", "kill@0",
                                    &bench->err);
 }
 
 static int run_bench(struct bench *bench)
 {
-    return jr_controller_run(bench->head, &bench->outcome, &bench->plan,
-                       &bench->run_options, bench->attempt, &bench->err);
+    return jr_controller_run(bench->controller, &bench->outcome, &bench->plan,
+                             &bench->run_options, bench->attempt, &bench->err);
 }
 
 #define HELLO "hello 0\nhello 1\n"
@@ -432,8 +443,8 @@ static int play(struct bench *bench, const char *script)
 
 static void wait_for_srun(struct bench *bench)
 {
-    jr_controller_close(bench->head);
-    bench->head = NULL;
+    jr_controller_close(bench->controller);
+    bench->controller = NULL;
 }
 
 /* Before a run. */
@@ -444,21 +455,22 @@ static void meets_all_nodes(void)
     begin(&bench, HELLO);
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     for (uint32_t i = 0; i < NODES; i++) {
-        struct jr_controller_node node = jr_controller_node(bench.head, i);
+        struct jr_controller_node node =
+            jr_controller_node(bench.controller, i);
         struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
         JR_ASSERT_TEXT(node.host, i == 0 ? "n0" : "n1");
         JR_ASSERT_TEXT(node.facts, i == 0 ? "n0" : "n1");
         CU_ASSERT_EQUAL(node.facts_len, 2);
-        CU_ASSERT_EQUAL(node.seats_len, 0);
-        JR_ASSERT_TEXT(node.seats, "");
+        CU_ASSERT_EQUAL(node.resources_len, 0);
+        JR_ASSERT_TEXT(node.resources, "");
         CU_ASSERT_EQUAL(node.port, 4000 + i);
         int64_t off = node.clock_offset_ns - (int64_t)(i * 500 * SECOND_NS);
         CU_ASSERT_TRUE(off > -(int64_t)(100 * SECOND_NS) &&
                        off < (int64_t)(100 * SECOND_NS));
-        jr_controller_name(&name, bench.head, i);
+        jr_controller_name(&name, bench.controller, i);
         JR_ASSERT_TEXT(name.data, i == 0 ? "node 0 (n0)" : "node 1 (n1)");
     }
-    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.controller));
     wait_for_srun(&bench);
     const char *words = content(&bench, "heard");
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "--nodes=2 --ntasks=2 "));
@@ -483,7 +495,7 @@ static void check_refusal(const struct refusal *refusal)
     if (refusal->start_ms != 0)
         bench.options.start_ms = refusal->start_ms;
     CU_ASSERT_EQUAL(open_bench(&bench), -1);
-    CU_ASSERT_PTR_NULL(bench.head);
+    CU_ASSERT_PTR_NULL(bench.controller);
     CU_ASSERT_EQUAL(bench.err.status, refusal->status);
     for (size_t i = 0; i < 3 && refusal->parts[i] != NULL; i++)
         if (strstr(bench.err.text, refusal->parts[i]) == NULL) {
@@ -498,27 +510,45 @@ static void says_why_it_cannot_begin(void)
 {
     static const struct refusal vectors[] = {
         {"exit 7", 0, JR_STATUS_LAUNCH, {"2 nodes", "exit code 7", "squeue"}},
-        {"err srun: error: no such partition\nexit 1", 0, JR_STATUS_LAUNCH,
+        {"err srun: error: no such partition\nexit 1",
+         0,
+         JR_STATUS_LAUNCH,
          {"exit code 1", "no such partition"}},
         {"die 15", 0, JR_STATUS_LAUNCH, {"TERM"}},
         {"hello 0\nexit 3", 0, JR_STATUS_LAUNCH, {"node 1 (n1)", "code 3"}},
-        {"hello 5\nsay {\"n\":0,\"t\":\"strange\"}\nerr last word\nhello 1", 3000,
-         JR_STATUS_LAUNCH, {"node 0 (n0)", "3s (timeouts.start", "last word"}},
-        {"hello 0\nhello 0", 0, JR_STATUS_UNRESOLVED,
+        {"hello 5\nsay {\"n\":0,\"t\":\"strange\"}\nerr last word\nhello 1",
+         3000,
+         JR_STATUS_LAUNCH,
+         {"node 0 (n0)", "3s (timeouts.start", "last word"}},
+        {"hello 0\nhello 0",
+         0,
+         JR_STATUS_UNRESOLVED,
          {"node 0 (n0)", "more than one"}},
-        {"say {\"n\":1,\"t\":\"hello\",\"version\":\"0.0.1\"}", 0,
-         JR_STATUS_LAUNCH, {"node 1 (n1)", "0.0.1", JR_VERSION}},
-        {"say {\"n\":1,\"t\":\"hello\"}", 0, JR_STATUS_LAUNCH,
+        {"say {\"n\":1,\"t\":\"hello\",\"version\":\"0.0.1\"}",
+         0,
+         JR_STATUS_LAUNCH,
+         {"node 1 (n1)", "0.0.1", JR_VERSION}},
+        {"say {\"n\":1,\"t\":\"hello\"}",
+         0,
+         JR_STATUS_LAUNCH,
          {"node 1", "unknown"}},
-        {"flow 0 why it is too old\nword 0 refuse status=2", 0,
-         (enum jr_status)2, {"node 0 (n0): it is too old"}},
-        {"say {\"n\":1,\"t\":\"refuse\",\"host\":\"gpu9\",\"status\":99}", 0,
-         JR_STATUS_LAUNCH, {"node 1 (gpu9)"}},
+        {"flow 0 why it is too old\nword 0 refuse status=2",
+         0,
+         (enum jr_status)2,
+         {"node 0 (n0): it is too old"}},
+        {"say {\"n\":1,\"t\":\"refuse\",\"host\":\"gpu9\",\"status\":99}",
+         0,
+         JR_STATUS_LAUNCH,
+         {"node 1 (gpu9)"}},
         {"word 0 refuse status=0", 0, JR_STATUS_LAUNCH, {"node 0 (n0)"}},
-        {"hello 0\nerr srun: error: n1: task 1: Killed", 0, JR_STATUS_LAUNCH,
+        {"hello 0\nerr srun: error: n1: task 1: Killed",
+         0,
+         JR_STATUS_LAUNCH,
          {"node 1 (n1)", "task 1: Killed", "/opt/jobrun"}},
-        {HELLO "err srun: error: n1: task 1: Killed\nexit 0", 0,
-         JR_STATUS_LAUNCH, {NULL}},
+        {HELLO "err srun: error: n1: task 1: Killed\nexit 0",
+         0,
+         JR_STATUS_LAUNCH,
+         {NULL}},
     };
     /* The last one may have been met before: it is no vector. */
     for (size_t i = 0; i + 1 < sizeof vectors / sizeof *vectors; i++)
@@ -555,15 +585,18 @@ static void passes_on_what_is_no_word(void)
 static void hands_out_the_spec(void)
 {
     struct bench bench;
-    begin(&bench, HELLO "await spec\nflow 1 seats s\nflow 1 seats eats\n"
-                        "word 1 ready\nword 0 ready\n");
+    begin(&bench,
+          HELLO "await spec\nflow 1 resources two\nflow 1 resources cpus\n"
+                "word 1 ready\nword 0 ready\n");
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL(brief_bench(&bench), 0);
-    JR_ASSERT_TEXT(jr_controller_node(bench.head, 1).seats, "seats");
-    CU_ASSERT_EQUAL(jr_controller_node(bench.head, 1).seats_len, 5);
+    JR_ASSERT_TEXT(jr_controller_node(bench.controller, 1).resources,
+                   "twocpus");
+    CU_ASSERT_EQUAL(jr_controller_node(bench.controller, 1).resources_len, 7);
     CU_ASSERT_EQUAL(said(&bench, "spec"), 1);
     CU_ASSERT_EQUAL(count_of(content(&bench, "heard"),
-                             "\"name: demo\", \"inject\": \"kill@0\""), 1);
+                             "\"name: demo\", \"inject\": \"kill@0\""),
+                    1);
     end(&bench);
 }
 
@@ -582,7 +615,7 @@ static void says_which_node_cannot_take_the_spec(void)
     CU_ASSERT_EQUAL(brief_bench(&bench), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "node 1 (n1) did not"));
     CU_ASSERT_PTR_NULL(strstr(bench.err.text, "squeue"));
-    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.controller));
     end(&bench);
 }
 
@@ -600,7 +633,8 @@ static void check_times(const struct bench *bench, uint64_t before)
     const struct jr_outcome *outcome = &bench->outcome;
     uint64_t now = jr_clock_ns() + outcome->clock_error_ns;
     before -= outcome->clock_error_ns;
-    CU_ASSERT_TRUE(outcome->clock_error_ns > 0 && outcome->clock_error_ns < 50 * SECOND_NS);
+    CU_ASSERT_TRUE(outcome->clock_error_ns > 0 &&
+                   outcome->clock_error_ns < 50 * SECOND_NS);
     CU_ASSERT_TRUE(is_between(outcome->started_ns, before, now));
     CU_ASSERT_TRUE(is_between(outcome->ended_ns, outcome->started_ns + 1, now));
     CU_ASSERT_TRUE(2 * outcome->clock_error_ns <=
@@ -617,8 +651,9 @@ static void check_times(const struct bench *bench, uint64_t before)
             CU_ASSERT_TRUE(is_between(rank->told_ns, before, now));
         if (i % EACH != 0)
             CU_ASSERT_EQUAL(rank->told_ns, 0);
-        CU_ASSERT_EQUAL(rank->clock_offset_ns,
-                        jr_controller_node(bench->head, i / EACH).clock_offset_ns);
+        CU_ASSERT_EQUAL(
+            rank->clock_offset_ns,
+            jr_controller_node(bench->controller, i / EACH).clock_offset_ns);
     }
 }
 
@@ -644,8 +679,8 @@ static void puts_the_outcomes_together(void)
     CU_ASSERT_EQUAL(outcome->stop_signal, 0);
     CU_ASSERT_EQUAL(outcome->timed_out_by, JR_TIMEOUT_NONE);
     JR_ASSERT_TEXT(outcome->lost_text, "");
-    CU_ASSERT_PTR_NULL(jr_controller_lacks(bench.head));
-    CU_ASSERT_EQUAL(jr_controller_node(bench.head, 1).port, 5001);
+    CU_ASSERT_PTR_NULL(jr_controller_lacks(bench.controller));
+    CU_ASSERT_EQUAL(jr_controller_node(bench.controller, 1).port, 5001);
     wait_for_srun(&bench);
     CU_ASSERT_EQUAL(said(&bench, "stop"), 0);
     CU_ASSERT_EQUAL(said(&bench, "go"), 1);
@@ -654,7 +689,7 @@ static void puts_the_outcomes_together(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"attempt\": 1"));
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"port\": 29500"));
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"run_id\": \"run-7\""));
-    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"beats\": true"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"heartbeats\": true"));
     const char *events = content(&bench, "events.jsonl");
     CU_ASSERT_EQUAL(count_of(events, "\"agents\""), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"nodes\":2"));
@@ -662,15 +697,29 @@ static void puts_the_outcomes_together(void)
     end(&bench);
 }
 
+/* The answer of a node may have been on its way for as long as we know of: its
+ * times are wrong by half of that at most. */
+static void knows_clocks_as_far_as_it_says(void)
+{
+    struct bench bench;
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_EQUAL(play(&bench,
+                         HELLO READY "await go\nlate 0 300\nlate 1 300\n"
+                                     "end 1 00\nend 0 00\n"),
+                    0);
+    CU_ASSERT_TRUE(bench.outcome.clock_error_ns >= 300 * SECOND_NS / 1000);
+    check_times(&bench, before);
+    end(&bench);
+}
+
 /* A second attempt by the same agents, which begins anew. */
 static void runs_again(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN
-             "flow 1 out begun in\nend 0 10t\nend 1 00b\n" BEGUN
-             "flow 1 out anew\\n\nend 0 00\nend 1 00\n"),
-        0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "flow 1 out begun in\nend 0 10t\nend 1 00b\n" BEGUN
+                         "flow 1 out anew\\n\nend 0 00\nend 1 00\n"),
+                    0);
     CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_RUN);
     jr_outcome_release(&bench.outcome);
     bench.attempt = 2;
@@ -733,8 +782,8 @@ static void stops_all_for_one(void)
 static void keeps_what_stopped_it_first(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(
-        play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"), 0);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"),
+                    0);
     CU_ASSERT_EQUAL(bench.outcome.stop_signal, SIGINT);
     CU_ASSERT_EQUAL(bench.outcome.runner_signal, SIGSEGV);
     end(&bench);
@@ -751,9 +800,10 @@ static void says_which_node_could_not_begin(void)
     CU_ASSERT_EQUAL(bench.err.status, JR_STATUS_LAUNCH);
     JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no more processes");
     end(&bench);
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY "await go\nbegun 0\n"
-                                 "flow 1 why no space\nword 1 refuse status=4\n"
-                                 "await stop\nend 0 00\n"),
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY
+                         "await go\nbegun 0\n"
+                         "flow 1 why no space\nword 1 refuse status=4\n"
+                         "await stop\nend 0 00\n"),
                     -1);
     CU_ASSERT_EQUAL(bench.err.status, 4);
     JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no space");
@@ -796,8 +846,7 @@ static void loses_a_node(void)
                          "await no word at all\n"),
                     0);
     const struct jr_rank_outcome *ranks = bench.outcome.ranks;
-    JR_ASSERT_TEXT(bench.outcome.lost_text,
-                   "srun: error: n1: task 1: Killed");
+    JR_ASSERT_TEXT(bench.outcome.lost_text, "srun: error: n1: task 1: Killed");
     CU_ASSERT_EQUAL(ranks[2].end, JR_END_LOST);
     CU_ASSERT_FALSE(ranks[2].killed);
     CU_ASSERT_TRUE(ranks[2].ended_ns >= ranks[2].started_ns);
@@ -805,7 +854,7 @@ static void loses_a_node(void)
     CU_ASSERT_EQUAL(ranks[0].end, JR_END_NONE); /* srun ended with the input */
     CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
     CU_ASSERT_EQUAL(said(&bench, "stop"), 0); /* its input has ended */
-    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.controller));
     const char *events = content(&bench, "events.jsonl");
     CU_ASSERT_EQUAL(count_of(events, "\"node_lost\""), 2);
     end(&bench);
@@ -821,7 +870,7 @@ static void loses_all_with_srun(void)
     CU_ASSERT_EQUAL(bench.outcome.ranks[2].end, JR_END_LOST);
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.outcome.lost_text, "exit code 4"));
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.outcome.lost_text, "it is over"));
-    JR_ASSERT_TEXT(jr_controller_lacks(bench.head), "srun has ended");
+    JR_ASSERT_TEXT(jr_controller_lacks(bench.controller), "srun has ended");
     end(&bench);
 }
 
@@ -850,9 +899,9 @@ static void writes_down_what_happens(void)
         if (event.name == JR_EVENT_AGENTS)
             continue;
         CU_ASSERT_EQUAL(event.node, 1);
-        CU_ASSERT_TRUE(is_between(event.ns,
-                                  before - bench.outcome.clock_error_ns,
-                                  jr_clock_ns() + bench.outcome.clock_error_ns));
+        CU_ASSERT_TRUE(
+            is_between(event.ns, before - bench.outcome.clock_error_ns,
+                       jr_clock_ns() + bench.outcome.clock_error_ns));
         int64_t ago = (int64_t)(jr_clock_wall_ns() - event.wall_ns);
         CU_ASSERT_TRUE(ago > -(int64_t)(100 * SECOND_NS) &&
                        ago < (int64_t)(100 * SECOND_NS));
@@ -875,8 +924,8 @@ static void asks_all_nodes_about_silence(void)
          "report 0 silent 0\nawait query\n"
          "report 1 quiet 7\nreport 0 quiet 6\n",
          "await hang\n", 1, 2},
-        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "await hang\n",
-         1, 1},
+        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "await hang\n", 1,
+         1},
         {"event 0 stop 0 0\nreport 0 quiet 6\nreport 1 quiet 6\n", "", 0, 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -894,6 +943,55 @@ static void asks_all_nodes_about_silence(void)
         CU_ASSERT_EQUAL(said(&bench, "query"), vectors[i].queries);
         end(&bench);
     }
+}
+
+/* The exit barrier is open once the ranks of all nodes have returned, and not
+ * before: what is said in between shows when. */
+static void waits_for_all_at_the_exit_barrier(void)
+{
+    static const char *const ends[] = {
+        "report 1 all_returned 0\n", /* or is over, or is lost */
+        "end 1 00\n", "err srun: error: n1: task 1: Killed\n"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct bench bench;
+        char script[512];
+        (void)snprintf(script, sizeof script,
+                       HELLO READY BEGUN
+                       "report 0 all_returned 0\nreport 0 silent 0\n"
+                       "await query\nreport 0 quiet 0\nreport 1 quiet 0\n"
+                       "%sawait release\nend 0 00\n%s",
+                       ends[i], i == 0 ? "end 1 00\n" : "");
+        begin(&bench, script);
+        bench.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+        CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+        CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+        CU_ASSERT_EQUAL(run_bench(&bench), 0);
+        wait_for_srun(&bench);
+        const char *query = strstr(content(&bench, "heard"), "\"query\"");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(query);
+        CU_ASSERT_PTR_NOT_NULL(strstr(query, "\"release\""));
+        CU_ASSERT_EQUAL(said(&bench, "release"), 1);
+        end(&bench);
+    }
+}
+
+/* A node that is lost was asked, and has nothing more to say: the others are
+ * enough to tell that all hang. */
+static void a_lost_node_is_silent_for_good(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO READY BEGUN
+          "report 0 silent 0\nawait query\nreport 0 quiet 6\n"
+          "err srun: error: n1: task 1: Killed\nawait hang\nend 0 00\n");
+    bench.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(said(&bench, "hang"), 1);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[2].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[0].end, JR_END_EXITED);
+    end(&bench);
 }
 
 /* Signals of the caller: one that stops, and one that is handed on. */
@@ -936,8 +1034,8 @@ static void shows_lines_of_all_nodes(void)
              "flow 1 err [2] e\\n\nsay a prolog\nerr srun: \x01 slow\n"
              "flow 0 out d\\n\nflow 1 out \\n\nend 0 00\nend 1 00\n"),
         0);
-    CU_ASSERT_TRUE(
-        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, false));
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
+                                           &(sigset_t){0}, false));
     JR_ASSERT_TEXT(content(&bench, "out"),
                    "[2] b\n[0] ab\nc\na prolog\n[0]d\n\n");
     JR_ASSERT_TEXT(content(&bench, "err"), "[2] e\nsrun: \\x01 slow\n");
@@ -961,7 +1059,7 @@ static void says_that_the_disk_is_full(void)
 }
 
 /* A console that takes nothing until something is written to `go`, and tells
- * how much it was. It is a process that has nothing of the head's. */
+ * how much it was. It is a process that has nothing of the controller's. */
 struct console {
     int out, go, count;
     pid_t pid;
@@ -1014,9 +1112,9 @@ static void waits_for_the_console(void)
     struct bench bench;
     struct console console;
     start_console(&console);
-    begin(&bench, HELLO READY BEGUN
-          "wide 0 1200\nawait hold\nend 1 00\nend 0 00b\n"
-          "await hold\nwide 0 10\nword 0 shown\n");
+    begin(&bench,
+          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 1 00\nend 0 00b\n"
+                            "await hold\nwide 0 10\nword 0 shown\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
@@ -1024,8 +1122,8 @@ static void waits_for_the_console(void)
     CU_ASSERT_EQUAL(said(&bench, "hold"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": true"));
     CU_ASSERT_EQUAL(write(console.go, "!", 1), 1);
-    CU_ASSERT_TRUE(
-        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, false));
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
+                                           &(sigset_t){0}, false));
     wait_for_srun(&bench);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": false"));
     CU_ASSERT_EQUAL(said(&bench, "hold"), 2);
@@ -1039,18 +1137,18 @@ static void leaves_what_nobody_takes(void)
     struct bench bench;
     struct console console;
     start_console(&console);
-    begin(&bench, HELLO READY BEGUN
-          "wide 0 1200\nawait hold\nend 0 00\nend 1 00\n");
+    begin(&bench,
+          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     uint64_t before = jr_clock_ns();
-    CU_ASSERT_FALSE(
-        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, true));
+    CU_ASSERT_FALSE(jr_controller_show_rest(bench.controller, &bench.policy,
+                                            &(sigset_t){0}, true));
     CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND_NS / 2);
-    CU_ASSERT_TRUE(
-        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, true));
+    CU_ASSERT_TRUE(jr_controller_show_rest(bench.controller, &bench.policy,
+                                           &(sigset_t){0}, true));
     wait_for_srun(&bench);
     CU_ASSERT_TRUE(end_console(&console) < 1200000);
     end(&bench);
@@ -1063,8 +1161,8 @@ static void is_told_to_leave_the_console(void)
     struct console console;
     sigset_t set, before;
     start_console(&console);
-    begin(&bench, HELLO READY BEGUN
-          "wide 0 1200\nawait hold\nend 0 00\nend 1 00b\n");
+    begin(&bench,
+          HELLO READY BEGUN "wide 0 1200\nawait hold\nend 0 00\nend 1 00b\n");
     bench.run_options.out_fd = console.out;
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
@@ -1073,7 +1171,7 @@ static void is_told_to_leave_the_console(void)
     (void)sigaddset(&set, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &set, &before);
     (void)raise(SIGTERM);
-    CU_ASSERT_FALSE(jr_controller_show_rest(bench.head, &bench.policy,
+    CU_ASSERT_FALSE(jr_controller_show_rest(bench.controller, &bench.policy,
                                             &(sigset_t){0}, false));
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     wait_for_srun(&bench);
@@ -1112,7 +1210,7 @@ static void hands_out_a_large_spec(void)
     begin(&bench, HELLO "rest 50\n" READY BEGUN "end 0 00\nend 1 00\n");
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
     CU_ASSERT_EQUAL(
-        jr_controller_send_spec(bench.head, large, NULL, &bench.err), 0);
+        jr_controller_send_spec(bench.controller, large, NULL, &bench.err), 0);
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     wait_for_srun(&bench);
     struct stat st;
@@ -1147,6 +1245,7 @@ int main(int argc, char **argv)
         CASE(hands_out_the_spec),
         CASE(says_which_node_cannot_take_the_spec),
         CASE(puts_the_outcomes_together),
+        CASE(knows_clocks_as_far_as_it_says),
         CASE(runs_again),
         CASE(stops_all_for_one),
         CASE(keeps_what_stopped_it_first),
@@ -1156,6 +1255,8 @@ int main(int argc, char **argv)
         CASE(loses_all_with_srun),
         CASE(writes_down_what_happens),
         CASE(asks_all_nodes_about_silence),
+        CASE(waits_for_all_at_the_exit_barrier),
+        CASE(a_lost_node_is_silent_for_good),
         CASE(hands_signals_on),
         CASE(shows_lines_of_all_nodes),
         CASE(says_that_the_disk_is_full),
@@ -1171,7 +1272,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
     if (!find_srun(link))
         return 1;
-    int bad = jr_unit_run("head", cases, sizeof cases / sizeof *cases);
+    int bad = jr_unit_run("controller", cases, sizeof cases / sizeof *cases);
     (void)unlink(link);
     *strrchr(link, '/') = '\0';
     (void)rmdir(link);

@@ -1,5 +1,5 @@
 #include "cluster/agent_parts.h"
-#include "cluster/controller_parts.h"
+#include "cluster/controller_run.h"
 #include "store/outcome.h"
 
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@ struct side {
     uint32_t first[NODES + 1];
     struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
-    struct jr_controller head;
+    struct jr_controller controller;
 };
 
 static void begin(struct side *side, enum jr_on_failure on_failure)
@@ -29,28 +29,28 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
     side->policy.on_failure = on_failure;
     side->plan = (struct jr_plan){.policy = &side->policy, .nodes = NODES};
     side->outcome = (struct jr_outcome){.count = NODES, .ranks = side->ranks};
-    side->run = (struct jr_controller_run){.head = &side->head,
-                                     .plan = &side->plan,
-                                     .outcome = &side->outcome,
-                                     .events = {.fd = -1},
-                                     .first = side->first};
-    side->head = (struct jr_controller){.options.nodes = NODES,
-                                  .in = {.fd = -1},
-                                  .nodes = side->nodes,
-                                  .run = &side->run};
-    jr_controller_screen(&side->head, -1, -1);
-    jr_heartbeat_begin(&side->head);
+    side->run = (struct jr_controller_run){.controller = &side->controller,
+                                           .plan = &side->plan,
+                                           .outcome = &side->outcome,
+                                           .events = {.fd = -1},
+                                           .first = side->first};
+    side->controller = (struct jr_controller){.options.nodes = NODES,
+                                              .in = {.fd = -1},
+                                              .nodes = side->nodes,
+                                              .run = &side->run};
+    jr_controller_open_console(&side->controller, -1, -1);
+    jr_heartbeat_begin(&side->controller);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].host = hosts[i];
-        side->nodes[i].state = JR_NODE_RUNS;
-        side->nodes[i].going = side->nodes[i].begun = true;
+        side->nodes[i].state = JR_NODE_RUNNING;
+        side->nodes[i].has_begun = side->nodes[i].is_prepared = true;
     }
 }
 
 static void end(struct side *side)
 {
-    jr_console_writer_close(&side->head.screen);
-    jr_buf_release(&side->head.outbox);
+    jr_console_writer_close(&side->controller.console);
+    jr_buf_release(&side->controller.outbox);
     jr_buf_release(&side->run.events.lines);
 }
 
@@ -58,11 +58,11 @@ static void end(struct side *side)
 static void turn(struct side *side, unsigned turns, unsigned heard)
 {
     while (turns-- > 0) {
-        side->head.beat.at = 0;
-        jr_heartbeat_due(&side->head);
+        side->controller.heartbeat.at = 0;
+        jr_heartbeat_due(&side->controller);
         for (uint32_t i = 0; i < NODES; i++)
             if ((heard >> i & 1) != 0)
-                jr_heartbeat_heard(&side->head, i);
+                jr_heartbeat_received(&side->controller, i);
     }
 }
 
@@ -79,13 +79,14 @@ static void asks_while_all_answer(void)
     struct side side;
     uint64_t before = jr_clock_ns();
     begin(&side, JR_ON_FAILURE_STOP);
-    CU_ASSERT_TRUE(side.head.beat.at >= before + JR_HEARTBEAT_NS);
-    CU_ASSERT_TRUE(side.head.beat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
+    CU_ASSERT_TRUE(side.controller.heartbeat.at >= before + JR_HEARTBEAT_NS);
+    CU_ASSERT_TRUE(side.controller.heartbeat.at <=
+                   jr_clock_ns() + JR_HEARTBEAT_NS);
     turn(&side, 100, 7);
     CU_ASSERT_EQUAL(lost(&side), 0);
-    CU_ASSERT_NOT_EQUAL(side.head.beat.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.head.outbox.data, "beat"));
-    CU_ASSERT_PTR_NULL(strstr(side.head.outbox.data, "stop"));
+    CU_ASSERT_NOT_EQUAL(side.controller.heartbeat.at, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.outbox.data, "heartbeat"));
+    CU_ASSERT_PTR_NULL(strstr(side.controller.outbox.data, "stop"));
     end(&side);
 }
 
@@ -94,7 +95,7 @@ static void loses_the_one_that_is_silent(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     turn(&side, 3, 7);
-    turn(&side, JR_BEATS - 1, 5);
+    turn(&side, JR_HEARTBEAT_MISSES - 1, 5);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
@@ -103,9 +104,10 @@ static void loses_the_one_that_is_silent(void)
     CU_ASSERT_TRUE(side.run.stopped);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2) since"));
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n2"));
-    turn(&side, 2 * JR_BEATS, 0); /* no word, and nobody else is judged */
+    turn(&side, 2 * JR_HEARTBEAT_MISSES,
+         0); /* no word, and nobody else is judged */
     CU_ASSERT_EQUAL(lost(&side), 2);
-    CU_ASSERT_EQUAL(side.head.beat.at, 0);
+    CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
     end(&side);
 }
 
@@ -114,7 +116,7 @@ static void begins_to_count_with_any_word(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     for (int i = 0; i < 10; i++) {
-        turn(&side, JR_BEATS - 2, 5);
+        turn(&side, JR_HEARTBEAT_MISSES - 2, 5);
         turn(&side, 1, 7);
     }
     CU_ASSERT_EQUAL(lost(&side), 0);
@@ -125,8 +127,8 @@ static void waits_longer_for_one_that_has_not_begun(void)
 {
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
-    side.nodes[2].begun = false;
-    turn(&side, JR_BEATS * JR_HEARTBEAT_PATIENCE - 1, 3);
+    side.nodes[2].is_prepared = false;
+    turn(&side, JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE - 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
@@ -140,16 +142,16 @@ static void has_begun_once_it_says_more(void)
     struct side side;
     json_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
     begin(&side, JR_ON_FAILURE_STOP);
-    jr_heartbeat_begin(&side.head);
+    jr_heartbeat_begin(&side.controller);
     turn(&side, 1, 7);
-    CU_ASSERT_FALSE(side.nodes[2].begun);
-    jr_controller_receive(&side.head, word);
-    CU_ASSERT_FALSE(side.nodes[2].begun);
-    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_FALSE(side.nodes[2].is_prepared);
+    jr_controller_receive(&side.controller, word);
+    CU_ASSERT_FALSE(side.nodes[2].is_prepared);
+    turn(&side, JR_HEARTBEAT_MISSES, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 4);
-    CU_ASSERT_TRUE(side.nodes[2].begun);
-    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_TRUE(side.nodes[2].is_prepared);
+    turn(&side, JR_HEARTBEAT_MISSES, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
     json_decref(word);
     end(&side);
@@ -160,20 +162,23 @@ static void loses_one_before_the_run(void)
     struct side side;
     for (int i = 0; i < 2; i++) {
         begin(&side, JR_ON_FAILURE_STOP);
-        side.head.run = NULL;
+        side.controller.run = NULL;
         side.nodes[0].state = JR_NODE_READY;
-        side.nodes[1].state = JR_NODE_MET;
-        side.nodes[2].state = i == 0 ? JR_NODE_SILENT : JR_NODE_MET;
+        side.nodes[1].state = JR_NODE_KNOWN;
+        side.nodes[2].state = i == 0 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
         turn(&side, 3, 7);
-        turn(&side, JR_BEATS - 1, 1);
-        CU_ASSERT_FALSE(side.head.gone);
-        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.outbox.data, "beat"));
+        turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
+        CU_ASSERT_FALSE(side.controller.agent_exited);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(side.controller.outbox.data, "heartbeat"));
         turn(&side, 1, 1);
-        CU_ASSERT_TRUE(side.head.gone);
-        CU_ASSERT_EQUAL(side.head.gone_node, 1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.said, "node 1 (n2)"));
-        CU_ASSERT_EQUAL(strstr(side.head.said, "1 other") != NULL, i == 1);
-        CU_ASSERT_EQUAL(side.head.beat.at, 0);
+        CU_ASSERT_TRUE(side.controller.agent_exited);
+        CU_ASSERT_EQUAL(side.controller.exited_node, 1);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(side.controller.last_line, "node 1 (n2)"));
+        CU_ASSERT_EQUAL(strstr(side.controller.last_line, "1 other") != NULL,
+                        i == 1);
+        CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
         end(&side);
     }
 }
@@ -183,7 +188,7 @@ static void does_not_wait_for_one_that_is_done(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[0].state = JR_NODE_DONE;
-    turn(&side, 10 * JR_BEATS, 6);
+    turn(&side, 10 * JR_HEARTBEAT_MISSES, 6);
     CU_ASSERT_EQUAL(lost(&side), 0);
     end(&side);
 }
@@ -193,12 +198,12 @@ static void says_when_it_is_all_of_them(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[0].state = JR_NODE_DONE;
-    turn(&side, JR_BEATS, 0);
+    turn(&side, JR_HEARTBEAT_MISSES, 0);
     CU_ASSERT_EQUAL(lost(&side), 6);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "any node since"));
     end(&side);
     begin(&side, JR_ON_FAILURE_STOP);
-    turn(&side, JR_BEATS, 1);
+    turn(&side, JR_HEARTBEAT_MISSES, 1);
     CU_ASSERT_EQUAL(lost(&side), 6);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(side.outcome.lost_text, "node 1 (n2), nor of 1 other, since"));
@@ -209,52 +214,52 @@ static void goes_on_with_the_others_where_it_is_to(void)
 {
     struct side side;
     begin(&side, JR_ON_FAILURE_CONTINUE);
-    turn(&side, JR_BEATS, 5);
+    turn(&side, JR_HEARTBEAT_MISSES, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_FALSE(side.run.stopped);
-    CU_ASSERT_EQUAL(side.head.outbox.len, 0); /* nothing may be said */
-    turn(&side, JR_BEATS - 1, 1);
+    CU_ASSERT_EQUAL(side.controller.outbox.len, 0); /* nothing may be said */
+    turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
     CU_ASSERT_EQUAL(lost(&side), 2);
     turn(&side, 1, 1); /* and the next one is noticed, too */
     CU_ASSERT_EQUAL(lost(&side), 6);
     turn(&side, 100, 1);
     CU_ASSERT_EQUAL(lost(&side), 6);
-    turn(&side, JR_BEATS, 0);
+    turn(&side, JR_HEARTBEAT_MISSES, 0);
     CU_ASSERT_EQUAL(lost(&side), 7);
     end(&side);
 }
 
-static void gives_up_the_head(void)
+static void gives_up_the_controller(void)
 {
     struct jr_agent agent = {.loop = {.epoll_fd = -1},
                              .out = {.fd = -1},
                              .commands_fd = -1,
                              .pid = 1,
-                             .beats = true};
+                             .heartbeats = true};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
     jr_heartbeat_listen(&agent);
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
-    for (unsigned i = 1; i < JR_BEATS; i++)
-        jr_heartbeat_unheard(&agent);
+    for (unsigned i = 1; i < JR_HEARTBEAT_MISSES; i++)
+        jr_heartbeat_agent_due(&agent);
     jr_heartbeat_listen(&agent);
-    for (unsigned i = 1; i < JR_BEATS; i++)
-        jr_heartbeat_unheard(&agent);
+    for (unsigned i = 1; i < JR_HEARTBEAT_MISSES; i++)
+        jr_heartbeat_agent_due(&agent);
     CU_ASSERT_FALSE(agent.abandoned);
     agent.away = true;
     for (unsigned i = 0; i < 100; i++)
-        jr_heartbeat_unheard(&agent);
+        jr_heartbeat_agent_due(&agent);
     CU_ASSERT_FALSE(agent.abandoned);
     agent.away = false;
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
     agent.held = true; /* for a console that is nobody's now */
-    jr_heartbeat_unheard(&agent);
+    jr_heartbeat_agent_due(&agent);
     CU_ASSERT_TRUE(agent.abandoned && agent.leaving);
     CU_ASSERT_FALSE(agent.held);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
 
-/* `away` holds until the head says something else. */
+/* `away` holds until the controller says something else. */
 static void hears_that_the_head_is_away(void)
 {
     static const char *const words[] = {"{\"t\":\"away\"}\n",
@@ -284,16 +289,16 @@ static void hears_that_the_head_is_away(void)
 
 static void does_not_count_where_nothing_runs(void)
 {
-    struct jr_agent agent = {.beats = true};
+    struct jr_agent agent = {.heartbeats = true};
     jr_heartbeat_listen(&agent);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
-    for (unsigned i = 0; i < 2 * JR_BEATS; i++)
-        jr_heartbeat_unheard(&agent);
+    for (unsigned i = 0; i < 2 * JR_HEARTBEAT_MISSES; i++)
+        jr_heartbeat_agent_due(&agent);
     CU_ASSERT_FALSE(agent.abandoned);
 }
 
-/* Where the head gives no signs of life, the agent does by itself, and goes on
- * whatever it hears, or does not. */
+/* Where the controller gives no signs of life, the agent does by itself, and
+ * goes on whatever it hears, or does not. */
 static void lives_without_being_asked(void)
 {
     int ends[2];
@@ -308,11 +313,11 @@ static void lives_without_being_asked(void)
     CU_ASSERT_NOT_EQUAL(at, 0);
     jr_heartbeat_listen(&agent); /* a word puts nothing off */
     CU_ASSERT_EQUAL(agent.turn.at, at);
-    jr_heartbeat_unheard(&agent);
+    jr_heartbeat_agent_due(&agent);
     CU_ASSERT_TRUE(read(ends[0], said, sizeof said - 1) > 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"beat\""));
-    for (unsigned i = 0; i < 10 * JR_BEATS; i++)
-        jr_heartbeat_unheard(&agent);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"heartbeat\""));
+    for (unsigned i = 0; i < 10 * JR_HEARTBEAT_MISSES; i++)
+        jr_heartbeat_agent_due(&agent);
     CU_ASSERT_FALSE(agent.abandoned);
     CU_ASSERT_TRUE(agent.turn.at > at);
     jr_buf_release(&agent.outbox);
@@ -320,16 +325,14 @@ static void lives_without_being_asked(void)
     (void)close(ends[1]);
 }
 
-JR_UNIT_MAIN("beat", CASE(asks_while_all_answer),
+JR_UNIT_MAIN("heartbeat", CASE(asks_while_all_answer),
              CASE(loses_the_one_that_is_silent),
              CASE(begins_to_count_with_any_word),
              CASE(waits_longer_for_one_that_has_not_begun),
-             CASE(has_begun_once_it_says_more),
-             CASE(loses_one_before_the_run),
+             CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
              CASE(does_not_wait_for_one_that_is_done),
              CASE(says_when_it_is_all_of_them),
              CASE(goes_on_with_the_others_where_it_is_to),
-             CASE(gives_up_the_head),
-             CASE(hears_that_the_head_is_away),
+             CASE(gives_up_the_controller), CASE(hears_that_the_head_is_away),
              CASE(does_not_count_where_nothing_runs),
              CASE(lives_without_being_asked))

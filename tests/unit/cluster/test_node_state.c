@@ -36,23 +36,23 @@ static void lives_as_a_node_does(void)
         enum jr_node_state state;
         enum jr_node_action action;
     } steps[] = {
-        {JR_NODE_ON_GONE, JR_NODE_SILENT, JR_NODE_DO_FAIL},
-        {JR_NODE_ON_HELLO, JR_NODE_MET, JR_NODE_DO_MEET},
-        {JR_NODE_ON_GO, JR_NODE_MET, JR_NODE_DO_NOTHING},
+        {JR_NODE_ON_EXITED, JR_NODE_UNKNOWN, JR_NODE_DO_FAIL},
+        {JR_NODE_ON_HELLO, JR_NODE_KNOWN, JR_NODE_DO_IDENTIFY},
+        {JR_NODE_ON_GO, JR_NODE_KNOWN, JR_NODE_DO_NOTHING},
         {JR_NODE_ON_READY, JR_NODE_READY, JR_NODE_DO_NOTHING},
         {JR_NODE_ON_DONE, JR_NODE_READY, JR_NODE_DO_NOTHING},
-        {JR_NODE_ON_GO, JR_NODE_RUNS, JR_NODE_DO_NOTHING},
-        {JR_NODE_ON_BEGUN, JR_NODE_RUNS, JR_NODE_DO_BEGIN},
-        {JR_NODE_ON_SILENT, JR_NODE_RUNS, JR_NODE_DO_ASK},
+        {JR_NODE_ON_GO, JR_NODE_RUNNING, JR_NODE_DO_NOTHING},
+        {JR_NODE_ON_BEGUN, JR_NODE_RUNNING, JR_NODE_DO_BEGIN},
+        {JR_NODE_ON_SILENT, JR_NODE_RUNNING, JR_NODE_DO_ASK},
         {JR_NODE_ON_DONE, JR_NODE_DONE, JR_NODE_DO_FINISH},
         {JR_NODE_ON_QUIET, JR_NODE_DONE, JR_NODE_DO_NOTHING},
         {JR_NODE_ON_SHOWN, JR_NODE_DONE, JR_NODE_DO_SHOWN},
-        {JR_NODE_ON_GO, JR_NODE_RUNS, JR_NODE_DO_NOTHING},
-        {JR_NODE_ON_UNHEARD, JR_NODE_LOST, JR_NODE_DO_LOSE},
+        {JR_NODE_ON_GO, JR_NODE_RUNNING, JR_NODE_DO_NOTHING},
+        {JR_NODE_ON_TIMED_OUT, JR_NODE_LOST, JR_NODE_DO_LOSE},
         {JR_NODE_ON_DONE, JR_NODE_LOST, JR_NODE_DO_NOTHING},
         {JR_NODE_ON_GO, JR_NODE_LOST, JR_NODE_DO_NOTHING},
     };
-    enum jr_node_state state = JR_NODE_SILENT;
+    enum jr_node_state state = JR_NODE_UNKNOWN;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct jr_node_change step = jr_node_step(state, steps[i].input);
         CU_ASSERT_EQUAL(step.next, steps[i].state);

@@ -64,14 +64,14 @@ static void each_is_read_as_it_was_written(void)
                                           .inject = "kill@0",
                                           .run_id = "r",
                                           .behind = true,
-                                          .beats = true,
+                                          .heartbeats = true,
                                           .on = true};
         jr_message_put(&out, &message);
         json_t *object = jr_json_parse(out.data, out.len, NULL);
         CU_ASSERT_EQUAL(jr_message_of_node(&got, object),
-                        from_node || type == JR_TO_NODES_BEAT);
+                        from_node || type == JR_TO_NODES_HEARTBEAT);
         CU_ASSERT_EQUAL(jr_message_of_controller(&got, object),
-                        !from_node || type == JR_FROM_NODE_BEAT);
+                        !from_node || type == JR_FROM_NODE_HEARTBEAT);
         if (from_node)
             (void)jr_message_of_node(&got, object);
         CU_ASSERT_EQUAL(got.type, (enum jr_message_type)type);
@@ -210,6 +210,39 @@ static void finds_lines_in_pieces(void)
     jr_inlet_release(&inlet);
 }
 
+/* What is left of bytes that came with a line begins the next one. */
+static void finds_lines_across_pieces(void)
+{
+    static const char *const pieces[] = {"one\ntw", "o\nthr", "ee", "\nf"};
+    static const char *const lines[] = {"one", "two", "three"};
+    struct jr_inlet inlet = {0};
+    size_t count = 0, len;
+    for (size_t i = 0; i < 4; i++) {
+        const char *line;
+        jr_inlet_add(&inlet, pieces[i], strlen(pieces[i]));
+        while ((line = jr_inlet_line(&inlet, &len)) != NULL) {
+            CU_ASSERT_EQUAL_FATAL(count < 3, true);
+            CU_ASSERT_EQUAL(len, strlen(lines[count]));
+            CU_ASSERT_EQUAL(memcmp(line, lines[count], len), 0);
+            count++;
+        }
+    }
+    CU_ASSERT_EQUAL(count, 3);
+    CU_ASSERT_EQUAL(jr_inlet_rest(&inlet, &len)[0], 'f');
+    CU_ASSERT_EQUAL(len, 1);
+    jr_inlet_release(&inlet);
+}
+
+/* The words that no build may change: by them others are told apart. */
+static void keeps_its_words(void)
+{
+    JR_ASSERT_TEXT(jr_message_word(JR_FROM_NODE_HELLO), "hello");
+    JR_ASSERT_TEXT(jr_message_word(JR_FROM_NODE_REFUSE), "refuse");
+    JR_ASSERT_TEXT(jr_message_word(JR_TO_NODES_SPEC), "spec");
+    JR_ASSERT_TEXT(jr_message_word(JR_TO_NODES_HEARTBEAT), "heartbeat");
+    JR_ASSERT_TEXT(jr_channel_word(JR_CHANNEL_FACTS), "facts");
+}
+
 static void knows_its_flows(void)
 {
     CU_ASSERT_EQUAL(jr_channel_find("nothing"), JR_CHANNEL_COUNT);
@@ -223,4 +256,5 @@ JR_UNIT_MAIN("protocol", CASE(refuses_what_is_no_frame),
              CASE(each_is_read_as_it_was_written), CASE(says_what_the_rows_say),
              CASE(reads_what_other_builds_say), CASE(refuses_what_is_no_base64),
              CASE(carries_any_bytes), CASE(finds_lines_in_pieces),
+             CASE(finds_lines_across_pieces), CASE(keeps_its_words),
              CASE(knows_its_flows))

@@ -1,6 +1,13 @@
 #include "cluster/srun.h"
 
-#include "unit.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
 
 struct vector {
     const char *line;
@@ -19,6 +26,7 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
         {"srun: error: n2: tasks x: Killed", 1, "n2", false},
         {"srun: error: n2: tasks 3-1: Killed", 2, "n3", false},
         {"error: n2: task 1: Killed", 1, "n2", false},
+        {"srun: error:n2: task 1: Killed", 1, "n2", false},
         {"srun: n2: task 1: running", 1, "n2", false},
         {"slurmstepd: error: n2: task 1: Killed", 1, "n2", false},
         {"srun: error: n2: task 1: Killed", 1, NULL, true},
@@ -69,11 +77,16 @@ static void starts_one_agent_a_node(void)
 static void keeps_from_srun_what_would_change_it(void)
 {
     char *const envp[] = {
-        (char[]){"PATH=/bin"},          (char[]){"SLURM_JOB_ID=7"},
-        (char[]){"SLURM_LABELIO=1"},    (char[]){"SLURM_NTASKS_PER_NODE=8"},
-        (char[]){"SLURM_NTASKS=16"},    (char[]){"SRUN_CPUS_PER_TASK=4"},
-        (char[]){"SLURM_CPU_BIND=cores"}, (char[]){"CUDA_VISIBLE_DEVICES=0"},
-        (char[]){"SLURM_STEP_ID=3"},    NULL,
+        (char[]){"PATH=/bin"},
+        (char[]){"SLURM_JOB_ID=7"},
+        (char[]){"SLURM_LABELIO=1"},
+        (char[]){"SLURM_NTASKS_PER_NODE=8"},
+        (char[]){"SLURM_NTASKS=16"},
+        (char[]){"SRUN_CPUS_PER_TASK=4"},
+        (char[]){"SLURM_CPU_BIND=cores"},
+        (char[]){"CUDA_VISIBLE_DEVICES=0"},
+        (char[]){"SLURM_STEP_ID=3"},
+        NULL,
     };
     struct jr_arena arena = JR_ARENA_INIT;
     char **env = jr_srun_environment(&arena, envp);
@@ -84,6 +97,155 @@ static void keeps_from_srun_what_would_change_it(void)
     jr_arena_release(&arena);
 }
 
+/* The first srun in PATH is a script of ours. */
+struct path {
+    struct scratch scratch;
+    char *before;
+};
+
+static void path_start(struct path *path, const char *script, mode_t mode)
+{
+    scratch_start(&path->scratch);
+    path->before = strdup(getenv("PATH"));
+    if (script != NULL) {
+        scratch_write(&path->scratch, "srun", script);
+        CU_ASSERT_EQUAL(fchmodat(path->scratch.fd, "srun", mode, 0), 0);
+    }
+    (void)setenv("PATH", path->scratch.dir, 1);
+}
+
+static void path_end(struct path *path)
+{
+    (void)setenv("PATH", path->before, 1);
+    free(path->before);
+    scratch_end(&path->scratch);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* All that comes before the end; ours do not block, srun's do. */
+static void read_end(int fd, char text[static 1024])
+{
+    size_t len = 0;
+    ssize_t got;
+    CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_TRUE((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+    (void)fcntl(fd, F_SETFL, 0);
+    while ((got = read(fd, text + len, 1023 - len)) > 0)
+        len += (size_t)got;
+    CU_ASSERT_EQUAL(got, 0); /* nobody else has the other end */
+    text[len] = '\0';
+}
+
+static const char script[] =
+    "#!/bin/sh\n"
+    "read -r line && echo \"$line\"\n"
+    "read -r line || echo no more\n"
+    "read -r pid rest < /proc/self/stat\n"
+    "while read -r key value rest; do case $key in\n"
+    "  SigBlk:|SigIgn:) echo $key $value;;\n"
+    "esac; done < /proc/$$/status\n"
+    "read -r pid name state parent group session rest < /proc/$$/stat\n"
+    "echo $((session == $$))\n"
+    "echo \"$SLURM_JOB_ID $SLURM_LABELIO\"\n"
+    "echo \"$1 $2\" >&2\n";
+
+static void starts_srun_apart_from_jobrun(void)
+{
+    char *const envp[] = {(char[]){"SLURM_JOB_ID=7"},
+                          (char[]){"SLURM_LABELIO=1"}, NULL};
+    struct path path;
+    struct jr_srun srun = {.pid = -1};
+    struct jr_error err = {0};
+    char out[1024], told[1024];
+    int status = -1;
+    sigset_t set, mask;
+    path_start(&path, script, 0755);
+    unsigned before = count_descriptors();
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, &mask);
+    (void)signal(SIGUSR1, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(jr_srun_start(&srun, "/jobrun", 3, envp, &err), 0);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)signal(SIGUSR1, SIG_DFL);
+    CU_ASSERT_EQUAL(fcntl(srun.in_fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_TRUE((fcntl(srun.in_fd, F_GETFL) & O_NONBLOCK) != 0);
+    CU_ASSERT_EQUAL(fcntl(srun.in_fd, F_GETPIPE_SZ), 1 << 20);
+    CU_ASSERT_EQUAL(fcntl(srun.out_fd, F_GETPIPE_SZ), 1 << 20);
+    CU_ASSERT_EQUAL(write(srun.in_fd, "word\n", 5), 5);
+    (void)close(srun.in_fd);
+    read_end(srun.out_fd, out);
+    read_end(srun.err_fd, told);
+    unsigned long long ignored = ~0ULL;
+    char *at = strstr(out, "SigIgn: ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_EQUAL(sscanf(at, "SigIgn: %llx", &ignored), 1);
+    CU_ASSERT_EQUAL(ignored & 0x7fffffff, 0); /* but for those of libc */
+    CU_ASSERT_EQUAL(
+        strncmp(out, "word\nno more\nSigBlk: 0000000000000000\n", 38), 0);
+    JR_ASSERT_TEXT(strchr(at, '\n'), "\n1\n7 \n");
+    JR_ASSERT_TEXT(told, "--nodes=3 --ntasks=3\n");
+    CU_ASSERT_EQUAL(waitpid(srun.pid, &status, 0), srun.pid);
+    (void)close(srun.out_fd);
+    (void)close(srun.err_fd);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+    path_end(&path);
+}
+
+/* The limit under which so many descriptors can be opened. */
+static rlim_t number_of_free(unsigned room)
+{
+    int fd = 0;
+    for (unsigned count = 0; count < room; fd++)
+        count += fcntl(fd, F_GETFD) < 0;
+    return (rlim_t)fd;
+}
+
+static void says_why_srun_cannot_be_started(void)
+{
+    static const struct {
+        const char *script, *expected;
+        unsigned room; /* for descriptors; 0: enough */
+    } vectors[] = {
+        {NULL,
+         "srun is not in PATH; jobrun needs it to start on the nodes of the "
+         "allocation",
+         0},
+        {"x", "could not start srun: Permission denied", 0},
+        {"x", "could not start srun: Too many open files", 1},
+        {"x", "could not start srun: Too many open files", 5},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char *const envp[] = {NULL};
+        struct path path;
+        struct jr_srun srun = {.pid = -1};
+        struct jr_error err = {0};
+        struct rlimit limit, less;
+        path_start(&path, vectors[i].script, 0600);
+        unsigned before = count_descriptors();
+        CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        less = limit;
+        less.rlim_cur = number_of_free(vectors[i].room);
+        if (vectors[i].room > 0)
+            CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &less), 0);
+        CU_ASSERT_EQUAL(jr_srun_start(&srun, "/jobrun", 3, envp, &err), -1);
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        JR_ASSERT_TEXT(err.text, vectors[i].expected);
+        CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+        CU_ASSERT_EQUAL(count_descriptors(), before);
+        path_end(&path);
+    }
+}
+
 JR_UNIT_MAIN("said", CASE(hears_of_lost_nodes_and_of_nothing_else),
              CASE(starts_one_agent_a_node),
-             CASE(keeps_from_srun_what_would_change_it))
+             CASE(keeps_from_srun_what_would_change_it),
+             CASE(starts_srun_apart_from_jobrun),
+             CASE(says_why_srun_cannot_be_started))

@@ -1,5 +1,7 @@
 /* Documents that build on others, read from a table. */
 #include "doc/extends.h"
+
+#include "doc/override.h"
 #include "toy.h"
 
 struct page {
@@ -19,17 +21,35 @@ static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
     return 0;
 }
 
-static struct loaded assemble(const char *top, const struct page *pages)
+static struct loaded assemble_chosen(const char *top, const struct page *pages,
+                                     const char *option)
 {
     struct loaded got = load(top, strlen(top));
     const struct jr_reader reader = {read_page, pages};
-    const struct jr_extends extends = {&toy, &reader, {"top", "top", "/"}};
+    struct jr_parent_choice choice;
+    struct jr_extends extends = {.shapes = &toy,
+                                 .reader = &reader,
+                                 .file = {"top", "top", "/"},
+                                 .choices = {.here = "/"}};
     CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
+    got.result = -1;
+    if (option != NULL) {
+        CU_ASSERT_TRUE(jr_override_is_parent(option));
+        if (!jr_override_parent(&got.doc, option, &choice, &got.diags))
+            return got;
+        jr_parent_choices_add(&extends.choices, &got.doc.arena, &choice);
+    }
     got.result = jr_extends_merge(&got.doc, &extends, &got.diags);
     return got;
 }
 
+static struct loaded assemble(const char *top, const struct page *pages)
+{
+    return assemble_chosen(top, pages, NULL);
+}
+
 static const struct page pages[] = {
+    {"named", "extends: {one: left}\nd: named\n"},
     {"base", "a: base\nb: base\nmap: {a: {k: base}}\nl: [1, 2]\n"},
     {"left", "extends: base\nb: left\nc: left\n"},
     {"right", "extends: [base]\nc: right\ntemplate: true\n"},
@@ -62,6 +82,12 @@ static void puts_together(void)
         {"extends: [left, right]\nl: null\nmap: null\n",
          "a: base\nb: base\nc: right\n"},
         {"extends: again\nl: null\nmap: null\n", "a: base\nc: right\n"},
+        /* a mapping is taken in its order, and null is no parent */
+        {"extends: {y: left, a: right, n: null}\nl: null\nmap: null\n",
+         "a: base\nb: base\nc: right\n"},
+        {"extends: {a: right, y: left}\nl: null\nmap: null\n",
+         "a: base\nb: left\nc: left\n"},
+        {"extends: {n: null}\na: 1\n", "a: 1\n"},
         {"extends: right\ntemplate: true\nl: null\nmap: null\n",
          "a: base\nb: base\nc: right\ntemplate: true\n"},
     };
@@ -89,7 +115,11 @@ static void refuses(void)
         {"extends: twice", "0106@2:1"},
         {"extends:", "0211@1:9 extends"},
         {"extends: ''", "0211@1:10 extends"},
-        {"extends: {a: b}", "0211@1:10 extends"},
+        {"extends: {a: b}", "0118@1:14 extends"},
+        {"extends: {a: [base]}", "0211@1:14 extends"},
+        {"extends: {a: base, b: '${c}'}", "0211@1:23 extends"},
+        {"extends: {a b: base}", "0211@1:11 extends"},
+        {"extends: {a: top}", "0120@1:14 extends"},
         {"extends: [base, [base]]", "0211@1:17 extends"},
         {"extends: null", "0211@1:10 extends"},
         {"extends: [null]", "0211@1:11 extends"},
@@ -100,6 +130,41 @@ static void refuses(void)
         struct loaded got = assemble(vectors[i].top, pages);
         CU_ASSERT_EQUAL(got.result, -1);
         toy_found(&got.diags, vectors[i].found);
+        unload(&got);
+    }
+}
+
+/* Others than those that are stated, by their names. */
+static void takes_choices(void)
+{
+    static const struct {
+        const char *top, *option, *merged, *found;
+    } vectors[] = {
+        {"extends: {one: left}\nl: null\nmap: null\n", "extends.one=right",
+         "a: base\nb: base\nc: right\n", ""},
+        {"extends: {one: left}\na: 1\n", "extends.one=null", "a: 1\n", ""},
+        {"extends: {one: null}\nl: null\nmap: null\n", "extends.one=right",
+         "a: base\nb: base\nc: right\n", ""},
+        /* the name may be a parent's */
+        {"extends: named\nl: null\nmap: null\n", "extends.one=right",
+         "a: base\nb: base\nc: right\nd: named\n", ""},
+        {"extends: {one: left}", "extends.on=right", NULL,
+         "0228@1:9 extends.on"},
+        {"extends: left", "extends.one=right", NULL, "0228@1:9 extends.one"},
+        {"a: 1", "extends.one=right", NULL, "0228@1:9 extends.one"},
+        {"a: 1", "extends.=right", NULL, "0228@1:9 extends."},
+        {"extends: {one: left}", "extends.one=[right]", NULL,
+         "0211@1:13 extends"},
+        {"extends: {one: left}", "extends.one=none", NULL, "0118@1:13 extends"},
+        {"extends: {one: left}", "extends.one=#", NULL, "0227@1:1 extends.one"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got =
+            assemble_chosen(vectors[i].top, pages, vectors[i].option);
+        toy_found(&got.diags, vectors[i].found);
+        CU_ASSERT_EQUAL(got.result, vectors[i].merged == NULL ? -1 : 0);
+        if (vectors[i].merged != NULL)
+            toy_check(got.doc.root, vectors[i].merged);
         unload(&got);
     }
 }
@@ -181,5 +246,6 @@ static void bounds_bytes(void)
 }
 
 JR_UNIT_MAIN("doc.extends", CASE(puts_together), CASE(refuses),
-             CASE(tells_the_circle), CASE(points_into_parents),
-             CASE(bounds_files), CASE(bounds_readings), CASE(bounds_bytes))
+             CASE(takes_choices), CASE(tells_the_circle),
+             CASE(points_into_parents), CASE(bounds_files),
+             CASE(bounds_readings), CASE(bounds_bytes))

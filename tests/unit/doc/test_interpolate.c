@@ -1,5 +1,6 @@
 /* What ${...} puts into a tree. */
 #include "doc/interpolate.h"
+#include "findings.h"
 #include "toy.h"
 
 static char set[] = "SET=x y", token[] = "HF_TOKEN=hunter2", dollar[] = "D=$",
@@ -9,9 +10,9 @@ static char *environment[] = {set, token, dollar, empty, ref, bad, NULL};
 static char *secrets[] = {secrets_glob};
 
 static const struct jr_interpolate plain = {.shapes = &toy,
-                                     .environ = environment,
-                                     .secrets = secrets,
-                                     .secrets_count = 1};
+                                            .environ = environment,
+                                            .secrets = secrets,
+                                            .secrets_count = 1};
 
 static struct loaded fill(const char *text, const struct jr_interpolate *how)
 {
@@ -119,6 +120,88 @@ static void refuses(void)
         toy_found(&got.diags, mistakes[i].found);
         unload(&got);
     }
+}
+
+/* What is wrong, in words, and what to write instead. */
+static void explains(void)
+{
+    static const struct {
+        const char *text, *finding;
+    } vectors[] = {
+        {"b: ${c d}\n",
+         "1:4-10 0220 this is not a reference | write ${vars.NAME}, ${FIELD} "
+         "or ${env:NAME}; '$${' is a literal '${'\n"},
+        {"b: ${env:1}\n", "1:4-12 0220 this is not a reference | write "
+                          "${env:NAME}, or ${env:NAME:-default}\n"},
+        {"b: ${env:A b}\n", "1:4-14 0220 this is not a reference | write "
+                            "${env:NAME}, or ${env:NAME:-default}\n"},
+        {"b: ${vars.lr}\nvars: {lrs: 1, x: 2}\n",
+         "1:4-14 0221 there is no 'vars.lr' | did you mean ${vars.lrs}?\n"},
+        {"b: ${vars.lr.x}\nvars: {lrs: {x: 1}}\n",
+         "1:4-16 0221 there is no 'vars.lr.x' | did you mean ${vars.lrs.x}?\n"},
+        {"b: ${lst[0]}\nlist: [1]\n",
+         "1:4-13 0221 there is no 'lst[0]' | did you mean ${list[0]}?\n"},
+        {"b: ${HOME}\n", "1:4-11 0221 there is no 'HOME' | an environment "
+                         "variable is written ${env:HOME}\n"},
+        {"b: ${HOME_2}\n", "1:4-13 0221 there is no 'HOME_2' | an environment "
+                           "variable is written ${env:HOME_2}\n"},
+        {"b: ${HoME}\n", "1:4-11 0221 there is no 'HoME'\n"},
+        {"b: ${list[7]}\nlist: [1]\n", "1:4-14 0221 there is no 'list[7]'\n"},
+        {"b: ${x-a}\nx-a: 1\n", "1:4-10 0221 'x-a' is never read | put values "
+                                "that are read into `vars`\n"},
+        {"b: ${env:NO}\n", "1:4-13 0225 the variable 'NO' is not set | export "
+                           "it, or give a default: ${env:NO:-...}\n"},
+        {"b: ${env:BAD}\n", "1:4-14 0225 the variable 'BAD' is not UTF-8\n"},
+        {"b: ${size}\nsize: auto\n", "1:4-11 0222 'size' is not known when the "
+                                     "spec is read | @2:7-11 it is MISSING\n"},
+        {"b: ${size}\n", "1:4-11 0222 'size' is not known when the spec is "
+                         "read | the spec does not state it\n"},
+        {"b: ${list}\nlist: [1]\n",
+         "1:4-11 0224 'list' is a list: only scalars can be inserted\n"},
+        {"b: ${map}\nmap: {a: 1}\n",
+         "1:4-10 0224 'map' is a mapping: only scalars can be inserted\n"},
+        {"b: ${b}\n", "1:4-8 0223 ${...} goes in a circle: b -> b\n"},
+        {"b: ${c}\nc: ${d}\nd: ${b}\n",
+         "3:4-8 0223 ${...} goes in a circle: b -> c -> d -> b\n"},
+        {"a: ${b}\nb: ${c}\nc: ${b}\n",
+         "3:4-8 0223 ${...} goes in a circle: b -> c -> b\n"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got = fill(vectors[i].text, &plain);
+        check_findings(vectors[i].text, &got.diags, vectors[i].finding);
+        unload(&got);
+    }
+    static char *const allowed[] = {(char *)"HF_*", NULL};
+    struct jr_interpolate how = plain;
+    how.allow = allowed;
+    struct loaded got = fill("b: ${env:SET}\n", &how);
+    check_findings("b: ${env:SET}", &got.diags,
+                   "1:4-14 0225 the variable 'SET' is not read here | pass "
+                   "--allow-env for it, or give a default: ${env:SET:-...}\n");
+    unload(&got);
+}
+
+/* The values of secrets, so that they are told nowhere; each once, and not the
+ * empty text, which is everywhere. */
+static void hides_secrets(void)
+{
+    static char one[] = "A_TOKEN=one", same[] = "B_TOKEN=one",
+                two[] = "C_TOKEN=two", none[] = "D_TOKEN=", open[] = "E=three";
+    static char *outer[] = {one, same, two, none, open, NULL};
+    struct jr_interpolate how = plain;
+    how.environ = outer;
+    struct loaded got = fill("a: ${env:A_TOKEN}\nb: ${env:B_TOKEN}\n"
+                             "c: <${env:C_TOKEN}>\nd: ${env:D_TOKEN}\n"
+                             "e: ${env:E}\nf: ${env:C_TOKEN}\n",
+                             &how);
+    toy_found(&got.diags, "");
+    CU_ASSERT_EQUAL_FATAL(got.doc.hidden.count, 2);
+    CU_ASSERT_EQUAL_FATAL(got.doc.hidden_names.count, 2);
+    JR_ASSERT_TEXT(got.doc.hidden.items[0], "one");
+    JR_ASSERT_TEXT(got.doc.hidden_names.items[0], "A_TOKEN");
+    JR_ASSERT_TEXT(got.doc.hidden.items[1], "two");
+    JR_ASSERT_TEXT(got.doc.hidden_names.items[1], "C_TOKEN");
+    unload(&got);
 }
 
 static const struct jr_filled *filled_of(const struct loaded *got,
@@ -269,6 +352,6 @@ static void bounds_time(void)
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.fill", CASE(fills), CASE(refuses), CASE(guesses),
-             CASE(remembers), CASE(undoes), CASE(bounds_bytes),
-             CASE(bounds_depth), CASE(bounds_time))
+JR_UNIT_MAIN("doc.fill", CASE(fills), CASE(refuses), CASE(explains),
+             CASE(hides_secrets), CASE(guesses), CASE(remembers), CASE(undoes),
+             CASE(bounds_bytes), CASE(bounds_depth), CASE(bounds_time))

@@ -1,3 +1,5 @@
+#include "doc/node_path.h"
+#include "doc/node_properties.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -192,7 +194,128 @@ static void survives_a_lack_of_memory(void)
     unload(&got);
 }
 
-JR_UNIT_MAIN("doc.node", CASE(finds_nothing_where_a_path_ends_early),
-             CASE(finds_by_path), CASE(refuses_paths_that_do_not_fit),
-             CASE(sets_by_path), CASE(builds_a_tree), CASE(copies_are_apart),
+/* What a copy of a tree costs, keys included. */
+static void weighs(void)
+{
+    static const struct {
+        const char *text;
+        size_t nodes, bytes, height;
+    } vectors[] = {
+        {"abc\n", 1, 3, 0},
+        {"\"\"\n", 1, 0, 0},
+        {"[]\n", 1, 0, 1},
+        {"[a, bc]\n", 3, 3, 1},
+        {"k: v\n", 3, 2, 1},
+        {"key: value\nn: 10\n", 5, 11, 1},
+        {"[[a], b]\n", 4, 2, 2},
+        {"[b, [a]]\n", 4, 2, 2},
+        {"k: [[a], b]\n", 6, 3, 3},
+        {"a: {b: {c: d}}\n", 7, 4, 3},
+        {"a: []\nb: [[]]\n", 6, 2, 3},
+        {"[[[a]], [b]]\n", 6, 2, 3},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
+        struct jr_weight weight = jr_node_weigh(got.doc.root);
+        CU_ASSERT_EQUAL(weight.nodes, vectors[i].nodes);
+        CU_ASSERT_EQUAL(weight.bytes, vectors[i].bytes);
+        CU_ASSERT_EQUAL(weight.height, vectors[i].height);
+        unload(&got);
+    }
+}
+
+/* A tag states what a value is; one that it is not is a mistake. */
+static void holds_values_to_their_tags(void)
+{
+    static const struct {
+        const char *text;
+        enum jr_scalar_type type;
+        bool good;
+    } vectors[] = {
+        {"a: !!int 4\n", JR_SCALAR_INT, true},
+        {"a: !!int \"4\"\n", JR_SCALAR_INT, true},
+        {"a: !!int 4.5\n", JR_SCALAR_FLOAT, false},
+        {"a: !!float 4.5\n", JR_SCALAR_FLOAT, true},
+        {"a: !!float 4\n", JR_SCALAR_INT, true},
+        {"a: !!float x\n", JR_SCALAR_STRING, false},
+        {"a: !!float true\n", JR_SCALAR_BOOL, false},
+        {"a: !!bool true\n", JR_SCALAR_BOOL, true},
+        {"a: !!bool 1\n", JR_SCALAR_INT, false},
+        {"a: !!null null\n", JR_SCALAR_NULL, true},
+        {"a: !!null 0\n", JR_SCALAR_INT, false},
+        {"a: !!str 4\n", JR_SCALAR_STRING, true},
+        {"a: !!str null\n", JR_SCALAR_STRING, true},
+        {"a: ! 4\n", JR_SCALAR_STRING, true},
+        {"a: !!seq 4\n", JR_SCALAR_INT, false},
+        {"a: !!map 4\n", JR_SCALAR_INT, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
+        CU_ASSERT_EQUAL(got.diags.errors, vectors[i].good ? 0 : 1);
+        if (vectors[i].good) {
+            CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
+            CU_ASSERT_EQUAL(jr_scalar_type(jr_doc_get(got.doc.root, "a")),
+                            vectors[i].type);
+        } else {
+            JR_ASSERT_TEXT(got.diags.items[0].code, "JR0115");
+        }
+        unload(&got);
+    }
+}
+
+/* Where a part of a value stands in the file; the whole value where its text
+ * is not there as it is. */
+static void points_into_values(void)
+{
+    static const struct {
+        const char *text;
+        size_t from, to;
+        uint32_t line, column, end_line, end_column;
+    } vectors[] = {
+        {"a: word\n", 0, 4, 1, 4, 1, 8},
+        {"a: word\n", 1, 3, 1, 5, 1, 7},
+        {"a: word\n", 4, 4, 1, 8, 1, 8},
+        {"a: \"word\"\n", 1, 3, 1, 6, 1, 8},
+        {"a: 'word'\n", 0, 4, 1, 5, 1, 9},
+        {"a: \xc3\xa9x\xc3\xa9z\n", 2, 5, 1, 5, 1, 7},
+        /* escapes, and lines that are put together */
+        {"a: \"w\\x6frd\"\n", 1, 3, 1, 4, 1, 13},
+        {"a: 'it''s'\n", 0, 1, 1, 4, 1, 11},
+        {"a: one\n  two\n", 0, 3, 1, 4, 2, 6},
+        {"a: >\n  one\n  two\n", 0, 3, 1, 4, 4, 1},
+        /* lines as they are */
+        {"a: |\n  one\n  two\n", 0, 3, 2, 3, 2, 6},
+        {"a: |\n  one\n  two\n", 4, 7, 3, 3, 3, 6},
+        {"a: |\n  one\n  two\n", 5, 6, 3, 4, 3, 5},
+        {"a: |\n    one\n\n    two\n", 5, 8, 4, 5, 4, 8},
+        {"a: |\n  one\n    two\n", 6, 9, 3, 5, 3, 8},
+        {"a: |\n  \xc3\xa9ne\n", 2, 4, 2, 4, 2, 6},
+        {"a: |-\n  one\n", 0, 3, 1, 4, 3, 1},
+        /* from one line to the next is no part of a line */
+        {"a: |\n  one\n  two\n", 2, 5, 1, 4, 4, 1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
+        const struct jr_node *node = jr_doc_get(got.doc.root, "a");
+        struct jr_span span =
+            jr_point_part(node, vectors[i].from, vectors[i].to);
+        if (span.column != vectors[i].column ||
+            span.end_column != vectors[i].end_column)
+            printf("\n    of '%s' %u:%u-%u:%u", vectors[i].text, span.line,
+                   span.column, span.end_line, span.end_column);
+        CU_ASSERT_EQUAL(span.line, vectors[i].line);
+        CU_ASSERT_EQUAL(span.column, vectors[i].column);
+        CU_ASSERT_EQUAL(span.end_line, vectors[i].end_line);
+        CU_ASSERT_EQUAL(span.end_column, vectors[i].end_column);
+        unload(&got);
+    }
+}
+
+JR_UNIT_MAIN("doc.node", CASE(weighs), CASE(holds_values_to_their_tags),
+             CASE(points_into_values),
+             CASE(finds_nothing_where_a_path_ends_early), CASE(finds_by_path),
+             CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
+             CASE(builds_a_tree), CASE(copies_are_apart),
              CASE(survives_a_lack_of_memory))

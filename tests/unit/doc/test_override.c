@@ -34,6 +34,9 @@ static const struct {
     {"size=a #b", "size", "a\n"},
     {"size='#b'", "size", "\"#b\"\n"},
     {"env.A=${vars.x}", "env", "A: ${vars.x}\n"},
+    {"+env.A=1", "env", "A: 1\n"},
+    {"+vars.a=1", "vars", "a: 1\n"},
+    {"+vars={a: 1}", "vars", "a: 1\n"},
 };
 
 static void sets(void)
@@ -57,6 +60,12 @@ static const struct {
     {"", "0227@1:1"},
     {"size", "0227@1:1 size"},
     {"=1", "0227@1:1"},
+    {"+", "0227@1:2"},
+    {"+=1", "0227@1:2"},
+    {"++env.A=1", "0227@1:2 +env.A"},
+    {"+size=1", "0227@1:2 size"},
+    {"vars.a=1", "0228@1:6 vars.a"},
+    {"vars={a: 1}", "0228@1:7 vars.a"},
     {"a..b=1", "0227@1:2 a..b"},
     {".a=1", "0227@1:1 .a"},
     {"a.=1", "0227@1:2 a."},

@@ -23,7 +23,7 @@ static inline struct jr_shape toy_child(const struct jr_shape *shape,
         struct jr_shape shape;
     } rows[] = {
         {"root", "env", {.type = "env", .open = true, .keeps_null = true}},
-        {"root", "vars", {.type = "vars", .open = true}},
+        {"root", "vars", {.type = "vars", .open = true, .declared = true}},
         {"root", "back", {.type = "back", .shorthand = "default"}},
         {"root", "size", {.type = "size", .resolvable = true}},
         {"root", "list", {.type = "list"}},

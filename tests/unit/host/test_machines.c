@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/io.h"
 #include "base/strv.h"
-#include "resolve/resolve.h"
+#include "resolve/device_profile.h"
 
 #define MACHINES TEST_SOURCE_DIR "/machines"
 

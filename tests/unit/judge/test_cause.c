@@ -87,7 +87,7 @@ static void judge_vector(struct fake *fake, const struct vector *vector)
     fake->outcome.runner_signal = vector->runner_signal;
     if (vector->timed_out)
         fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
-    fake->ends[0].log_failed = vector->log_failed;
+    fake->ends[0].log_errno = vector->log_failed ? 28 : 0;
     fake_judge(fake);
 }
 

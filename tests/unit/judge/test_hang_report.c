@@ -27,6 +27,10 @@
     "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "         \
     "[{\"state\": \"S\", \"syscall\": \"futex\"}]}]}"
 
+#define READING(seconds)                                                       \
+    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "         \
+    "[{\"state\": \"S\", \"syscall\": \"read\"}]}]}"
+
 static void words(void)
 {
     static const struct {
@@ -98,6 +102,27 @@ static void who_differs(void)
         {{SILENT("0.5"), SILENT("1.4")}, LIMIT},
         {{SILENT("0.5"), SILENT("1.6")}, LIMIT "; rank 1 fell silent first"},
         {{SILENT("null"), SILENT("1.6")}, LIMIT},
+        {{SILENT("0.5"), SILENT("1.5")}, LIMIT "; rank 1 fell silent first"},
+        /* The next to the longest, whichever comes first. */
+        {{SILENT("700"), SILENT("600"), SILENT("650")}, LIMIT},
+        {{SILENT("700"), SILENT("650"), SILENT("600")}, LIMIT},
+        {{SILENT("600"), SILENT("650"), SILENT("700")}, LIMIT},
+        {{SILENT("800"), SILENT("600"), SILENT("650")},
+         LIMIT "; rank 0 fell silent first"},
+        {{SILENT("600"), SILENT("800"), SILENT("650")},
+         LIMIT "; rank 1 fell silent first"},
+        /* A group is silent as long as its longest. */
+        {{SILENT("8"), READING("5"), READING("7"), SILENT("8"), SILENT("9")},
+         LIMIT "; ranks 1-2 waiting in read, silent for 7.0 s"},
+        {{SILENT("8"), READING("7"), READING("5"), SILENT("8"), SILENT("9")},
+         LIMIT "; ranks 1-2 waiting in read, silent for 7.0 s"},
+        {{READING("0"), SILENT("8"), SILENT("9")},
+         LIMIT "; rank 0 waiting in read, silent for 0 ms"},
+        /* The smallest of three. */
+        {{FUTEX, FUTEX, FUTEX, READ, READ, BUSY},
+         LIMIT "; rank 5 using the CPU, silent for 9.5 s"},
+        {{BUSY, READ, READ, FUTEX, FUTEX, FUTEX},
+         LIMIT "; rank 0 using the CPU, silent for 9.5 s"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake fake;
@@ -142,4 +167,63 @@ static void other_limits(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits))
+/* Each limit by its name; of a record that does not state it, without a
+ * number. */
+static void names_the_limit(void)
+{
+    static const struct {
+        enum jr_timeout by;
+        uint64_t ms;
+        const char *message;
+    } rows[] = {
+        {JR_TIMEOUT_SILENCE, 1,
+         "no output from any rank for 1ms (timeouts.silence)"},
+        {JR_TIMEOUT_SILENCE, 0,
+         "no output from any rank for the time (timeouts.silence)"},
+        {JR_TIMEOUT_AFTER_FIRST_EXIT, 60000,
+         "not all ended within 1m of the first (timeouts.after_first_exit)"},
+        {JR_TIMEOUT_AFTER_FIRST_EXIT, 0,
+         "not all ended within the time of the first "
+         "(timeouts.after_first_exit)"},
+        {JR_TIMEOUT_RUN, 90000,
+         "longer than timeouts.run, which is 1 min 30 s"},
+        {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
+        {JR_TIMEOUT_RUN, 0, "longer than timeouts.run"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fake fake;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        fake_start(&fake, 3);
+        fake.outcome.timed_out_by = rows[i].by;
+        fake.policy.timeouts = (struct jr_timeouts){
+            .run_ms = rows[i].ms,
+            .silence_ms = rows[i].ms,
+            .after_first_exit_ms = rows[i].ms,
+        };
+        for (uint32_t r = 0; r < 3; r++)
+            fake_stopped(&fake, r);
+        fake_judge(&fake);
+        jr_hang_message(&out, &fake.report, &fake.plan);
+        JR_ASSERT_TEXT(out.data, rows[i].message);
+        fake_end(&fake);
+    }
+}
+
+/* What ranks did says nothing where the run only took long. */
+static void blames_nobody_for_a_long_run(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
+    for (uint32_t r = 0; r < 3; r++) {
+        fake_stopped(&fake, r);
+        fake_write_rank(&fake, r, "hang.json", r == 2 ? READ : FUTEX);
+    }
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.odd_count, 0);
+    CU_ASSERT_PTR_NULL(fake.report.hang);
+    fake_end(&fake);
+}
+
+JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits),
+             CASE(names_the_limit), CASE(blames_nobody_for_a_long_run))

@@ -82,6 +82,9 @@ static void the_last_match_counts(void)
         {"^n=(?<n>\\d+)$", "n=1\nn=2\nxn=3\nn=4x\n", "{\"n\": 2}"},
         {"n=(?<n>\\d+)(?: w=(?<w>\\w+))?", "n=1 w=a\nn=2\n", "{\"n\": 2}"},
         {"(?<n>\\d+)\\nend", "7\nend\n8\n", "{\"n\": 7}"},
+        {"n=(?<n>\\d+) x=(?<x>\\S+) (?<w>\\w+)", "n=1 x=2.5 end\n",
+         "{\"n\": 1, \"w\": \"end\", \"x\": 2.5}"},
+        {"(?<w>\\z)", "abc", "{\"w\": \"\"}"},
         {"x*(?<w>)", "abc", "{\"w\": \"\"}"},
         {"w=(?<w>\\S+)", "bad\xff\xfe bytes w=ok\n", "{\"w\": \"ok\"}"},
     };
@@ -133,6 +136,74 @@ static void a_window_does_not_end_a_line(void)
     free(log);
 }
 
+enum { CHUNK = 1 << 20, LONGEST = 1 << 16, LARGE = 2 * CHUNK + 200000 };
+
+static void search(struct fake *fake, const char *pattern, const char *log)
+{
+    fake->policy.results.pattern = (char *)pattern;
+    fake_write_rank(fake, 0, "stdout.log", log);
+    fake_judge(fake);
+}
+
+/* Wherever a match lies, and as long as it may be, it is found whole. */
+static void long_matches_are_found_anywhere(void)
+{
+    static const size_t lengths[] = {4, 5000, LONGEST - 300};
+    static char log[LARGE + 1];
+    struct fake fake;
+    start(&fake, "x", "x");
+    for (size_t l = 0; l < 3; l++)
+        for (size_t at = CHUNK - LONGEST - 300; at < CHUNK + LONGEST;
+             at += 10007) {
+            size_t len = lengths[l];
+            memset(log, '.', LARGE);
+            memcpy(log, "<short>", 7);
+            memset(log + at, 'm', len);
+            log[at] = '<';
+            log[at + len - 1] = '>';
+            search(&fake, "(?<m><[^.]*>)", log);
+            const json_t *result = fake.report.ranks[0].result;
+            CU_ASSERT_EQUAL(json_string_length(json_object_get(result, "m")),
+                            len);
+        }
+    fake_end(&fake);
+}
+
+/* Where the search goes on within a line, its beginning is not there. */
+static void what_stands_before_is_known(void)
+{
+    static const char line[] = "(?<n>^v=\\d$)";
+    static char log[LARGE + 1];
+    struct fake fake;
+    start(&fake, "x", "x");
+    for (size_t at = CHUNK - LONGEST - 260; at < CHUNK - LONGEST + 260; at++) {
+        if (at > CHUNK - LONGEST - 250 && at < CHUNK - LONGEST - 10)
+            continue;
+        if (at > CHUNK - LONGEST + 10 && at < CHUNK - LONGEST + 250)
+            continue;
+        memset(log, '.', LARGE);
+        memcpy(log + at, "xv=9\n", 5);
+        search(&fake, line, log);
+        CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
+        memcpy(log + at, "\nv=9\n", 5);
+        search(&fake, "(?<w>^v=\\d$)", log);
+        check_json(fake.report.ranks[0].result, "{\"w\": \"v=9\"}");
+    }
+    fake_end(&fake);
+}
+
+/* What took no part in the last match is not there, whatever an earlier one
+ * had. */
+static void groups_are_those_of_the_last_match(void)
+{
+    struct fake fake;
+    start(&fake, "a=(?<a>\\d+)(?: b=(?<w>\\d+))?(?: c=(?<z>\\d+))?",
+          "a=1 b=22\na=333 c=4444");
+    check_json(fake.report.ranks[0].result,
+               "{\"a\": \"333\", \"z\": \"4444\"}");
+    fake_end(&fake);
+}
+
 static void a_stream_must_be_captured(void)
 {
     struct fake fake;
@@ -150,6 +221,98 @@ static void a_stream_must_be_captured(void)
     fake_end(&fake);
 }
 
+/* What comes when the rank has ended is not the rank's. */
+static void only_what_the_rank_wrote_counts(void)
+{
+    static const char late[] =
+        "nothing in stdout.log matches 'n=(?<n>\\d+)'; a match came only after "
+        "the rank had ended, from a process that it had started, and does not "
+        "count";
+    static const char none[] = "nothing in stdout.log matches 'n=(?<n>\\d+)'";
+    static const char cut[] =
+        "stdout.log was shortened after the rank had ended";
+    static const struct {
+        const char *log;
+        uint64_t captured; /* bytes when it ended; UINT64_MAX: not known */
+        bool log_failed;
+        const char *result;
+        bool late;
+        const char *reason;
+    } cases[] = {
+        {"n=1\nn=2\n", UINT64_MAX, false, "{\"n\": 2}", false, NULL},
+        {"n=1\nn=2\n", 8, false, "{\"n\": 2}", false, NULL},
+        {"n=1\nn=2\n", 7, false, "{\"n\": 2}", false, NULL},
+        {"n=1\nn=2\n", 4, false, "{\"n\": 1}", true, NULL},
+        {"n=1\nend\n", 4, false, "{\"n\": 1}", false, NULL},
+        {"abc\nn=2\n", 4, false, NULL, false, late},
+        {"abc\nend\n", 4, false, NULL, false, none},
+        {"abc\n", 4, false, NULL, false, none},
+        {"n=1\n", 4, false, "{\"n\": 1}", false, NULL},
+        {"n=1\n", 5, false, NULL, false, cut},
+        {"n=1\n", 5, true, "{\"n\": 1}", false, NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        start(&fake, "n=(?<n>\\d+)", cases[c].log);
+        fake.ends[0].pinned = cases[c].captured != UINT64_MAX;
+        fake.ends[0].captured = cases[c].captured;
+        fake.ends[0].log_errno = cases[c].log_failed ? 28 : 0;
+        fake_judge(&fake);
+        const struct jr_rank_judgement *rank = &fake.report.ranks[0];
+        CU_ASSERT_EQUAL(rank->result == NULL, cases[c].result == NULL);
+        if (cases[c].result != NULL)
+            check_json(rank->result, cases[c].result);
+        CU_ASSERT_EQUAL(rank->late_match, cases[c].late);
+        if (cases[c].reason != NULL)
+            JR_ASSERT_TEXT(rank->reason, cases[c].reason);
+        CU_ASSERT_EQUAL(rank->result_error,
+                        cases[c].reason == NULL  ? JR_RESULT_NONE
+                        : cases[c].reason == cut ? JR_RESULT_CHANGED
+                                                 : JR_RESULT_MISSING);
+        fake_end(&fake);
+    }
+}
+
+/* Lines that take too many steps are counted, and told of where nothing was
+ * found. */
+static void tells_of_lines_that_take_too_long(void)
+{
+    static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
+    static const char bad[] =
+        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    struct fake fake;
+    char log[256];
+    (void)snprintf(log, sizeof log, "%sn=ab\n%s", bad, bad);
+    start(&fake, pattern, log);
+    check_json(fake.report.ranks[0].result, "{\"w\": \"ab\"}");
+    CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 2);
+    fake_write_rank(&fake, 0, "stdout.log", bad);
+    fake_judge(&fake);
+    CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 1);
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
+                   "nothing in stdout.log matches 'n=(?<w>(?:a+a*)+b)' within "
+                   "the match limit");
+    fake_end(&fake);
+}
+
+static void nothing_is_asked_of_the_others(void)
+{
+    struct fake fake;
+    start(&fake, "n=(?<n>\\d+)", "nothing\n");
+    fake.policy.results.required = (char *)"none";
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_NONE);
+    (void)unlinkat(fake.fd, "attempt_0/0/stdout.log", 0);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_NONE);
+    fake.policy.results.required = (char *)"all";
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
+    CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].reason);
+    fake_end(&fake);
+}
+
 static void a_bad_pattern_is_an_error(void)
 {
     struct fake fake;
@@ -157,15 +320,18 @@ static void a_bad_pattern_is_an_error(void)
     struct jr_judgement report;
     fake_start(&fake, 1);
     fake.policy.results.pattern = (char *)"(";
-    CU_ASSERT_EQUAL(
-        jr_judgement_make(&report, &fake.plan, &fake.outcome, NULL, fake.fd, &err),
-        -1);
+    CU_ASSERT_EQUAL(jr_judgement_make(&report, &fake.plan, &fake.outcome, NULL,
+                                      fake.fd, &err),
+                    -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "results.pattern"));
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("pattern", CASE(what_does_not_convert_fails),
-             CASE(the_last_match_counts),
-             CASE(long_logs_are_searched_in_windows),
-             CASE(a_window_does_not_end_a_line),
-             CASE(a_stream_must_be_captured), CASE(a_bad_pattern_is_an_error))
+JR_UNIT_MAIN(
+    "pattern", CASE(what_does_not_convert_fails), CASE(the_last_match_counts),
+    CASE(long_logs_are_searched_in_windows), CASE(a_window_does_not_end_a_line),
+    CASE(long_matches_are_found_anywhere), CASE(what_stands_before_is_known),
+    CASE(groups_are_those_of_the_last_match), CASE(a_stream_must_be_captured),
+    CASE(only_what_the_rank_wrote_counts),
+    CASE(tells_of_lines_that_take_too_long),
+    CASE(nothing_is_asked_of_the_others), CASE(a_bad_pattern_is_an_error))

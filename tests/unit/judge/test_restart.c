@@ -105,8 +105,9 @@ static void counts_within_the_window(void)
 
 static void waits_longer_each_time(void)
 {
-    static const uint64_t waits[] = {1000,  2000,   4000,   8000,   16000, 32000,
-                                     64000, 128000, 256000, 300000, 300000};
+    static const uint64_t waits[] = {1000,   2000,   4000,  8000,
+                                     16000,  32000,  64000, 128000,
+                                     256000, 300000, 300000};
     struct jr_attempt items[COUNT(waits)];
     struct jr_restart spec = {.max = UINT32_MAX, .backoff_ms = 1000};
     for (size_t i = 0; i < COUNT(waits); i++) {
@@ -275,6 +276,84 @@ static void tells_causes(void)
     }
 }
 
+/* What the next decision needs of an attempt: when it was, and for how long it
+ * lived, which is until the first failure. */
+static void notes_the_times(void)
+{
+    struct fake fake;
+    struct jr_history history = {0};
+    fake_start(&fake, 3);
+    fake.plan.attempt = 2;
+    fake_exit(&fake, 1, 75); /* 2 s after the start of the run */
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                   &fake.outcome, fake.fd),
+                    0);
+    fake.ends[1].exit_code = 0;
+    fake.plan.attempt = 3;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                   &fake.outcome, fake.fd),
+                    0);
+    CU_ASSERT_EQUAL_FATAL(history.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct jr_attempt *attempt = &history.items[i];
+        CU_ASSERT_EQUAL(attempt->number, 2 + i);
+        CU_ASSERT_EQUAL(attempt->started_ns, FAKE_SECOND);
+        CU_ASSERT_EQUAL(attempt->started_wall_ns, FAKE_WALL);
+        CU_ASSERT_EQUAL(attempt->ended_ns, 11 * FAKE_SECOND);
+        CU_ASSERT_EQUAL(attempt->lived_ns,
+                        i == 0 ? 2 * FAKE_SECOND : 10 * FAKE_SECOND);
+        CU_ASSERT_EQUAL(attempt->failed, i == 0);
+        CU_ASSERT_EQUAL(attempt->status,
+                        i == 0 ? JR_RUN_FAILED : JR_RUN_SUCCEEDED);
+        CU_ASSERT_EQUAL(attempt->exit_code, i == 0 ? 1 : 0);
+    }
+    jr_history_release(&history);
+    CU_ASSERT_EQUAL(history.count, 0);
+    fake_end(&fake);
+}
+
+/* Entries are looked at only where a restart is allowed; without any in
+ * `on`, each cause is one. */
+static void holds_causes_only_where_asked(void)
+{
+    static char exit_any[] = "exit";
+    char *entries[] = {exit_any};
+    static const struct {
+        uint32_t max, on, never;
+        const char *expect_on, *expect_never;
+    } rows[] = {
+        {0, 1, 1, NULL, NULL},     {1, 0, 0, "", NULL},
+        {1, 1, 0, "exit", NULL},   {1, 0, 1, "", "exit"},
+        {1, 1, 1, "exit", "exit"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fake fake;
+        struct jr_history history = {0};
+        fake_start(&fake, 2);
+        fake_exit(&fake, 1, 75);
+        fake.policy.restart = (struct jr_restart){.max = rows[i].max,
+                                                  .on = entries,
+                                                  .on_count = rows[i].on,
+                                                  .never = entries,
+                                                  .never_count = rows[i].never};
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                       &fake.outcome, fake.fd),
+                        0);
+        const struct jr_attempt *attempt = &history.items[0];
+        CU_ASSERT_EQUAL(attempt->on == NULL, rows[i].expect_on == NULL);
+        CU_ASSERT_EQUAL(attempt->never == NULL, rows[i].expect_never == NULL);
+        if (rows[i].expect_on != NULL)
+            JR_ASSERT_TEXT(attempt->on, rows[i].expect_on);
+        if (rows[i].expect_never != NULL)
+            JR_ASSERT_TEXT(attempt->never, rows[i].expect_never);
+        jr_history_release(&history);
+        fake_end(&fake);
+    }
+}
+
 static void leaves_what_jobrun_failed_at(void)
 {
     static const struct {
@@ -316,4 +395,5 @@ static void leaves_what_jobrun_failed_at(void)
 JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
              CASE(counts_within_the_window), CASE(waits_longer_each_time),
              CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
+             CASE(notes_the_times), CASE(holds_causes_only_where_asked),
              CASE(leaves_what_jobrun_failed_at))

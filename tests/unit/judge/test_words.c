@@ -44,6 +44,51 @@ static void ends_in_words(void)
          "was killed by SIGKILL, sender unknown"},
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .killed = true},
          "died by SIGKILL"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .stopped_with = 9},
+         "died by SIGKILL"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .stopped_with = 15},
+         "died by SIGTERM"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .oom = true},
+         "was OOM-killed: the kernel ran out of memory"},
+        {{.pid = 5, .end = JR_END_LOST}, "was lost with its node"},
+        /* What was ordered is not taken for what it looks like. */
+        {{.pid = 5,
+          .end = JR_END_SIGNALED,
+          .signal = 9,
+          .oom = true,
+          .injected = true},
+         "was killed as if memory had run out, injected"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .injected = true},
+         "was killed by SIGKILL, injected"},
+        {{.pid = 5, .end = JR_END_EXITED, .exit_code = 7, .injected = true},
+         "exited with code 7, injected"},
+        {{.pid = 5,
+          .end = JR_END_SIGNALED,
+          .signal = 15,
+          .stopped_with = 15,
+          .injected = true},
+         "died by SIGTERM"},
+        {{.pid = 5,
+          .end = JR_END_SIGNALED,
+          .signal = 9,
+          .killed = true,
+          .injected = true},
+         "died by SIGKILL, injected"},
+        /* It had said with which code it would exit. */
+        {{.pid = 5,
+          .end = JR_END_SIGNALED,
+          .signal = 15,
+          .stopped_with = 15,
+          .told_code = 3},
+         "was exiting with code 3 when it was stopped"},
+        {{.pid = 5,
+          .end = JR_END_SIGNALED,
+          .signal = 11,
+          .stopped_with = 15,
+          .told_code = 3},
+         "died by SIGSEGV"},
+        {{.pid = 5, .end = JR_END_SIGNALED, .signal = 15, .told_code = 3},
+         "died by SIGTERM"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct jr_buf out = JR_BUF_INIT;
@@ -65,5 +110,123 @@ static void hosts_by_node(void)
     JR_ASSERT_TEXT(jr_words_host(&plan, 0, &here), "laptop");
 }
 
-JR_UNIT_MAIN("words", CASE(words_and_values), CASE(ends_in_words),
-             CASE(hosts_by_node))
+/* Who dies in another way than by what it was sent has crashed; who dies by it
+ * was only cut short. */
+static void tells_crashes_from_stops(void)
+{
+    static const struct {
+        struct jr_rank_outcome rank;
+        bool crashed;
+        int cut;
+    } cases[] = {
+        {{.end = JR_END_SIGNALED, .signal = 11}, false, 0},
+        {{.end = JR_END_SIGNALED, .signal = 11, .told_code = 2}, false, 0},
+        {{.end = JR_END_SIGNALED,
+          .signal = 11,
+          .stopped_with = 15,
+          .told_code = 2},
+         true,
+         0},
+        {{.end = JR_END_SIGNALED,
+          .signal = 15,
+          .stopped_with = 15,
+          .told_code = 2},
+         false,
+         2},
+        {{.end = JR_END_SIGNALED,
+          .signal = 9,
+          .stopped_with = 15,
+          .told_code = 2},
+         true,
+         0},
+        {{.end = JR_END_SIGNALED,
+          .signal = 9,
+          .stopped_with = 15,
+          .killed = true,
+          .told_code = 2},
+         false,
+         2},
+        {{.end = JR_END_SIGNALED,
+          .signal = 6,
+          .stopped_with = 15,
+          .killed = true,
+          .told_code = 2},
+         true,
+         0},
+        {{.end = JR_END_EXITED, .stopped_with = 15, .told_code = 2}, false, 0},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        CU_ASSERT_EQUAL(jr_words_crashed(&cases[c].rank), cases[c].crashed);
+        CU_ASSERT_EQUAL(jr_words_cut_short(&cases[c].rank), cases[c].cut);
+    }
+}
+
+static void tells_what_jobrun_lost(void)
+{
+    static const struct {
+        struct jr_outcome outcome;
+        const char *text;
+    } cases[] = {
+        {{0}, ""},
+        {{.runner_signal = 9}, "jobrun's runner was killed by SIGKILL"},
+        {{.runner_signal = 11}, "jobrun's runner was killed by SIGSEGV"},
+        {{.guard_pid = 77}, "jobrun's guard (pid 77) was killed"},
+        {{.guard_pid = 77, .guard_signal = 9},
+         "jobrun's guard (pid 77) was killed by SIGKILL"},
+        {{.guard_pid = 77, .guard_signal = 15, .runner_signal = 9},
+         "jobrun's guard (pid 77) was killed by SIGTERM"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_buf_str(&out, "");
+        jr_words_lost(&out, &cases[c].outcome);
+        JR_ASSERT_TEXT(out.data, cases[c].text);
+    }
+}
+
+/* The option that a command needs to find the run, where it needs one. */
+static void names_the_folder_of_the_logs(void)
+{
+    static const char *const vectors[][2] = {
+        {"runs/a", ""},
+        {"a", ""},
+        {"/a", ""},
+        {"run/a", " --log-dir 'run'"},
+        {"runss/a", " --log-dir 'runss'"},
+        {"sub/runs/a", " --log-dir 'sub/runs'"},
+        {"/exp/runs/a", " --log-dir '/exp/runs'"},
+        {"x\033y/a", " --log-dir 'x\\x1by'"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_buf_str(&out, "");
+        jr_words_log_dir(&out, vectors[i][0]);
+        JR_ASSERT_TEXT(out.data, vectors[i][1]);
+    }
+}
+
+static void counts_ranks_and_seconds(void)
+{
+    static const uint32_t ranks[] = {1, 2, 3, 7};
+    static const struct {
+        size_t count;
+        const char *text;
+    } cases[] = {{1, "rank 1"}, {2, "ranks 1-2"}, {4, "ranks 1-3,7"}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_words_ranks(&out, ranks, cases[c].count);
+        JR_ASSERT_TEXT(out.data, cases[c].text);
+    }
+    CU_ASSERT_EQUAL(jr_words_wall(0), 0);
+    CU_ASSERT_EQUAL(jr_words_wall(999999), 0);
+    CU_ASSERT_EQUAL(jr_words_wall(1000000), 0.001);
+    CU_ASSERT_EQUAL(jr_words_wall(1999999), 0.001);
+    CU_ASSERT_EQUAL(jr_words_wall(1234567890), 1.234);
+    JR_ASSERT_TEXT(jr_words_axis(JR_AXIS_MODEL), "model");
+    JR_ASSERT_TEXT(jr_words_axis(JR_AXIS_DATA), "data");
+}
+
+JR_UNIT_MAIN("words", CASE(tells_crashes_from_stops),
+             CASE(tells_what_jobrun_lost), CASE(names_the_folder_of_the_logs),
+             CASE(counts_ranks_and_seconds), CASE(words_and_values),
+             CASE(ends_in_words), CASE(hosts_by_node))

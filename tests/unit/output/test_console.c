@@ -1,17 +1,21 @@
 #include "output/console.h"
+#include "terminal.h"
 #include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void write_text(struct jr_console_writer *screen, int stream, const char *text)
+static void write_text(struct jr_console_writer *console, int stream,
+                       const char *text)
 {
-    jr_console_writer_write(screen, stream, text, strlen(text));
+    jr_console_writer_write(console, stream, text, strlen(text));
 }
 
 static void count_relief(void *owner, struct jr_output *output)
@@ -21,11 +25,12 @@ static void count_relief(void *owner, struct jr_output *output)
 }
 
 /* Write until nothing more is taken; returns the bytes that were written. */
-static size_t fill(struct jr_console_writer *screen)
+static size_t fill(struct jr_console_writer *console)
 {
     size_t written = 0;
-    while (!jr_output_is_full(&screen->outputs[0]) && written < 16 * 1024 * 1024) {
-        write_text(screen, 0, "0123456789abcdef0123456789abcde\n");
+    while (!jr_output_is_full(&console->outputs[0]) &&
+           written < 16 * 1024 * 1024) {
+        write_text(console, 0, "0123456789abcdef0123456789abcde\n");
         written += 32;
     }
     return written;
@@ -50,27 +55,33 @@ static size_t drain(int fd, struct jr_loop *loop, size_t expected)
 static void check_slow_reader(int to, int from)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     unsigned relieved = 0;
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, to, -1);
-    screen.relieved = count_relief;
-    screen.owner = &relieved;
-    size_t written = fill(&screen);
+    jr_console_writer_open(&console, &loop, to, -1);
+    console.relieved = count_relief;
+    console.owner = &relieved;
+    size_t written = fill(&console);
     CU_ASSERT_TRUE(written < 16 * 1024 * 1024);
-    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&screen));
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&console));
     CU_ASSERT_EQUAL(drain(from, &loop, written), written);
-    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&console));
     CU_ASSERT_EQUAL(relieved, 1);
-    CU_ASSERT_FALSE(screen.failed);
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0); /* nobody waits for room */
+    CU_ASSERT_EQUAL(relieved, 1);
+    CU_ASSERT_FALSE(console.failed);
     /* Ours to write without blocking, theirs as it was. */
     CU_ASSERT_EQUAL(fcntl(to, F_GETFL) & O_NONBLOCK, 0);
-    (void)fill(&screen);
-    jr_console_writer_abandon(&screen);
-    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
-    CU_ASSERT_TRUE(screen.failed);
+    (void)fill(&console);
+    CU_ASSERT_TRUE(drain(from, &loop, 1 << 18) >= 1 << 18);
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&console));
+    jr_console_writer_abandon(&console);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&console));
+    CU_ASSERT_FALSE(jr_output_is_full(&console.outputs[0]));
+    CU_ASSERT_TRUE(jr_output_is_closed(&console.outputs[0]));
+    CU_ASSERT_TRUE(console.failed);
     CU_ASSERT_EQUAL(relieved, 2);
-    jr_console_writer_close(&screen);
+    jr_console_writer_close(&console);
     (void)close(loop.epoll_fd);
     (void)close(to);
     (void)close(from);
@@ -89,19 +100,19 @@ static void waits_for_a_slow_reader(void)
 static void writes_to_what_it_cannot_reopen(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, ends[1], -1);
-    if (screen.outputs[0].kind == JR_OUTPUT_OPEN)
-        (void)close(screen.outputs[0].watch.fd);
-    screen.outputs[0].kind = JR_OUTPUT_SHARED;
-    screen.outputs[0].watch.fd = ends[1];
-    size_t written = fill(&screen);
+    jr_console_writer_open(&console, &loop, ends[1], -1);
+    if (console.outputs[0].kind == JR_OUTPUT_OPEN)
+        (void)close(console.outputs[0].watch.fd);
+    console.outputs[0].kind = JR_OUTPUT_SHARED;
+    console.outputs[0].watch.fd = ends[1];
+    size_t written = fill(&console);
     CU_ASSERT_TRUE(written < 16 * 1024 * 1024);
     CU_ASSERT_EQUAL(drain(ends[0], &loop, written), written);
-    jr_console_writer_close(&screen);
+    jr_console_writer_close(&console);
     CU_ASSERT_EQUAL(fcntl(ends[1], F_GETFD) < 0, 0);
     (void)close(ends[0]);
     (void)close(ends[1]);
@@ -111,14 +122,14 @@ static void writes_to_what_it_cannot_reopen(void)
 static void tells_a_full_disk(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     int full = open("/dev/full", O_WRONLY);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, full, -1);
-    write_text(&screen, 0, "to a disk\n");
-    CU_ASSERT_TRUE(screen.failed);
-    CU_ASSERT_EQUAL(screen.error, ENOSPC);
-    jr_console_writer_close(&screen);
+    jr_console_writer_open(&console, &loop, full, -1);
+    write_text(&console, 0, "to a disk\n");
+    CU_ASSERT_TRUE(console.failed);
+    CU_ASSERT_EQUAL(console.error, ENOSPC);
+    jr_console_writer_close(&console);
     (void)close(full);
     (void)close(loop.epoll_fd);
 }
@@ -126,20 +137,20 @@ static void tells_a_full_disk(void)
 static void goes_on_without_a_reader(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, -1, ends[1]);
-    write_text(&screen, 0, "to nobody\n");
-    CU_ASSERT_FALSE(screen.failed);
+    jr_console_writer_open(&console, &loop, -1, ends[1]);
+    write_text(&console, 0, "to nobody\n");
+    CU_ASSERT_FALSE(console.failed);
     (void)close(ends[0]);
-    write_text(&screen, 1, "to somebody who left\n");
-    CU_ASSERT_TRUE(screen.failed);
-    CU_ASSERT_EQUAL(screen.error, 0);
-    write_text(&screen, 1, "again\n");
-    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
-    jr_console_writer_close(&screen);
+    write_text(&console, 1, "to somebody who left\n");
+    CU_ASSERT_TRUE(console.failed);
+    CU_ASSERT_EQUAL(console.error, 0);
+    write_text(&console, 1, "again\n");
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&console));
+    jr_console_writer_close(&console);
     (void)close(ends[1]);
     (void)close(loop.epoll_fd);
 }
@@ -148,18 +159,18 @@ static void goes_on_without_a_reader(void)
 static void goes_on_where_the_reader_was_reset(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, ends[1], -1);
-    write_text(&screen, 0, "unread\n");
+    jr_console_writer_open(&console, &loop, ends[1], -1);
+    write_text(&console, 0, "unread\n");
     (void)close(ends[0]);
-    write_text(&screen, 0, "to somebody who left\n");
-    CU_ASSERT_TRUE(screen.failed);
-    CU_ASSERT_EQUAL(screen.error, 0);
-    CU_ASSERT_TRUE(jr_output_is_closed(&screen.outputs[0]));
-    jr_console_writer_close(&screen);
+    write_text(&console, 0, "to somebody who left\n");
+    CU_ASSERT_TRUE(console.failed);
+    CU_ASSERT_EQUAL(console.error, 0);
+    CU_ASSERT_TRUE(jr_output_is_closed(&console.outputs[0]));
+    jr_console_writer_close(&console);
     (void)close(ends[1]);
     (void)close(loop.epoll_fd);
 }
@@ -168,28 +179,28 @@ static void goes_on_where_the_reader_was_reset(void)
 static void waits_at_the_gate(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     char held[64] = "";
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
     int err = open("/tmp", O_RDWR | O_TMPFILE, 0600);
-    jr_console_writer_open(&screen, &loop, ends[1], err);
-    screen.gated = true;
-    write_text(&screen, 0, "a\n");
-    write_text(&screen, 0, "b\n");
-    write_text(&screen, 1, "c\n");
-    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&screen));
+    jr_console_writer_open(&console, &loop, ends[1], err);
+    console.gated = true;
+    write_text(&console, 0, "a\n");
+    write_text(&console, 0, "b\n");
+    write_text(&console, 1, "c\n");
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&console));
     CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0); /* nothing is watched */
     CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), -1);
-    jr_console_writer_open_gate(&screen);
+    jr_console_writer_open_gate(&console);
     CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), 4);
     JR_ASSERT_TEXT(held, "a\nb\n");
     CU_ASSERT_EQUAL(pread(err, held, sizeof held, 0), 2);
-    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
-    CU_ASSERT_FALSE(screen.failed);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&console));
+    CU_ASSERT_FALSE(console.failed);
     (void)close(err);
-    jr_console_writer_close(&screen);
+    jr_console_writer_close(&console);
     (void)close(ends[0]);
     (void)close(ends[1]);
     (void)close(loop.epoll_fd);
@@ -199,23 +210,23 @@ static void waits_at_the_gate(void)
 static void tells_of_room_while_it_is_wanted(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     unsigned relieved = 0;
     int ends[2], file = open("/tmp", O_RDWR | O_TMPFILE, 0600);
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, ends[1], file);
-    screen.relieved = count_relief;
-    screen.owner = &relieved;
+    jr_console_writer_open(&console, &loop, ends[1], file);
+    console.relieved = count_relief;
+    console.owner = &relieved;
     CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0);
-    CU_ASSERT_TRUE(jr_output_want(&screen.outputs[0], true));
+    CU_ASSERT_TRUE(jr_output_want(&console.outputs[0], true));
     CU_ASSERT_TRUE(jr_loop_turn(&loop, true) > 0);
     CU_ASSERT_TRUE(jr_loop_turn(&loop, true) > 0);
     CU_ASSERT_EQUAL(relieved, 2);
-    CU_ASSERT_FALSE(jr_output_want(&screen.outputs[0], false));
+    CU_ASSERT_FALSE(jr_output_want(&console.outputs[0], false));
     CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0);
-    CU_ASSERT_FALSE(jr_output_want(&screen.outputs[1], true));
-    jr_console_writer_close(&screen);
+    CU_ASSERT_FALSE(jr_output_want(&console.outputs[1], true));
+    jr_console_writer_close(&console);
     (void)close(ends[0]);
     (void)close(ends[1]);
     (void)close(file);
@@ -226,17 +237,17 @@ static void tells_of_room_while_it_is_wanted(void)
 static void keeps_the_order_within_one_file(void)
 {
     struct jr_loop loop;
-    struct jr_console_writer screen;
-    char path[] = "/tmp/jobrun-screen-XXXXXX", held[64] = "";
+    struct jr_console_writer console;
+    char path[] = "/tmp/jobrun-console-XXXXXX", held[64] = "";
     int fd = mkstemp(path);
     int again = open(path, O_WRONLY);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, fd, again);
-    write_text(&screen, 0, "a\n");
-    write_text(&screen, 1, "b\n");
-    write_text(&screen, 0, "c\n");
-    jr_console_writer_light(&screen, "no terminal, no status");
-    jr_console_writer_close(&screen);
+    jr_console_writer_open(&console, &loop, fd, again);
+    write_text(&console, 0, "a\n");
+    write_text(&console, 1, "b\n");
+    write_text(&console, 0, "c\n");
+    jr_console_writer_draw(&console, "no terminal, no status");
+    jr_console_writer_close(&console);
     CU_ASSERT_EQUAL(pread(fd, held, sizeof held - 1, 0), 6);
     JR_ASSERT_TEXT(held, "a\nb\nc\n");
     (void)close(fd);
@@ -245,7 +256,219 @@ static void keeps_the_order_within_one_file(void)
     (void)close(loop.epoll_fd);
 }
 
-JR_UNIT_MAIN("screen", CASE(waits_for_a_slow_reader),
+/* Each kind of file is written to in its own way; what was opened for that is
+ * closed again, and what was the caller's is not. */
+static void opens_each_kind_of_output(void)
+{
+    static const enum jr_output_kind kinds[] = {
+        JR_OUTPUT_OPEN, JR_OUTPUT_SOCKET, JR_OUTPUT_FILE, JR_OUTPUT_CLOSED};
+    for (int stream = 0; stream < 2; stream++)
+        for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+            struct jr_console_writer console;
+            struct jr_loop loop;
+            char byte;
+            int ends[2] = {-1, -1};
+            if (kinds[i] == JR_OUTPUT_OPEN)
+                CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+            if (kinds[i] == JR_OUTPUT_SOCKET)
+                CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends),
+                                      0);
+            if (kinds[i] == JR_OUTPUT_FILE)
+                ends[1] = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+            CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+            jr_console_writer_open(&console, &loop, stream == 0 ? ends[1] : -1,
+                                   stream == 1 ? ends[1] : -1);
+            CU_ASSERT_EQUAL(console.outputs[stream].kind, kinds[i]);
+            CU_ASSERT_EQUAL(console.outputs[!stream].kind, JR_OUTPUT_CLOSED);
+            CU_ASSERT_FALSE(console.outputs[stream].terminal);
+            CU_ASSERT_EQUAL(console.outputs[stream].watch.fd == ends[1],
+                            kinds[i] != JR_OUTPUT_OPEN);
+            int own = console.outputs[stream].watch.fd;
+            if (kinds[i] == JR_OUTPUT_OPEN) {
+                CU_ASSERT_EQUAL(fcntl(own, F_GETFD), FD_CLOEXEC);
+                CU_ASSERT_TRUE(fcntl(own, F_GETFL) & O_NONBLOCK);
+            }
+            jr_console_writer_close(&console);
+            CU_ASSERT_TRUE(jr_output_is_closed(&console.outputs[stream]));
+            CU_ASSERT_EQUAL(close(ends[1]), ends[1] >= 0 ? 0 : -1);
+            if (kinds[i] == JR_OUTPUT_OPEN) /* no other end is open */
+                CU_ASSERT_EQUAL(read(ends[0], &byte, 1), 0);
+            if (ends[0] >= 0)
+                (void)close(ends[0]);
+            (void)close(loop.epoll_fd);
+        }
+}
+
+/* One byte that waits is waited for, and nothing overtakes it. */
+static void keeps_the_order_behind_one_byte(void)
+{
+    static char bytes[65536];
+    struct jr_loop loop;
+    struct jr_console_writer console;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&console, &loop, -1, ends[1]);
+    while (write(ends[1], bytes, 4096) > 0)
+        continue;
+    write_text(&console, 1, "1");
+    CU_ASSERT_TRUE(jr_output_is_waiting(&console.outputs[1]));
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&console));
+    CU_ASSERT_TRUE(read(ends[0], bytes, sizeof bytes) > 0);
+    write_text(&console, 1, "2\n");
+    CU_ASSERT_EQUAL(read(ends[0], bytes, sizeof bytes), -1);
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 1);
+    CU_ASSERT_EQUAL(read(ends[0], bytes, sizeof bytes), 3);
+    CU_ASSERT_EQUAL(memcmp(bytes, "12\n", 3), 0);
+    while (write(ends[1], bytes, 4096) > 0)
+        continue;
+    write_text(&console, 1, "3");
+    CU_ASSERT_TRUE(read(ends[0], bytes, sizeof bytes) > 0);
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 1);
+    CU_ASSERT_EQUAL(read(ends[0], bytes, sizeof bytes), 1);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&console));
+    jr_console_writer_close(&console);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    (void)close(loop.epoll_fd);
+}
+
+static void is_full_beyond_its_backlog(void)
+{
+    static char bytes[1 << 20];
+    struct jr_loop loop;
+    struct jr_console_writer console;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&console, &loop, ends[1], -1);
+    console.gated = true;
+    jr_console_writer_write(&console, 0, bytes, sizeof bytes);
+    CU_ASSERT_FALSE(jr_output_is_full(&console.outputs[0]));
+    write_text(&console, 0, "\n");
+    CU_ASSERT_TRUE(jr_output_is_full(&console.outputs[0]));
+    jr_console_writer_open_gate(&console); /* what the pipe takes counts */
+    CU_ASSERT_FALSE(jr_output_is_full(&console.outputs[0]));
+    CU_ASSERT_TRUE(jr_output_is_waiting(&console.outputs[0]));
+    CU_ASSERT_EQUAL(drain(ends[0], &loop, sizeof bytes + 1), sizeof bytes + 1);
+    jr_console_writer_close(&console);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    (void)close(loop.epoll_fd);
+}
+
+/* A terminal of so many columns, as jobrun's standard error. */
+struct screen {
+    struct jr_loop loop;
+    struct jr_console_writer console;
+    int master, slave;
+    char text[1024];
+};
+
+static void screen_open(struct screen *screen, unsigned columns)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    struct termios raw;
+    CU_ASSERT_EQUAL_FATAL(
+        openpty(&screen->master, &screen->slave, NULL, NULL, &size), 0);
+    CU_ASSERT_EQUAL(tcgetattr(screen->slave, &raw), 0);
+    cfmakeraw(&raw);
+    CU_ASSERT_EQUAL(tcsetattr(screen->slave, TCSANOW, &raw), 0);
+    CU_ASSERT_EQUAL(fcntl(screen->master, F_SETFL, O_NONBLOCK), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&screen->loop), 0);
+    jr_console_writer_open(&screen->console, &screen->loop, -1, screen->slave);
+    CU_ASSERT_TRUE(screen->console.outputs[1].terminal);
+}
+
+/* What it was sent since the last call. */
+static const char *screen_text(struct screen *screen)
+{
+    return terminal_text(screen->master, screen->slave, screen->text,
+                         sizeof screen->text);
+}
+
+static void screen_close(struct screen *screen)
+{
+    jr_console_writer_close(&screen->console);
+    (void)close(screen->master);
+    (void)close(screen->slave);
+    (void)close(screen->loop.epoll_fd);
+}
+
+/* The last column stays free, for there a terminal may go to the next line. */
+static void cuts_the_status_to_the_columns(void)
+{
+    static const char digits[] = "1234567890123456789012345678901234567890"
+                                 "1234567890123456789012345678901234567890";
+    static const struct {
+        const char *text;
+        unsigned columns;
+        const char *want;
+    } vectors[] = {
+        {"", 10, ""},
+        {"123", 4, "123"},
+        {"1234", 4, "123"},
+        {"12", 2, "1"},
+        {"12", 3, "12"},
+        {"a\xc3\xa9\xc3\xa9z", 4, "a\xc3\xa9\xc3\xa9"},
+        {"a\xe6\x97\xa5z", 3, "a"},
+        {"a\xe6\x97\xa5z", 4, "a\xe6\x97\xa5"},
+        {"a\xff\xfez", 3, "a\xff"},
+        {"a\xff\xfez", 9, "a\xff\xfez"},
+        {"ae\xcc\x81z", 4, "ae\xcc\x81z"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct screen screen;
+        char want[64];
+        screen_open(&screen, vectors[i].columns);
+        jr_console_writer_draw(&screen.console, vectors[i].text);
+        (void)snprintf(want, sizeof want, "\r\033[K%s", vectors[i].want);
+        JR_ASSERT_TEXT(screen_text(&screen), i == 0 ? "" : want);
+        screen_close(&screen);
+    }
+    for (unsigned columns = 0; columns < 2; columns++) {
+        struct screen screen;
+        screen_open(&screen, columns); /* it does not know */
+        jr_console_writer_draw(&screen.console, digits);
+        CU_ASSERT_EQUAL(strlen(screen_text(&screen)), 4 + 79);
+        screen_close(&screen);
+    }
+}
+
+/* It is erased before the next line, once, and not drawn behind others. */
+static void draws_the_status_below_the_lines(void)
+{
+    struct screen screen;
+    screen_open(&screen, 80);
+    jr_console_writer_draw(&screen.console, "50 %");
+    JR_ASSERT_TEXT(screen_text(&screen), "\r\033[K50 %");
+    CU_ASSERT_PTR_EQUAL(screen.console.drawn_on, &screen.console.outputs[1]);
+    write_text(&screen.console, 1, "a\n");
+    JR_ASSERT_TEXT(screen_text(&screen), "\r\033[Ka\n");
+    CU_ASSERT_PTR_NULL(screen.console.drawn_on);
+    write_text(&screen.console, 0, "b\n"); /* has no reader */
+    write_text(&screen.console, 1, "c\n");
+    JR_ASSERT_TEXT(screen_text(&screen), "c\n");
+    screen.console.gated = true;
+    jr_console_writer_draw(&screen.console, "60 %");
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen.console));
+    write_text(&screen.console, 1, "d\n");
+    screen.console.gated = false;
+    jr_console_writer_draw(&screen.console, "70 %");
+    CU_ASSERT_PTR_NULL(screen.console.drawn_on);
+    jr_console_writer_open_gate(&screen.console);
+    JR_ASSERT_TEXT(screen_text(&screen), "d\n");
+    jr_console_writer_draw(&screen.console, "");
+    JR_ASSERT_TEXT(screen_text(&screen), "");
+    screen_close(&screen);
+}
+
+JR_UNIT_MAIN("console", CASE(opens_each_kind_of_output),
+             CASE(keeps_the_order_behind_one_byte),
+             CASE(is_full_beyond_its_backlog),
+             CASE(cuts_the_status_to_the_columns),
+             CASE(draws_the_status_below_the_lines),
+             CASE(waits_for_a_slow_reader),
              CASE(writes_to_what_it_cannot_reopen),
              CASE(goes_on_without_a_reader),
              CASE(goes_on_where_the_reader_was_reset), CASE(waits_at_the_gate),

@@ -7,10 +7,14 @@ static void decides_by_both(void)
         const char *show, *hide, *line;
         bool passes;
     } vectors[] = {
-        {NULL, NULL, "a", true},    {"a", NULL, "b", false},
-        {"a", NULL, "bab", true},   {NULL, "a", "bab", false},
-        {NULL, "a", "b", true},     {"a", "b", "ab", false},
-        {"a", "b", "a", true},      {"^$", NULL, "", true},
+        {NULL, NULL, "a", true},
+        {"a", NULL, "b", false},
+        {"a", NULL, "bab", true},
+        {NULL, "a", "bab", false},
+        {NULL, "a", "b", true},
+        {"a", "b", "ab", false},
+        {"a", "b", "a", true},
+        {"^$", NULL, "", true},
         {"\xc3\xa4", NULL, "\xff\xc3\xa4", true},
         {"a.b", NULL, "a\tb", true},
     };
@@ -21,9 +25,9 @@ static void decides_by_both(void)
         CU_ASSERT_EQUAL_FATAL(jr_filter_open(&filter, &console), 0);
         CU_ASSERT_EQUAL(jr_filter_is_set(&filter),
                         vectors[i].show != NULL || vectors[i].hide != NULL);
-        CU_ASSERT_EQUAL(jr_filter_passes(&filter, vectors[i].line,
-                                         strlen(vectors[i].line)),
-                        vectors[i].passes);
+        CU_ASSERT_EQUAL(
+            jr_filter_passes(&filter, vectors[i].line, strlen(vectors[i].line)),
+            vectors[i].passes);
         jr_filter_close(&filter);
     }
 }

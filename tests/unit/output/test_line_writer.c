@@ -1,14 +1,15 @@
-/* The two ranks of a node that is not the first, whose lines go to a file, a terminal, or a pipe that is full. */
+/* The two ranks of a node that is not the first, whose lines go to a file, a
+ * terminal, or a pipe that is full. */
 #include "output/line_writer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pty.h>
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "scratch.h"
+#include "terminal.h"
 
 #define WALL_NS UINT64_C(1700000000123456789) /* 2023-11-14T22:13:20.123Z */
 
@@ -17,7 +18,7 @@ enum { PIECE = 64 << 10 };
 struct desk {
     struct scratch scratch;
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     struct jr_policy policy;
     struct jr_plan_rank ranks[6], setup; /* 4 and 5 are this node's */
     struct jr_plan plan;
@@ -34,7 +35,7 @@ static void begin_at(struct desk *desk, const struct jr_console *console,
     desk->fds[0] = out;
     desk->fds[1] = err;
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk->loop), 0);
-    jr_console_writer_open(&desk->screen, &desk->loop, out, err);
+    jr_console_writer_open(&desk->console, &desk->loop, out, err);
     desk->ranks[4] = (struct jr_plan_rank){
         .rank = 4, .prefix = "[4] ", .around = {"[", "] "}};
     desk->ranks[5] = (struct jr_plan_rank){
@@ -43,7 +44,7 @@ static void begin_at(struct desk *desk, const struct jr_console *console,
     desk->plan = (struct jr_plan){
         .policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = 2};
     CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&desk->lines, &desk->loop,
-                                              &desk->screen, &desk->plan,
+                                              &desk->console, &desk->plan,
                                               false),
                           0);
     desk->lines.wall_ns = WALL_NS;
@@ -65,7 +66,7 @@ static void begin(struct desk *desk, const struct jr_console *console)
 static void end(struct desk *desk)
 {
     jr_line_writer_close(&desk->lines);
-    jr_console_writer_close(&desk->screen);
+    jr_console_writer_close(&desk->console);
     for (int i = 0; i < 2; i++)
         if (desk->fds[i] >= 0)
             (void)close(desk->fds[i]);
@@ -76,8 +77,8 @@ static void end(struct desk *desk)
 static const char *shown(const struct desk *desk, int number)
 {
     static char text[2][PIECE * 4];
-    ssize_t len = pread(desk->fds[number], text[number],
-                        sizeof text[number] - 1, 0);
+    ssize_t len =
+        pread(desk->fds[number], text[number], sizeof text[number] - 1, 0);
     text[number][len > 0 ? len : 0] = '\0';
     return text[number];
 }
@@ -135,8 +136,7 @@ static void makes_lines_whole(void)
         {.steps = {"0=a\nb\nc", "0=."}, .out = "[4] a\n[4] b\n[4] c\n"},
         {.steps = {"0=a", "0!b\n", "0=\n"}, .out = "[4] a\n", .err = "[4] b\n"},
         {.steps = {"0=.", "1=a\n"}, .out = "[5] a\n"},
-        {.steps = {"2=a\n", "2!b\n"}, .out = "setup: a\n",
-         .err = "setup: b\n"},
+        {.steps = {"2=a\n", "2!b\n"}, .out = "setup: a\n", .err = "setup: b\n"},
         {.steps = {"0=10%\r20%\r30%\n"}, .out = "[4] 30%\n"},
         {.steps = {"0=10%\r", "0=20%\r", "0=30%", "0=\n"}, .out = "[4] 30%\n"},
         {.steps = {"0=dos\r\nunix\n"}, .out = "[4] dos\n[4] unix\n"},
@@ -155,12 +155,18 @@ static void makes_lines_whole(void)
 static void says_when(void)
 {
     static const struct vector vectors[] = {
-        {{.timestamps = true}, {"0=a\nb\n"}, STAMP "[4] a\n" STAMP "[4] b\n",
+        {{.timestamps = true},
+         {"0=a\nb\n"},
+         STAMP "[4] a\n" STAMP "[4] b\n",
          NULL},
-        {{.timestamps = true}, {"0=1\r2\n", "0!c\n"}, STAMP "[4] 2\n",
+        {{.timestamps = true},
+         {"0=1\r2\n", "0!c\n"},
+         STAMP "[4] 2\n",
          STAMP "[4] c\n"},
-        {{.timestamps = true, .collapse = true}, {"0=a\n", "1=a\n"},
-         STAMP "[4-5] a\n", NULL},
+        {{.timestamps = true, .collapse = true},
+         {"0=a\n", "1=a\n"},
+         STAMP "[4-5] a\n",
+         NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
@@ -170,18 +176,28 @@ static void leaves_lines_out(void)
 {
     static char keep[] = "^keep", drop[] = "drop";
     static const struct vector vectors[] = {
-        {{.show = keep}, {"0=keep\nno\n", "1!a\nkeep it\n"}, "[4] keep\n",
+        {{.show = keep},
+         {"0=keep\nno\n", "1!a\nkeep it\n"},
+         "[4] keep\n",
          "[5] keep it\n"},
         {{.hide = drop}, {"0=a drop\nb\n"}, "[4] b\n", NULL},
-        {{.show = keep, .hide = drop}, {"0=keep\nkeep, drop\nx\n"},
-         "[4] keep\n", NULL},
-        {{.show = keep}, {"0=ke", "0=ep\nkeep", "0=."},
-         "[4] keep\n[4] keep\n", NULL},
+        {{.show = keep, .hide = drop},
+         {"0=keep\nkeep, drop\nx\n"},
+         "[4] keep\n",
+         NULL},
+        {{.show = keep},
+         {"0=ke", "0=ep\nkeep", "0=."},
+         "[4] keep\n[4] keep\n",
+         NULL},
         {{.show = keep}, {"0=no\rkeep\n", "0=keep\rno\n"}, "[4] keep\n", NULL},
-        {{.show = keep}, {"0=no", "0=#note", "0=keep\n"},
-         "[4] note\n[4] keep\n", NULL},
-        {{.show = keep, .collapse = true}, {"0=no\nkeep\n", "1=keep\n"},
-         "[4-5] keep\n", NULL},
+        {{.show = keep},
+         {"0=no", "0=#note", "0=keep\n"},
+         "[4] note\n[4] keep\n",
+         NULL},
+        {{.show = keep, .collapse = true},
+         {"0=no\nkeep\n", "1=keep\n"},
+         "[4-5] keep\n",
+         NULL},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check(&vectors[i]);
@@ -195,8 +211,10 @@ static void joins_lines_of_ranks(void)
         {{.collapse = true}, {"0=a\n"}, "", NULL},
         {{.collapse = true}, {"0=a\n", "1=a\n"}, "[4-5] a\n", NULL},
         {{.collapse = true}, {"0=a\n", "1=a\n", "0=b\n"}, "[4-5] a\n", NULL},
-        {{.collapse = true}, {"0=a\n", "0=.", "1=b\n", "1=."},
-         "[4] a\n[5] b\n", NULL},
+        {{.collapse = true},
+         {"0=a\n", "0=.", "1=b\n", "1=."},
+         "[4] a\n[5] b\n",
+         NULL},
         {{.collapse = true}, {"0=x\ra\n", "1!a\n", "1=a\n"}, "[4-5] a\n", ""},
         {{.collapse = true}, {"2=a\n"}, "setup: a\n", NULL},
         {{.collapse = false}, {"0=a\n", "1=a\n"}, "[4] a\n[5] a\n", NULL},
@@ -240,8 +258,7 @@ static void shows_an_unfinished_line_after_a_while(void)
     add(&desk, 0, 0, "half");
     CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
     end(&desk);
-    begin(&desk, &(struct jr_console){.partial_ms = 20,
-                                      .show = (char[]){"x"}});
+    begin(&desk, &(struct jr_console){.partial_ms = 20, .show = (char[]){"x"}});
     add(&desk, 0, 0, "half");
     CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
     end(&desk);
@@ -269,7 +286,7 @@ static void shows_unfinished_lines_one_by_one(void)
     JR_ASSERT_TEXT(shown(&desk, 0), "[5] first\\\n[4] second\\\n");
     CU_ASSERT_EQUAL(desk.lines.partial.at, third->rest_since + hour_ns);
     JR_ASSERT_TEXT(shown(&desk, 1), "");
-    third->rest_since -= 3 * hour_ns;
+    third->rest_since -= 2 * hour_ns;
     desk.lines.partial.due(desk.lines.partial.owner);
     JR_ASSERT_TEXT(shown(&desk, 1), "[5] third\\\n");
     CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
@@ -350,19 +367,10 @@ static int begin_terminal(struct desk *desk, const struct jr_console *console,
 }
 
 /* All that the terminal was sent since the last call. Static. */
-static const char *sent(int master)
+static const char *sent(const struct desk *desk, int master)
 {
     static char text[4096];
-    size_t len = 0;
-    struct pollfd wait = {.fd = master, .events = POLLIN};
-    while (poll(&wait, 1, 0) == 1 && len < sizeof text - 1) {
-        ssize_t some = read(master, text + len, sizeof text - 1 - len);
-        if (some <= 0)
-            break;
-        len += (size_t)some;
-    }
-    text[len] = '\0';
-    return text;
+    return terminal_text(master, desk->fds[0], text, sizeof text);
 }
 
 #define ERASE "\r\033[K"
@@ -372,17 +380,17 @@ static void is_careful_with_a_terminal(void)
     struct desk desk;
     int master = begin_terminal(&desk, &(struct jr_console){0}, 20);
     add(&desk, 0, 0, "\033[2J\033[31mred\a\n");
-    JR_ASSERT_TEXT(sent(master), "[4] red\\x07\n");
+    JR_ASSERT_TEXT(sent(&desk, master), "[4] red\\x07\n");
     desk.lines.color = true;
     add(&desk, 0, 0, "\033[2J\033[31mred\n");
-    JR_ASSERT_TEXT(sent(master), "[4] \033[31mred\033[0m\n");
+    JR_ASSERT_TEXT(sent(&desk, master), "[4] \033[31mred\033[0m\n");
     /* A line that redraws itself stands below, cut to the width. */
     add(&desk, 1, 1, "10%\r20% of very much more");
-    JR_ASSERT_TEXT(sent(master), ERASE "[5] 20% of very muc");
+    JR_ASSERT_TEXT(sent(&desk, master), ERASE "[5] 20% of very muc");
     add(&desk, 0, 0, "a\n");
-    JR_ASSERT_TEXT(sent(master), ERASE "[4] a\n");
+    JR_ASSERT_TEXT(sent(&desk, master), ERASE "[4] a\n");
     add(&desk, 1, 1, "\r100%\n");
-    JR_ASSERT_TEXT(sent(master), "[5] 100%\n");
+    JR_ASSERT_TEXT(sent(&desk, master), "[5] 100%\n");
     end(&desk);
     (void)close(master);
 }
@@ -390,14 +398,14 @@ static void is_careful_with_a_terminal(void)
 static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
 {
     struct desk desk;
-    int master = begin_terminal(
-        &desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
+    int master =
+        begin_terminal(&desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
     add(&desk, 0, 0, "10%\r20%");
-    JR_ASSERT_TEXT(sent(master), "");
+    JR_ASSERT_TEXT(sent(&desk, master), "");
     add(&desk, 0, 0, "\rdone");
-    JR_ASSERT_TEXT(sent(master), ERASE "[4] done");
+    JR_ASSERT_TEXT(sent(&desk, master), ERASE "[4] done");
     add(&desk, 0, 0, "\n");
-    JR_ASSERT_TEXT(sent(master), ERASE "[4] done\n");
+    JR_ASSERT_TEXT(sent(&desk, master), ERASE "[4] done\n");
     end(&desk);
     (void)close(master);
 }
@@ -423,9 +431,9 @@ static void refuses_a_pattern_that_is_none(void)
 {
     struct jr_policy policy = {.console = {.show = (char[]){"("}}};
     struct jr_plan plan = {.policy = &policy};
-    struct jr_console_writer screen = {0};
+    struct jr_console_writer console = {0};
     struct jr_line_writer lines;
-    CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &screen, &plan, false),
+    CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &console, &plan, false),
                     -1);
     jr_line_writer_close(&lines);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@ struct fixture {
 
 static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
 {
-    *fixture = (struct fixture){.folder = "/tmp/jobrun logs XXXXXX",
-                                .limit = limit};
+    *fixture =
+        (struct fixture){.folder = "/tmp/jobrun logs XXXXXX", .limit = limit};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
     fixture->all = (struct jr_logfiles){
         .dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY),
@@ -63,9 +64,8 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     struct jr_buf held = JR_BUF_INIT;
     const struct jr_buf *sent = &fixture->sent;
     uint64_t dropped = 0;
-    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&held, fixture->all.dir_fd, NAME,
-                                          1U << 30, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_io_read_file(&held, fixture->all.dir_fd, NAME, 1U << 30, NULL), 0);
     CU_ASSERT_TRUE(held.len <= fixture->limit);
     char *mark = held.len == 0 ? NULL : strstr(held.data, "[jobrun: log_");
     if (mark == NULL) {
@@ -117,6 +117,7 @@ static void keeps_beginning_and_end(void)
         {JR_LOG_LIMIT_LEAST, 65536, 1000000, 81},
         {JR_LOG_LIMIT_LEAST, 300000, 1000000, 7},
         {JR_LOG_LIMIT_LEAST, 5000, 1000000, 0},
+        {JR_LOG_LIMIT_LEAST, 300000, 900000, 0},
         {JR_LOG_LIMIT_LEAST, 1, 70000, 10},
         {JR_LOG_LIMIT_LEAST, 65536, 60000, 10},
         {JR_LOG_LIMIT_LEAST, 65536, 65536, 10},
@@ -247,10 +248,13 @@ static void check_read(const struct fixture *fixture,
         CU_ASSERT_EQUAL(at + gap, span.cut);
         return;
     }
-    ssize_t len = jr_log_file_read(&fixture->all, NAME, &span, at, bytes,
-                                  sizeof bytes);
+    ssize_t len =
+        jr_log_file_read(&fixture->all, NAME, &span, at, bytes, sizeof bytes);
     CU_ASSERT_TRUE_FATAL(len >= 0);
     CU_ASSERT_TRUE(len > 0 || at == span.total);
+    bool before = span.cut != 0 && at < span.head;
+    uint64_t left = (before ? span.head : span.total) - at;
+    CU_ASSERT_EQUAL((uint64_t)len, left < sizeof bytes ? left : sizeof bytes);
     CU_ASSERT_EQUAL(memcmp(bytes, fixture->sent.data + at, (size_t)len), 0);
 }
 
@@ -277,7 +281,95 @@ static void finds_what_it_has_kept(void)
     end(&fixture);
 }
 
-JR_UNIT_MAIN("logfile", CASE(finds_what_it_has_kept),
+/* Write lines until that fails; returns errno then. */
+static int fail(struct jr_log_file *file)
+{
+    static char line[1000];
+    memset(line, 'y', sizeof line - 1);
+    line[sizeof line - 1] = '\n';
+    for (int i = 0; i < 1000; i++)
+        if (jr_log_file_write(file, line, sizeof line) != 0)
+            return errno;
+    return 0;
+}
+
+/* A rank that empties its own log, or puts something where FILE.next is to
+ * be. */
+static void tells_what_it_cannot_cut(void)
+{
+    struct fixture fixture;
+    struct jr_log_file file;
+    static char line[1000];
+    memset(line, 'z', sizeof line - 1);
+    line[sizeof line - 1] = '\n';
+    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    int dir = fixture.all.dir_fd;
+
+    open_file(&fixture, &file, NAME);
+    CU_ASSERT_EQUAL(mkdirat(dir, NAME ".next", 0700), 0);
+    CU_ASSERT_EQUAL(fail(&file), EEXIST);
+    CU_ASSERT_EQUAL(jr_log_file_dropped(&file), 0);
+    jr_log_file_end(&file);
+    CU_ASSERT_EQUAL(unlinkat(dir, NAME ".next", AT_REMOVEDIR), 0);
+    (void)unlinkat(dir, NAME, 0);
+
+    open_file(&fixture, &file, NAME); /* emptied before its head is known */
+    for (int i = 0; i < 35; i++)
+        CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
+    CU_ASSERT_EQUAL(ftruncate(file.fd, 0), 0);
+    CU_ASSERT_EQUAL(fail(&file), EIO);
+    jr_log_file_end(&file);
+    (void)unlinkat(dir, NAME, 0);
+
+    open_file(&fixture, &file, NAME); /* and after that */
+    while (file.cut == 0 || file.next_cut != 0)
+        CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
+    CU_ASSERT_EQUAL(ftruncate(file.fd, 100), 0);
+    CU_ASSERT_EQUAL(fail(&file), EIO);
+    jr_log_file_end(&file);
+    (void)unlinkat(dir, NAME, 0);
+    (void)unlinkat(dir, NAME ".next", 0);
+    end(&fixture);
+}
+
+/* There is no name for FILE.next. */
+static void tells_of_a_path_that_is_too_long(void)
+{
+    struct fixture fixture;
+    struct jr_log_file file;
+    char path[PATH_MAX] = "";
+    for (size_t at = 0; at < PATH_MAX - 6; at += 2)
+        memcpy(path + at, "./", 3);
+    memcpy(path + PATH_MAX - 6, "log", 4);
+    CU_ASSERT_EQUAL(strlen(path), PATH_MAX - 3);
+    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    open_file(&fixture, &file, path);
+    CU_ASSERT_EQUAL(fail(&file), ENAMETOOLONG);
+    jr_log_file_end(&file);
+    CU_ASSERT_EQUAL(unlinkat(fixture.all.dir_fd, "log", 0), 0);
+    end(&fixture);
+}
+
+/* What a runner that was killed has left. */
+static void tidies_up(void)
+{
+    struct fixture fixture;
+    struct jr_log_file file;
+    begin(&fixture, 0, 4);
+    int dir = fixture.all.dir_fd;
+    open_file(&fixture, &file, NAME);
+    (void)close(openat(dir, NAME ".next", O_WRONLY | O_CREAT, 0600));
+    jr_log_file_tidy(dir, NAME);
+    CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), 0);
+    CU_ASSERT_EQUAL(faccessat(dir, NAME ".next", F_OK, 0), -1);
+    jr_log_file_end(&file);
+    (void)unlinkat(dir, NAME, 0);
+    end(&fixture);
+}
+
+JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut),
+             CASE(tells_of_a_path_that_is_too_long), CASE(tidies_up),
+             CASE(finds_what_it_has_kept),
              CASE(follows_no_link_when_it_opens_again),
-             CASE(keeps_beginning_and_end),
-             CASE(borrows_descriptors), CASE(follows_no_trap))
+             CASE(keeps_beginning_and_end), CASE(borrows_descriptors),
+             CASE(follows_no_trap))

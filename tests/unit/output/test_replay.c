@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "output/remainder.h"
+#include "output/catch_up.h"
 #include "scratch.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -31,12 +32,12 @@ static void begin(struct desk *desk, int out)
     *desk = (struct desk){0};
     scratch_start(&desk->scratch);
     for (uint32_t i = 0; i < RANKS; i++)
-        desk->ranks[i] = (struct jr_plan_rank){
-            .rank = i,
-            .prefix = i == 0 ? "0 " : "1 ",
-            .around = {"[", "] "},
-            .out_path = i == 0 ? "0.out" : "1.out",
-            .err_path = i == 0 ? "0.err" : "1.err"};
+        desk->ranks[i] =
+            (struct jr_plan_rank){.rank = i,
+                                  .prefix = i == 0 ? "0 " : "1 ",
+                                  .around = {"[", "] "},
+                                  .out_path = i == 0 ? "0.out" : "1.out",
+                                  .err_path = i == 0 ? "0.err" : "1.err"};
     desk->plan = (struct jr_plan){
         .policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
     desk->left = jr_remainder_new(RANKS);
@@ -45,8 +46,8 @@ static void begin(struct desk *desk, int out)
     desk->out = out >= 0 ? out
                          : openat(desk->scratch.fd, "console",
                                   O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    desk->err = openat(desk->scratch.fd, "errors",
-                       O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    desk->err =
+        openat(desk->scratch.fd, "errors", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     CU_ASSERT_EQUAL_FATAL(jr_replay_open(&desk->replay, desk->out, desk->err,
                                          desk->scratch.fd, false),
                           0);
@@ -54,7 +55,9 @@ static void begin(struct desk *desk, int out)
 
 static void end(struct desk *desk)
 {
+    int epoll_fd = desk->replay.loop.epoll_fd;
     jr_replay_close(&desk->replay);
+    CU_ASSERT_EQUAL(fcntl(epoll_fd, F_GETFD), -1);
     jr_remainder_free(desk->left);
     (void)close(desk->out);
     (void)close(desk->err);
@@ -74,8 +77,8 @@ static void leave(struct desk *desk, uint32_t stream, const char *name,
                   const char *text, uint64_t at)
 {
     scratch_write(&desk->scratch, name, text);
-    desk->left->streams[stream] = (struct jr_shown){
-        .file.total = strlen(text), .at = at, .behind = true};
+    desk->left->streams[stream] =
+        (struct jr_shown){.file.total = strlen(text), .at = at, .behind = true};
 }
 
 static void leave_lines(struct desk *desk, size_t out, size_t err)
@@ -90,6 +93,11 @@ static void finish(struct desk *desk)
 {
     jr_replay_finish(&desk->replay, &desk->policy, &(sigset_t){0});
     CU_ASSERT_TRUE(jr_replay_is_done(&desk->replay));
+    CU_ASSERT_EQUAL(desk->replay.patience.at, 0);
+    CU_ASSERT_EQUAL(desk->replay.signals.fd, -1);
+    struct sigaction on_pipe;
+    CU_ASSERT_EQUAL(sigaction(SIGPIPE, NULL, &on_pipe), 0);
+    CU_ASSERT_TRUE(on_pipe.sa_handler == SIG_DFL);
 }
 
 static void shows_nothing_of_nothing(void)
@@ -127,6 +135,9 @@ static void shows_attempt_after_attempt(void)
     JR_ASSERT_TEXT(content(desk.err), "err\n1 wrong\ndone\n");
     CU_ASSERT_FALSE(desk.replay.cut);
     CU_ASSERT_FALSE(desk.replay.ended);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "more\n", 5));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.err), "err\n1 wrong\ndone\nmore\n");
     end(&desk);
 }
 
@@ -151,12 +162,15 @@ static void shows_it_as_the_console_does(void)
 {
     struct desk desk;
     begin(&desk, -1);
-    desk.policy.console.hide = (char[]){"secret"};
+    char hide[] = "secret", show[] = "s|p";
+    desk.policy.console.hide = hide;
+    desk.policy.console.show = show;
     leave(&desk, 0, "0.out", "secret\nof it\nseen\n", 7);
     desk.left->streams[0].begun = JR_BEGUN_HIDDEN;
     leave(&desk, 2, "1.out", "secret\nplain\n", 0);
     jr_replay_add(&desk.replay, &desk.plan, desk.left);
-    desk.policy.console.hide = NULL;
+    memset(hide, 'x', strlen(hide)); /* of which there is a copy */
+    memset(show, 'x', strlen(show));
     finish(&desk);
     JR_ASSERT_TEXT(content(desk.out), "0 seen\n1 plain\n");
     end(&desk);
@@ -215,6 +229,7 @@ static void begin_slow(struct desk *desk, int ends[2])
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
     begin(desk, ends[1]);
     write_wide(desk, "0.out", 5000);
+    leave_lines(desk, 4, 4);
     desk->left->streams[0] =
         (struct jr_shown){.file.total = 5000000, .behind = true};
     jr_replay_add(&desk->replay, &desk->plan, desk->left);
@@ -227,11 +242,13 @@ static void waits_for_a_console_that_is_slow(void)
     struct desk desk;
     int ends[2];
     begin_slow(&desk, ends);
-    size_t held = desk.replay.screen.outputs[0].backlog.len;
+    size_t held = desk.replay.console.outputs[0].backlog.len;
     CU_ASSERT_TRUE(held > 0 && held < 4 << 20);
-    CU_ASSERT_EQUAL(drain(&desk, ends[0]), 5000 * 1002);
+    CU_ASSERT_EQUAL(drain(&desk, ends[0]), 4 + 5000 * 1002);
     CU_ASSERT_TRUE(jr_replay_is_done(&desk.replay));
-    CU_ASSERT_FALSE(desk.replay.screen.failed);
+    CU_ASSERT_FALSE(desk.replay.console.failed);
+    JR_ASSERT_TEXT(content(desk.err), "err\n");
+    CU_ASSERT_EQUAL(jr_loop_turn(&desk.replay.loop, true), 0);
     (void)close(ends[0]);
     end(&desk);
 }
@@ -245,12 +262,97 @@ static void leaves_a_console_that_takes_nothing(void)
     begin_slow(&desk, ends);
     CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
     jr_replay_hurry(&desk.replay);
+    desk.replay.patience.at = 1; /* the second begins when it is waited for */
     uint64_t before = jr_clock_ns();
     finish(&desk);
     CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND_NS / 2);
     CU_ASSERT_TRUE(desk.replay.cut);
     CU_ASSERT_TRUE(desk.replay.ended);
-    CU_ASSERT_TRUE(desk.replay.screen.failed);
+    CU_ASSERT_TRUE(desk.replay.console.failed);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A process that reads all that comes. */
+static pid_t begin_reader(int from)
+{
+    static char bytes[65536];
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    while (read(from, bytes, sizeof bytes) > 0)
+        continue;
+    _exit(0);
+}
+
+static void end_reader(pid_t pid)
+{
+    (void)kill(pid, SIGKILL); /* it holds the other end, too */
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+}
+
+/* However long it takes, where nobody is in a hurry; in a hurry no longer than
+ * until the limit, even if the console takes something. */
+static void shows_all_until_the_limit(void)
+{
+    for (int hurried = 0; hurried < 2; hurried++) {
+        struct desk desk;
+        int ends[2];
+        begin_slow(&desk, ends);
+        pid_t pid = begin_reader(ends[0]);
+        (void)close(ends[0]);
+        if (hurried) {
+            jr_replay_hurry(&desk.replay);
+            CU_ASSERT_TRUE(desk.replay.limit_ns >
+                           desk.replay.patience.at + 8 * SECOND_NS);
+            CU_ASSERT_TRUE(desk.replay.limit_ns <
+                           desk.replay.patience.at + 10 * SECOND_NS);
+            desk.replay.limit_ns = 1;
+        }
+        finish(&desk);
+        CU_ASSERT_EQUAL(desk.replay.cut, hurried);
+        CU_ASSERT_EQUAL(desk.replay.hurried, hurried);
+        CU_ASSERT_EQUAL(desk.replay.console.failed, hurried);
+        end(&desk);
+        end_reader(pid);
+    }
+}
+
+/* A reader that goes ends the files, not jobrun. */
+static void outlives_its_console(void)
+{
+    struct desk desk;
+    int ends[2];
+    begin_slow(&desk, ends);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "told\n", 5));
+    (void)close(ends[0]);
+    finish(&desk);
+    CU_ASSERT_TRUE(desk.replay.console.failed);
+    CU_ASSERT_EQUAL(desk.replay.console.error, 0);
+    CU_ASSERT_FALSE(desk.replay.hurried);
+    JR_ASSERT_TEXT(content(desk.err), "err\ntold\n");
+    end(&desk);
+}
+
+/* One turn goes as far as the console allows, to the next part as well. */
+static void goes_to_the_next_part_in_a_turn(void)
+{
+    static char bytes[65536];
+    struct desk desk;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    begin(&desk, ends[1]);
+    write_wide(&desk, "0.out", 100);
+    desk.left->streams[0] =
+        (struct jr_shown){.file.total = 100000, .behind = true};
+    jr_replay_add(&desk.replay, &desk.plan, desk.left);
+    CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "done\n", 5));
+    jr_replay_turn(&desk.replay);
+    CU_ASSERT_FALSE(jr_replay_is_done(&desk.replay));
+    CU_ASSERT_EQUAL(read(ends[0], bytes, sizeof bytes), sizeof bytes);
+    jr_replay_turn(&desk.replay);
+    CU_ASSERT_TRUE(jr_replay_is_done(&desk.replay));
+    JR_ASSERT_TEXT(content(desk.err), "done\n");
     (void)close(ends[0]);
     end(&desk);
 }
@@ -267,20 +369,14 @@ static void is_ended_by_a_signal(void)
     begin_slow(&desk, ends);
     CU_ASSERT_TRUE(jr_replay_print(&desk.replay, "told\n", 5));
     (void)raise(SIGTERM);
-    pid_t pid = fork();
-    if (pid == 0) { /* who reads, once the signal is there */
-        static char bytes[65536];
-        while (read(ends[0], bytes, sizeof bytes) > 0)
-            continue;
-        _exit(0);
-    }
+    pid_t pid = begin_reader(ends[0]); /* once the signal is there */
     finish(&desk);
     CU_ASSERT_TRUE(desk.replay.cut);
-    JR_ASSERT_TEXT(content(desk.err), "told\n");
+    CU_ASSERT_TRUE(desk.replay.hurried);
+    JR_ASSERT_TEXT(content(desk.err), "err\ntold\n");
     (void)close(ends[0]);
     end(&desk);
-    (void)kill(pid, SIGKILL); /* it holds the other end, too */
-    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+    end_reader(pid);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -289,26 +385,104 @@ static void keeps_whole_lines(void)
 {
     static char line[65537];
     struct jr_loop loop;
-    struct jr_console_writer screen;
+    struct jr_console_writer console;
     struct jr_remainder *left = jr_remainder_new(1);
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, ends[1], -1);
+    jr_console_writer_open(&console, &loop, ends[1], -1);
     memset(line, 'x', 65535);
     line[65535] = '\n';
     for (int i = 0; i < 80; i++)
-        jr_console_writer_write(&screen, 0, line, 65536);
-    jr_remainder_keep(left, &screen);
+        jr_console_writer_write(&console, 0, line, 65536);
+    jr_remainder_keep(left, &console);
     CU_ASSERT_TRUE(left->pending_len[0] > 1 << 20);
     CU_ASSERT_EQUAL(left->pending[left->pending_len[0] - 1], '\n');
     CU_ASSERT_EQUAL(left->pending_len[1], 0);
-    jr_console_writer_close(&screen);
+    jr_console_writer_close(&console);
     (void)close(loop.epoll_fd);
     (void)close(ends[0]);
     (void)close(ends[1]);
     jr_remainder_free(left);
     jr_remainder_free(NULL);
+}
+
+/* Each part has room of its own, which is given back. */
+static void has_room_for_all(void)
+{
+    enum { MOST = 16 << 20 };
+    for (uint32_t ranks = 0; ranks < 4; ranks++) {
+        struct jr_remainder *left = jr_remainder_new(ranks);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(left);
+        uint32_t count = left->count;
+        CU_ASSERT_EQUAL(count, 2 * ranks + 2);
+        memset(left->streams, 1, count * sizeof *left->streams);
+        memset(left->times, 2, count * sizeof *left->times);
+        memset(left->pending, 3, MOST);
+        CU_ASSERT_EQUAL(
+            memchr(left->streams, 2, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(
+            memchr(left->streams, 3, count * sizeof(*left->streams)), NULL);
+        CU_ASSERT_EQUAL(memchr(left->times, 3, count * sizeof(*left->times)),
+                        NULL);
+        CU_ASSERT_EQUAL(left->count, count);
+        char *end = left->pending + MOST;
+        CU_ASSERT_EQUAL((size_t)(end - (char *)left), left->size);
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *last = (char *)left + (left->size - 1) / page * page;
+        CU_ASSERT_EQUAL(msync(last, page, MS_ASYNC), 0);
+        jr_remainder_free(left);
+        CU_ASSERT_EQUAL(msync(left, page, MS_ASYNC), -1);
+        CU_ASSERT_EQUAL(msync(last, page, MS_ASYNC), -1);
+    }
+}
+
+/* Of both outputs, the first's before the second's; of the second as many whole
+ * lines as there is room for. */
+static void keeps_both_outputs(void)
+{
+    enum { MOST = 16 << 20, LINE = 1 << 16 };
+    static const struct {
+        size_t first, lines, want[2];
+    } vectors[] = {
+        {0, 0, {0, 0}},
+        {2, 3, {2, 3 * LINE}},
+        {0, 256, {0, MOST}},
+        {1, 256, {1, MOST - LINE}},
+        {LINE, 256, {LINE, MOST - LINE}},
+        {0, 300, {0, MOST}},
+    };
+    static char line[LINE];
+    memset(line, 'x', LINE - 1);
+    line[LINE - 1] = '\n';
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_remainder *left = jr_remainder_new(1);
+        struct jr_console_writer console = {.gated = true};
+        for (int k = 0; k < 2; k++) {
+            console.outputs[k].console = &console;
+            console.outputs[k].kind = JR_OUTPUT_FILE;
+            console.streams[k] = &console.outputs[k];
+        }
+        jr_buf_str(&console.outputs[0].backlog, "it has taken this");
+        console.outputs[0].taken = console.outputs[0].backlog.len;
+        jr_console_writer_write(&console, 0, line + LINE - vectors[i].first,
+                                vectors[i].first);
+        for (size_t n = 0; n < vectors[i].lines; n++)
+            jr_console_writer_write(&console, 1, line, LINE);
+        jr_remainder_keep(left, &console);
+        CU_ASSERT_EQUAL(left->pending_len[0], vectors[i].want[0]);
+        CU_ASSERT_EQUAL(left->pending_len[1], vectors[i].want[1]);
+        if (vectors[i].first > 0) {
+            CU_ASSERT_EQUAL(left->pending[vectors[i].first - 1], '\n');
+            CU_ASSERT_EQUAL(left->pending[vectors[i].first], 'x');
+        }
+        size_t all = left->pending_len[0] + left->pending_len[1];
+        if (all > 0)
+            CU_ASSERT_EQUAL(left->pending[all - 1], '\n');
+        for (int k = 0; k < 2; k++)
+            jr_buf_release(&console.outputs[k].backlog);
+        jr_remainder_free(left);
+    }
 }
 
 JR_UNIT_MAIN("replay", CASE(shows_nothing_of_nothing),
@@ -317,4 +491,7 @@ JR_UNIT_MAIN("replay", CASE(shows_nothing_of_nothing),
              CASE(shows_it_as_the_console_does),
              CASE(waits_for_a_console_that_is_slow),
              CASE(leaves_a_console_that_takes_nothing),
-             CASE(is_ended_by_a_signal), CASE(keeps_whole_lines))
+             CASE(is_ended_by_a_signal), CASE(shows_all_until_the_limit),
+             CASE(outlives_its_console), CASE(goes_to_the_next_part_in_a_turn),
+             CASE(keeps_whole_lines), CASE(keeps_both_outputs),
+             CASE(has_room_for_all))

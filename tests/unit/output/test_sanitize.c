@@ -67,6 +67,35 @@ static void shows_a_nul(void)
     jr_buf_release(&out);
 }
 
+/* What stands in memory behind the line is no part of it. */
+static void ends_with_the_line(void)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        const char *want;
+    } vectors[] = {
+        {"a\033[31m", 5, "a"},
+        {"a\033[31m", 6, "a\033[31m\033[0m"},
+        {"ab\033[31mc", 6, "ab"},
+        {"ab\033[", 3, "ab"},
+        {"\033[", 1, ""},
+        {"a\xc3\xa4", 2, "a\\xc3"},
+        {"abc\xe2\x82\xac", 5, "abc\\xe2\\x82"},
+        {"a\033]0;\ab", 5, "a"},
+        {"\033\0ab", 4, "ab"},
+        {"\033]\ab", 4, "b"},
+        {"\033]\033\\b", 5, "b"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_buf out = JR_BUF_INIT;
+        jr_buf_str(&out, "");
+        jr_sanitize_line(&out, vectors[i].text, vectors[i].len, true);
+        JR_ASSERT_TEXT(out.data, vectors[i].want);
+        jr_buf_release(&out);
+    }
+}
+
 static void takes_the_last_redrawing(void)
 {
     static const struct vector vectors[] = {
@@ -88,4 +117,4 @@ static void takes_the_last_redrawing(void)
 }
 
 JR_UNIT_MAIN("safe", CASE(lets_only_colors_through), CASE(shows_a_nul),
-             CASE(takes_the_last_redrawing))
+             CASE(ends_with_the_line), CASE(takes_the_last_redrawing))

@@ -76,11 +76,10 @@ static void expands_by_value(void)
     s.job.entrypoint.kwargs = kwargs;
     s.job.entrypoint.kwargs_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check_words(
-        s.plan.ranks[3].argv,
-        CALL("\"%{rank} 127.0.0.1\"",
-             "\"k%{rank}\": [\"3\", 7, null], \"dir\": {\"%{rank}\": "
-             "\"/a\\\"b\\\\c\xef\xbf\xbd/run-1/1\"}"));
+    check_words(s.plan.ranks[3].argv,
+                CALL("\"%{rank} 127.0.0.1\"",
+                     "\"k%{rank}\": [\"3\", 7, null], \"dir\": {\"%{rank}\": "
+                     "\"/a\\\"b\\\\c\xef\xbf\xbd/run-1/1\"}"));
     sample_release(&s);
 }
 
@@ -88,8 +87,7 @@ static void expands_by_value(void)
 static void merges_entries(void)
 {
     struct jr_python python = function();
-    struct jr_kwarg all[] = {{TEXT("lr"), TEXT("0.1")},
-                             {TEXT("n"), TEXT("1")}};
+    struct jr_kwarg all[] = {{TEXT("lr"), TEXT("0.1")}, {TEXT("n"), TEXT("1")}};
     struct jr_kwarg own[] = {{TEXT("more"), TEXT("\"%{rank}\"")},
                              {TEXT("lr"), TEXT("null")}};
     char *args[] = {TEXT("[2]")};
@@ -145,8 +143,7 @@ static void runs_scripts_and_libraries(void)
     s.job.entrypoint.library = &library;
     s.job.entrypoint.argv_count = 1;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    check_words(s.plan.ranks[1].argv,
-                "/s/jobrun-step|/j/l%{.so|step|./train|");
+    check_words(s.plan.ranks[1].argv, "/s/jobrun-step|/j/l%{.so|step|./train|");
     CU_ASSERT_TRUE(s.plan.returns);
     JR_ASSERT_TEXT(s.plan.target, "step");
     sample_release(&s);
@@ -189,31 +186,59 @@ static bool has(char *const *env, const char *item)
     return false;
 }
 
-/* The helper's environment is what its ranks have in common. */
+/* The helper's environment is what its ranks have in common, whichever rank has
+ * something of its own. */
 static void shares_an_environment(void)
 {
     struct jr_python python = function();
     struct jr_env_entry own[] = {{.name = TEXT("HOME")},
                                  {.name = TEXT("A"), .value = TEXT("1")}};
-    struct jr_rank_entry entry = {.ranks = TEXT("0"), .env = own,
-                                  .env_count = 2};
+    static const char *const ranks[] = {"0", "1", "2", "3", "1,3"};
     char *outer[] = {TEXT("HOME=/h"), TEXT("PATH=/bin"), NULL};
+    for (size_t i = 0; i < LENGTH(ranks); i++) {
+        struct jr_rank_entry entry = {
+            .ranks = (char *)ranks[i], .env = own, .env_count = 2};
+        struct sample s;
+        sample_python(&s, &python);
+        s.job.start_method = JR_START_FORK;
+        s.job.per_rank = &entry;
+        s.job.per_rank_count = 1;
+        s.options.environ = outer;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        const struct jr_plan_helper *helper = &s.plan.helper;
+        CU_ASSERT_TRUE(has(helper->env, "WORLD_SIZE=4"));
+        CU_ASSERT_TRUE(has(helper->env, "PATH=/bin"));
+        CU_ASSERT_FALSE(has(helper->env, "HOME=/h"));
+        CU_ASSERT_FALSE(has(helper->env, "A=1"));
+        CU_ASSERT_FALSE(has(helper->env, "RANK=0"));
+        CU_ASSERT_FALSE(has(helper->env, "MODEL_PARALLEL_RANK=0"));
+        JR_ASSERT_TEXT(helper->env[helper->env_own], "PATH=/bin");
+        JR_ASSERT_TEXT(helper->env[helper->env_own + 1],
+                       "PYTHONPATH=/s/python");
+        CU_ASSERT_PTR_NULL(helper->env[helper->env_own + 2]);
+        sample_release(&s);
+    }
+}
+
+/* Equal texts that are not one text, at other places. */
+static void shares_equal_variables(void)
+{
+    struct jr_python python = function();
+    struct jr_env_entry own[] = {{.name = TEXT("B"), .value = TEXT("2")},
+                                 {.name = TEXT("A"), .value = TEXT("1")}};
+    struct jr_env_entry swapped[] = {{.name = TEXT("A"), .value = TEXT("1")},
+                                     {.name = TEXT("B"), .value = TEXT("2")}};
+    struct jr_rank_entry entries[] = {
+        {.ranks = TEXT("0"), .env = own, .env_count = 2},
+        {.ranks = TEXT("1-3"), .env = swapped, .env_count = 2}};
     struct sample s;
     sample_python(&s, &python);
     s.job.start_method = JR_START_FORK;
-    s.job.per_rank = &entry;
-    s.job.per_rank_count = 1;
-    s.options.environ = outer;
+    s.job.per_rank = entries;
+    s.job.per_rank_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    const struct jr_plan_helper *helper = &s.plan.helper;
-    CU_ASSERT_TRUE(has(helper->env, "WORLD_SIZE=4"));
-    CU_ASSERT_TRUE(has(helper->env, "PATH=/bin"));
-    CU_ASSERT_FALSE(has(helper->env, "HOME=/h"));
-    CU_ASSERT_FALSE(has(helper->env, "A=1"));
-    CU_ASSERT_FALSE(has(helper->env, "RANK=0"));
-    CU_ASSERT_FALSE(has(helper->env, "MODEL_PARALLEL_RANK=0"));
-    JR_ASSERT_TEXT(helper->env[helper->env_own], "PATH=/bin");
-    CU_ASSERT_PTR_NULL(helper->env[helper->env_own + 1]);
+    CU_ASSERT_TRUE(has(s.plan.helper.env, "A=1"));
+    CU_ASSERT_TRUE(has(s.plan.helper.env, "B=2"));
     sample_release(&s);
 }
 
@@ -223,8 +248,8 @@ static void plans_a_setup(void)
     struct jr_env_entry gone[] = {{.name = TEXT("LANG")}};
     struct jr_env_entry own[] = {{.name = TEXT("HOME")},
                                  {.name = TEXT("A"), .value = TEXT("1")}};
-    struct jr_rank_entry entry = {.ranks = TEXT("1"), .env = own,
-                                  .env_count = 2};
+    struct jr_rank_entry entry = {
+        .ranks = TEXT("1"), .env = own, .env_count = 2};
     char *outer[] = {TEXT("LANG=C"), TEXT("NCCL_X=1"), TEXT("PMI_RANK=3"),
                      NULL};
     char *removed[] = {TEXT("NCCL_*")};
@@ -309,5 +334,5 @@ static void warns_of_forks(void)
 JR_UNIT_MAIN("plan.argv", CASE(calls_a_function), CASE(expands_by_value),
              CASE(merges_entries), CASE(runs_scripts_and_libraries),
              CASE(makes_a_helper), CASE(shares_an_environment),
-             CASE(plans_a_setup), CASE(refuses), CASE(measures_calls),
-             CASE(warns_of_forks))
+             CASE(shares_equal_variables), CASE(plans_a_setup), CASE(refuses),
+             CASE(measures_calls), CASE(warns_of_forks))

@@ -6,6 +6,7 @@ static struct jr_env_entry debug[] = {
     {.name = TEXT("COMMON"), .value = TEXT("own")},
     {.name = TEXT("GONE")},
     {.name = TEXT("LANG")},
+    {.name = TEXT("TRACE"), .value = TEXT("t%{local_rank}")},
 };
 static struct jr_env_entry asked[] = {
     {.name = TEXT("DATA_ROOT"), .required = true},
@@ -62,6 +63,9 @@ static void adds_variables(void)
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     JR_ASSERT_TEXT(sample_env(&s, 1, "DEBUG"), "1");
     JR_ASSERT_TEXT(sample_env(&s, 3, "DEBUG"), "3");
+    JR_ASSERT_TEXT(sample_env(&s, 1, "TRACE"), "t1");
+    JR_ASSERT_TEXT(sample_env(&s, 3, "TRACE"), "t3");
+    CU_ASSERT_PTR_NULL(sample_env(&s, 2, "TRACE"));
     JR_ASSERT_TEXT(sample_env(&s, 3, "COMMON"), "own");
     CU_ASSERT_PTR_NULL(sample_env(&s, 3, "GONE"));
     CU_ASSERT_PTR_NULL(sample_env(&s, 3, "LANG"));

@@ -127,6 +127,78 @@ static void keeps_secrets_and_what_it_inherits_to_itself(void)
     sample_release(&s);
 }
 
+/* What runs before the ranks, and what they are forked from. */
+static void says_how_ranks_start(void)
+{
+    struct jr_python python = {.what = JR_PYTHON_FUNCTION,
+                               .target = TEXT("train:main"),
+                               .interpreter = TEXT("python3")};
+    struct jr_env_entry env[] = {
+        {.name = TEXT("A_TOKEN"), .value = TEXT("s3cret")},
+        {.name = TEXT("EMPTY"), .value = TEXT("")},
+        {.name = TEXT("OPEN"), .value = TEXT("a=b")}};
+    char *outer[] = {TEXT("HOME=/home/u"), NULL};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.job.setup = "module load \"cuda\"";
+    json_t *plan = plan_json(&s);
+    check(plan, "start_method", "\"spawn\"");
+    check(plan, "setup", "\"module load \\\"cuda\\\"\"");
+    check(plan, "helper", "null");
+    json_decref(plan);
+    sample_release(&s);
+    sample_init(&s, 1, 1, 2);
+    s.options.support = "/s";
+    s.options.environ = outer;
+    s.job.entrypoint.form = JR_FORM_PYTHON;
+    s.job.entrypoint.python = &python;
+    s.job.entrypoint.argv_count = 0;
+    s.job.start_method = JR_START_FORKSERVER;
+    s.job.env = env;
+    s.job.env_count = LENGTH(env);
+    plan = plan_json(&s);
+    check(plan, "start_method", "\"forkserver\"");
+    check(plan, "setup", "null");
+    const json_t *helper = json_object_get(plan, "helper");
+    check(helper, "argv",
+          "[\"python3\", \"/s/python/jobrun/_worker.py\", \"serve\"]");
+    const json_t *shown = json_object_get(helper, "env");
+    check(shown, "A_TOKEN", "\"<redacted>\"");
+    check(shown, "EMPTY", "\"\"");
+    check(shown, "OPEN", "\"a=b\"");
+    check(shown, "WORLD_SIZE", "\"2\"");
+    CU_ASSERT_PTR_NULL(json_object_get(shown, "RANK"));
+    CU_ASSERT_PTR_NULL(json_object_get(shown, "HOME"));
+    CU_ASSERT_EQUAL(json_object_size(helper), 2);
+    json_decref(plan);
+    sample_release(&s);
+}
+
+/* Variables of which one's name begins as the other's are not taken for each
+ * other. */
+static void tells_names_apart(void)
+{
+    struct jr_env_entry env[] = {
+        {.name = TEXT("TOKEN"), .value = TEXT("s3cret")},
+        {.name = TEXT("TOKE"), .value = TEXT("open")},
+        {.name = TEXT("TOKENS"), .value = TEXT("s3cret too")}};
+    struct jr_rank_entry entry = {
+        .ranks = TEXT("1"), .env = env, .env_count = LENGTH(env)};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.job.per_rank = &entry;
+    s.job.per_rank_count = 1;
+    json_t *plan = plan_json(&s);
+    const json_t *shown = json_object_get(rank_of(plan, 1), "env");
+    check(shown, "TOKEN", "\"<redacted>\"");
+    check(shown, "TOKE", "\"open\"");
+    check(shown, "TOKENS", "\"<redacted>\"");
+    CU_ASSERT_PTR_NULL(
+        json_object_get(json_object_get(rank_of(plan, 0), "env"), "TOKEN"));
+    json_decref(plan);
+    sample_release(&s);
+}
+
 static void escapes_text(void)
 {
     struct jr_env_entry env[] = {
@@ -201,5 +273,6 @@ static void obeys_its_schema(void)
 JR_UNIT_MAIN("json", CASE(says_the_words_of_the_contract),
              CASE(says_all_of_a_rank),
              CASE(keeps_secrets_and_what_it_inherits_to_itself),
+             CASE(says_how_ranks_start), CASE(tells_names_apart),
              CASE(escapes_text), CASE(says_a_long_list_once),
              CASE(obeys_its_schema))

@@ -167,7 +167,7 @@ static void tells_what_each_node_has(void)
     char *near[] = {TEXT("0"), TEXT("1")}, *far[] = {TEXT("GPU-7f")};
     char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
     uint32_t sizes[] = {2, 1};
-    struct jr_node_resources seats[] = {
+    struct jr_node_resources resources[] = {
         {near, 2, "H100", near_cpus, 2, 8},
         {far, 1, "A100", far_cpus, 1, 1},
     };
@@ -179,7 +179,7 @@ static void tells_what_each_node_has(void)
     s.job.device = JR_DEVICE_CUDA;
     s.job.device_name = "cuda";
     s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
-    s.job.seats = seats;
+    s.job.resources = resources;
     print(&out, &s, true);
     check(&out, "  GPU 0 (H100)   0-3   8 ");
     check(&out, "  GPU 1 (H100)   4-7   8 ");
@@ -307,7 +307,6 @@ static void lets_no_text_forge_a_line(void)
 
 JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan),
              CASE(keeps_meshes_short), CASE(tells_where_streams_go),
-             CASE(tells_nodes_and_devices),
-             CASE(tells_what_each_node_has), CASE(folds_a_large_world),
-             CASE(shows_the_environment), CASE(quotes_the_command),
-             CASE(lets_no_text_forge_a_line))
+             CASE(tells_nodes_and_devices), CASE(tells_what_each_node_has),
+             CASE(folds_a_large_world), CASE(shows_the_environment),
+             CASE(quotes_the_command), CASE(lets_no_text_forge_a_line))

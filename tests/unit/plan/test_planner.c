@@ -24,6 +24,42 @@ static void refuses_a_world_that_does_not_add_up(void)
     }
 }
 
+/* CPUs of the node's ranks, or of all ranks, where they share this machine; of
+ * nodes that are unlike it nobody knows. */
+static void binds_ranks_to_cpus(void)
+{
+    char *slots[] = {TEXT("0-1"), TEXT("2-3"), TEXT("4-5"),
+                     TEXT("6-7"), TEXT("8-9"), TEXT("10-11")};
+    static const struct {
+        uint32_t count;
+        const char *cpus[6];
+    } rows[] = {
+        {0, {NULL}},
+        {1, {NULL, NULL, NULL, NULL, NULL, "0-1"}},
+        {2, {"0-1", "2-3", NULL, NULL, NULL, NULL}},
+        {3, {NULL, NULL, "0-1", "2-3", "4-5", NULL}},
+        {6, {"0-1", "2-3", "4-5", "6-7", "8-9", "10-11"}},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 6);
+        s.job.nodes = 3;
+        s.sizes[0] = 2;
+        s.sizes[1] = 3;
+        s.sizes[2] = 1;
+        s.job.own.slots = slots;
+        s.job.own.slots_count = rows[i].count;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        for (uint32_t rank = 0; rank < 6; rank++) {
+            const char *cpus = s.plan.ranks[rank].cpus;
+            if (rows[i].cpus[rank] != NULL)
+                JR_ASSERT_TEXT(cpus, rows[i].cpus[rank]);
+            CU_ASSERT_EQUAL(cpus == NULL, rows[i].cpus[rank] == NULL);
+        }
+        sample_release(&s);
+    }
+}
+
 /* All of them in one pass. */
 static void refuses_every_bad_template(void)
 {
@@ -364,13 +400,14 @@ static void stays_linear(void)
 }
 
 JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up),
-             CASE(refuses_every_bad_template),
+             CASE(refuses_every_bad_template), CASE(binds_ranks_to_cpus),
              CASE(refuses_ranks_that_are_none),
              CASE(places_ranks_on_their_nodes),
              CASE(names_files_below_the_run_folder),
-             CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes), CASE(gives_terminals_and_input),
-             CASE(cuts_prefixes_for_several_ranks),
-             CASE(expands_stated_paths), CASE(makes_the_command_line),
-             CASE(hands_text_to_the_shell), CASE(shows_whom_the_console_shows),
+             CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes),
+             CASE(gives_terminals_and_input),
+             CASE(cuts_prefixes_for_several_ranks), CASE(expands_stated_paths),
+             CASE(makes_the_command_line), CASE(hands_text_to_the_shell),
+             CASE(shows_whom_the_console_shows),
              CASE(warns_of_a_group_that_crosses_nodes),
              CASE(survives_without_memory), CASE(stays_linear))

@@ -137,9 +137,8 @@ static void sets_the_contract(void)
  * variables keep the words of the spec. */
 static void calls_backends_as_frameworks_do(void)
 {
-    static const char *const calls[][2] = {{"rccl", "nccl"},
-                                           {"custom:ours", "ours"},
-                                           {"hccl", "hccl"}};
+    static const char *const calls[][2] = {
+        {"rccl", "nccl"}, {"custom:ours", "ours"}, {"hccl", "hccl"}};
     char *names[] = {TEXT("torch"), TEXT("paddle")};
     uint32_t ports[] = {29501};
     for (size_t i = 0; i < LENGTH(calls); i++) {
@@ -152,10 +151,8 @@ static void calls_backends_as_frameworks_do(void)
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         JR_ASSERT_TEXT(sample_env(&s, 0, "TORCH_DISTRIBUTED_BACKEND"),
                        calls[i][1]);
-        JR_ASSERT_TEXT(sample_env(&s, 0, "PADDLE_DISTRI_BACKEND"),
-                       calls[i][1]);
-        JR_ASSERT_TEXT(sample_env(&s, 0, "DATA_PARALLEL_BACKEND"),
-                       calls[i][0]);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "PADDLE_DISTRI_BACKEND"), calls[i][1]);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "DATA_PARALLEL_BACKEND"), calls[i][0]);
         sample_release(&s);
     }
 }
@@ -180,10 +177,11 @@ static void sets_every_row_of_the_tables(void)
     static const char *const paddle[] = {JR_CONTRACT_PADDLE(NAME)};
     static const char *const megengine[] = {JR_CONTRACT_MEGENGINE(NAME)};
     static const char *const mpi[] = {JR_CONTRACT_MPI(NAME)};
-    const struct profile profiles[] = {
-        PROFILE("torch", torch), PROFILE("paddle", paddle),
-        PROFILE("megengine", megengine), PROFILE("mpi", mpi),
-        {NULL, always, LENGTH(always)}};
+    const struct profile profiles[] = {PROFILE("torch", torch),
+                                       PROFILE("paddle", paddle),
+                                       PROFILE("megengine", megengine),
+                                       PROFILE("mpi", mpi),
+                                       {NULL, always, LENGTH(always)}};
     for (size_t chosen = 0; chosen < LENGTH(profiles); chosen++) {
         uint32_t ports[] = {29501};
         char *names[] = {profiles[chosen].name};
@@ -195,9 +193,8 @@ static void sets_every_row_of_the_tables(void)
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
         for (size_t i = 0; i < LENGTH(profiles); i++)
             for (size_t j = 0; j < profiles[i].count; j++)
-                CU_ASSERT_EQUAL(
-                    sample_env(&s, 0, profiles[i].names[j]) != NULL,
-                    i == chosen || profiles[i].name == NULL);
+                CU_ASSERT_EQUAL(sample_env(&s, 0, profiles[i].names[j]) != NULL,
+                                i == chosen || profiles[i].name == NULL);
         check_whole(&s, 0);
         sample_release(&s);
     }
@@ -395,6 +392,41 @@ static void sets_what_devices_are_seen(void)
     }
 }
 
+/* Paddle asks for the index of the device among those that the rank sees. */
+static void counts_the_devices_that_are_seen(void)
+{
+    char *devices[] = {TEXT("4"), TEXT("5"), TEXT("7")};
+    static char paddle[] = "paddle";
+    char *profiles[] = {paddle};
+    static const struct {
+        enum jr_visibility visibility;
+        uint32_t count;
+        const char *index[4];
+    } rows[] = {
+        {JR_VISIBLE_ALL, 3, {"0", "1", "2", "0"}},
+        {JR_VISIBLE_ALL, 2, {"0", "1", "0", "1"}},
+        {JR_VISIBLE_INHERIT, 3, {"0", "1", "2", "0"}},
+        {JR_VISIBLE_ONE, 3, {"0", "0", "0", "0"}},
+        {JR_VISIBLE_ONE, 0, {"0", "1", "2", "3"}},
+        {JR_VISIBLE_ALL, 0, {"0", "1", "2", "3"}},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 4);
+        s.job.env_profiles = profiles;
+        s.job.device = JR_DEVICE_CUDA;
+        s.job.own.devices = devices;
+        s.job.own.devices_count = rows[i].count;
+        s.job.device_visibility = rows[i].visibility;
+        s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        for (uint32_t rank = 0; rank < 4; rank++)
+            JR_ASSERT_TEXT(sample_env(&s, rank, "FLAGS_selected_gpus"),
+                           rows[i].index[rank]);
+        sample_release(&s);
+    }
+}
+
 static void leaves_devices_alone_where_there_are_none(void)
 {
     struct sample s;
@@ -517,16 +549,13 @@ static void leaves_out_a_list_that_is_too_long(void)
     }
 }
 
-JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable),
-             CASE(refuses_a_bad_template), CASE(sets_the_contract),
-             CASE(sets_every_row_of_the_tables),
-             CASE(calls_backends_as_frameworks_do),
-             CASE(leaves_out_endpoints_that_do_not_fit),
-             CASE(cleans_what_it_inherits),
-             CASE(lets_the_spec_have_the_last_word),
-             CASE(sets_what_devices_are_seen),
-             CASE(leaves_devices_alone_where_there_are_none),
-             CASE(tells_every_rank_of_its_groups),
-             CASE(sets_the_same_names_for_all),
-             CASE(shares_the_lists_of_members),
-             CASE(leaves_out_a_list_that_is_too_long))
+JR_UNIT_MAIN(
+    "env", CASE(refuses_a_missing_variable), CASE(refuses_a_bad_template),
+    CASE(sets_the_contract), CASE(sets_every_row_of_the_tables),
+    CASE(calls_backends_as_frameworks_do),
+    CASE(leaves_out_endpoints_that_do_not_fit), CASE(cleans_what_it_inherits),
+    CASE(lets_the_spec_have_the_last_word), CASE(sets_what_devices_are_seen),
+    CASE(counts_the_devices_that_are_seen),
+    CASE(leaves_devices_alone_where_there_are_none),
+    CASE(tells_every_rank_of_its_groups), CASE(sets_the_same_names_for_all),
+    CASE(shares_the_lists_of_members), CASE(leaves_out_a_list_that_is_too_long))

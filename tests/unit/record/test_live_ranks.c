@@ -1,5 +1,8 @@
 #include "record/live_ranks.h"
 
+#include <signal.h>
+#include <time.h>
+
 #include "scratch.h"
 
 #define PLAN(ranks) "{\"ranks\": [" ranks "]}"
@@ -12,7 +15,7 @@
 
 struct run {
     struct scratch scratch;
-    struct jr_live_ranks crew;
+    struct jr_live_ranks live;
 };
 
 static int start(struct run *run, const char *plan, const char *events)
@@ -24,12 +27,12 @@ static int start(struct run *run, const char *plan, const char *events)
         scratch_write(&run->scratch, "r/plan.json", plan);
     if (events != NULL)
         scratch_write(&run->scratch, "r/events.jsonl", events);
-    return jr_live_ranks_open(&run->crew, run->scratch.dir, "r", 10, &err);
+    return jr_live_ranks_open(&run->live, run->scratch.dir, "r", 10, &err);
 }
 
 static void finish(struct run *run)
 {
-    jr_live_ranks_close(&run->crew);
+    jr_live_ranks_close(&run->live);
     scratch_end(&run->scratch);
 }
 
@@ -56,8 +59,14 @@ static void needs_a_plan(void)
 static void survives_odd_events(void)
 {
     static const char *const events[] = {
-        "", "\n\n", "{", "rank_started", "{\"event\":\"rank_started\"}\n",
-        STARTED("7", "5"), STARTED("-1", "5"), STARTED("\"0\"", "5"),
+        "",
+        "\n\n",
+        "{",
+        "rank_started",
+        "{\"event\":\"rank_started\"}\n",
+        STARTED("7", "5"),
+        STARTED("-1", "5"),
+        STARTED("\"0\"", "5"),
         "{\"event\":\"rank_\",\"rank\":0,\"pid\":5}\n",
         "{\"event\":\"rank_started\",\"rank\":1,\"pid\":5}", /* no end yet */
     };
@@ -65,9 +74,10 @@ static void survives_odd_events(void)
         struct run run;
         CU_ASSERT_EQUAL_FATAL(
             start(&run, PLAN(RANK("0") "," RANK("1")), events[i]), 0);
-        CU_ASSERT_EQUAL_FATAL(run.crew.count, 2);
-        CU_ASSERT_EQUAL(run.crew.items[1].pid, 0);
-        CU_ASSERT_FALSE(run.crew.items[0].ended);
+        CU_ASSERT_EQUAL_FATAL(run.live.count, 2);
+        CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
+        CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
+        CU_ASSERT_FALSE(run.live.items[0].ended);
         finish(&run);
     }
 }
@@ -77,18 +87,18 @@ static void survives_odd_events(void)
 static void hears_of_ranks_in_any_order(void)
 {
     struct run run;
-    CU_ASSERT_EQUAL_FATAL(
-        start(&run, PLAN(RANK("7") "," RANK("2") "," RANK("4")),
-              STARTED("2", "52") STARTED("3", "53") STARTED("7", "57")
-                  ENDED("2")),
-        0);
-    CU_ASSERT_EQUAL_FATAL(run.crew.count, 3);
-    CU_ASSERT_EQUAL(run.crew.items[0].rank, 2);
-    CU_ASSERT_EQUAL(run.crew.items[0].pid, 52);
-    CU_ASSERT_TRUE(run.crew.items[0].ended);
-    CU_ASSERT_EQUAL(run.crew.items[1].pid, 0);
-    CU_ASSERT_EQUAL(run.crew.items[2].pid, 57);
-    JR_ASSERT_TEXT(run.crew.items[2].out, "out.7");
+    CU_ASSERT_EQUAL_FATAL(start(&run,
+                                PLAN(RANK("7") "," RANK("2") "," RANK("4")),
+                                STARTED("2", "52") STARTED("3", "53")
+                                    STARTED("7", "57") ENDED("2")),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
+    CU_ASSERT_EQUAL(run.live.items[0].rank, 2);
+    CU_ASSERT_EQUAL(run.live.items[0].pid, 52);
+    CU_ASSERT_TRUE(run.live.items[0].ended);
+    CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
+    CU_ASSERT_EQUAL(run.live.items[2].pid, 57);
+    JR_ASSERT_TEXT(run.live.items[2].out, "out.7");
     finish(&run);
 }
 
@@ -96,23 +106,23 @@ static void hears_what_is_added(void)
 {
     struct run run;
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), NULL), 0);
-    CU_ASSERT_EQUAL(run.crew.events_fd, -1);
+    CU_ASSERT_EQUAL(run.live.events_fd, -1);
     add(&run, STARTED("0", "50") "{\"event\":\"rank_started\",\"ra");
-    jr_live_ranks_update(&run.crew);
-    CU_ASSERT_EQUAL(run.crew.items[0].pid, 50);
-    CU_ASSERT_EQUAL(run.crew.items[1].pid, 0);
+    jr_live_ranks_update(&run.live);
+    CU_ASSERT_EQUAL(run.live.items[0].pid, 50);
+    CU_ASSERT_EQUAL(run.live.items[1].pid, 0);
     add(&run, "nk\":1,\"pid\":51}\n" ENDED("0"));
-    jr_live_ranks_update(&run.crew);
-    CU_ASSERT_EQUAL(run.crew.items[1].pid, 51);
-    CU_ASSERT_TRUE(run.crew.items[0].ended);
-    CU_ASSERT_FALSE(run.crew.items[1].ended);
-    JR_ASSERT_TEXT(run.crew.items[1].out, "out.1");
-    CU_ASSERT_PTR_NULL(run.crew.items[1].err);
+    jr_live_ranks_update(&run.live);
+    CU_ASSERT_EQUAL(run.live.items[1].pid, 51);
+    CU_ASSERT_TRUE(run.live.items[0].ended);
+    CU_ASSERT_FALSE(run.live.items[1].ended);
+    JR_ASSERT_TEXT(run.live.items[1].out, "out.1");
+    CU_ASSERT_PTR_NULL(run.live.items[1].err);
     finish(&run);
 }
 
-/* Of several nodes one jobrun writes for all of them, and builds before this one
- * left blanks between what they said. */
+/* Of several nodes one jobrun writes for all of them, and builds before this
+ * one left blanks between what they said. */
 static void hears_what_nodes_said(void)
 {
     struct run run;
@@ -122,8 +132,8 @@ static void hears_what_nodes_said(void)
               "\"event\": \"rank_started\", \"rank\": 1, \"pid\": 51, "
               "\"node\": 1}\n"),
         0);
-    CU_ASSERT_EQUAL(run.crew.items[0].pid, 0);
-    CU_ASSERT_EQUAL(run.crew.items[1].pid, 51);
+    CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
+    CU_ASSERT_EQUAL(run.live.items[1].pid, 51);
     finish(&run);
 }
 
@@ -136,11 +146,11 @@ static void starts_again(void)
     scratch_write(&run.scratch, "r/plan.json",
                   PLAN(RANK("0") "," RANK("1") "," RANK("2")));
     add(&run, "{\"event\":\"restart\",\"attempt\":1}\n" STARTED("2", "62"));
-    jr_live_ranks_update(&run.crew);
-    CU_ASSERT_EQUAL_FATAL(run.crew.count, 3);
-    CU_ASSERT_FALSE(run.crew.items[0].ended);
-    CU_ASSERT_EQUAL(run.crew.items[0].pid, 0);
-    CU_ASSERT_EQUAL(run.crew.items[2].pid, 62);
+    jr_live_ranks_update(&run.live);
+    CU_ASSERT_EQUAL_FATAL(run.live.count, 3);
+    CU_ASSERT_FALSE(run.live.items[0].ended);
+    CU_ASSERT_EQUAL(run.live.items[0].pid, 0);
+    CU_ASSERT_EQUAL(run.live.items[2].pid, 62);
     finish(&run);
 }
 
@@ -148,9 +158,9 @@ static void starts_again(void)
 static void lives_below_its_runner(void)
 {
     static const struct jr_proc all[] = {
-        {.pid = 10, .parent = 1}, {.pid = 11, .parent = 10},
+        {.pid = 10, .parent = 1},  {.pid = 11, .parent = 10},
         {.pid = 50, .parent = 11}, {.pid = 51, .parent = 10},
-        {.pid = 52, .parent = 1}, {.pid = 53, .parent = 99},
+        {.pid = 52, .parent = 1},  {.pid = 53, .parent = 99},
     };
     static const struct {
         struct jr_live_rank rank;
@@ -162,17 +172,111 @@ static void lives_below_its_runner(void)
         {{.pid = 53}, false}, {{.pid = 54}, false},
         {{.pid = 10}, false}, {{.pid = 11}, false},
     };
-    const struct jr_live_ranks crew = {.guard = 10};
+    const struct jr_live_ranks live = {.guard = 10};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_live_ranks_lives(&crew, &vectors[i].rank, all,
-                                      sizeof all / sizeof *all),
+        CU_ASSERT_EQUAL(jr_live_ranks_lives(&live, &vectors[i].rank, all,
+                                            sizeof all / sizeof *all),
                         vectors[i].lives);
+}
+
+/* A number that no rank has, however large, is nobody's. */
+static void finds_ranks_by_their_numbers(void)
+{
+    static const int64_t none[] = {
+        -1,        0,        2, 4, INT64_C(4294967297), INT64_C(4294967298),
+        INT64_MIN, INT64_MAX};
+    struct run run;
+    struct jr_live_rank *rank;
+    CU_ASSERT_EQUAL_FATAL(
+        start(&run, PLAN(RANK("3") "," RANK("1") "," RANK("4294967295")), ""),
+        0);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CU_ASSERT_PTR_NULL(jr_live_ranks_find(&run.live, none[i]));
+    rank = jr_live_ranks_find(&run.live, 1);
+    CU_ASSERT_TRUE(rank != NULL && rank->rank == 1);
+    rank = jr_live_ranks_find(&run.live, 3);
+    CU_ASSERT_TRUE(rank != NULL && rank->rank == 3);
+    rank = jr_live_ranks_find(&run.live, UINT32_MAX);
+    CU_ASSERT_TRUE(rank != NULL && rank->rank == UINT32_MAX);
+    finish(&run);
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(""), STARTED("0", "5")), 0);
+    CU_ASSERT_PTR_NULL(jr_live_ranks_find(&run.live, 0));
+    finish(&run);
+}
+
+static void hears_how_ranks_ended(void)
+{
+    struct run run;
+    CU_ASSERT_EQUAL_FATAL(
+        start(&run, PLAN(RANK("0") "," RANK("1") "," RANK("2")),
+              STARTED("0", "50")
+                  STARTED("1", "51") "{\"event\":\"rank_ended\",\"rank\":0,"
+                                     "\"pid\":50,\"exit_code\":3,"
+                                     "\"signal\":null}\n"
+                                     "{\"event\":\"rank_ended\",\"rank\":1,"
+                                     "\"pid\":51,\"exit_code\":null,"
+                                     "\"signal\":\"SIGSEGV\"}\n"),
+        0);
+    CU_ASSERT_TRUE(run.live.items[0].ended && run.live.items[1].ended);
+    CU_ASSERT_EQUAL(run.live.items[0].exit_code, 3);
+    CU_ASSERT_EQUAL(run.live.items[0].signal, 0);
+    CU_ASSERT_EQUAL(run.live.items[1].signal, SIGSEGV);
+    CU_ASSERT_FALSE(run.live.items[2].ended);
+    finish(&run);
+}
+
+/* What is no line of jobrun's is not kept, however long it is. */
+static void forgets_a_line_without_end(void)
+{
+    struct run run;
+    char *junk = malloc((1 << 20) + 2);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(junk);
+    memset(junk, 'x', (1 << 20) + 1);
+    junk[(1 << 20) + 1] = '\0';
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), junk), 0);
+    CU_ASSERT_TRUE(run.live.rest.len < 1 << 20);
+    add(&run, "\n" STARTED("0", "50"));
+    jr_live_ranks_update(&run.live);
+    CU_ASSERT_EQUAL(run.live.items[0].pid, 50);
+    CU_ASSERT_EQUAL(run.live.rest.len, 0);
+    finish(&run);
+    free(junk);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+static void leaves_no_descriptor_open(void)
+{
+    struct run run;
+    unsigned before = count_descriptors();
+    CU_ASSERT_EQUAL(start(&run, PLAN(RANK("0")), STARTED("0", "5")), 0);
+    CU_ASSERT_TRUE(run.live.run_fd >= 0 && run.live.events_fd >= 0);
+    jr_live_ranks_close(&run.live);
+    CU_ASSERT_TRUE(run.live.run_fd == -1 && run.live.events_fd == -1);
+    CU_ASSERT_EQUAL(run.live.count, 0);
+    finish(&run); /* and closes it once more */
+    CU_ASSERT_EQUAL(start(&run, "{", ""), -1);
+    CU_ASSERT_TRUE(run.live.run_fd == -1 && run.live.events_fd == -1);
+    scratch_end(&run.scratch);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+}
+
+static void touch(const struct run *run, const char *name, time_t seconds,
+                  long ns)
+{
+    const struct timespec times[2] = {{.tv_sec = seconds, .tv_nsec = ns},
+                                      {.tv_sec = seconds, .tv_nsec = ns}};
+    CU_ASSERT_EQUAL(utimensat(run->scratch.fd, name, times, 0), 0);
 }
 
 static void knows_the_latest_log(void)
 {
-    static const struct timespec past[2] = {{.tv_sec = 1000},
-                                            {.tv_sec = 1000}};
     struct run run;
     CU_ASSERT_EQUAL_FATAL(
         start(&run,
@@ -180,23 +284,47 @@ static void knows_the_latest_log(void)
                    "\"stderr\": {\"file\": \"err\"}}"),
               ""),
         0);
-    const struct jr_live_rank *rank = &run.crew.items[0];
-    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.crew, rank));
-    CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.crew, rank), -1);
+    const struct jr_live_rank *rank = &run.live.items[0];
+    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, rank));
+    CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.live, rank), -1);
     scratch_write(&run.scratch, "r/out", "");
-    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.crew, rank));
+    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, rank));
     scratch_write(&run.scratch, "r/out", "x");
+    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.live, rank), "out");
     scratch_write(&run.scratch, "r/err", "x");
-    CU_ASSERT_EQUAL(utimensat(run.scratch.fd, "r/out", past, 0), 0);
-    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.crew, rank), "err");
-    CU_ASSERT_TRUE(jr_live_ranks_silence(&run.crew, rank) >= 0);
-    CU_ASSERT_EQUAL(utimensat(run.scratch.fd, "r/err", past, 0), 0);
-    CU_ASSERT_TRUE(jr_live_ranks_silence(&run.crew, rank) > 1e6);
+    touch(&run, "r/out", 1000, 5);
+    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.live, rank), "err");
+    CU_ASSERT_TRUE(jr_live_ranks_silence(&run.live, rank) >= 0);
+    touch(&run, "r/err", 1000, 4);
+    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.live, rank), "out");
+    touch(&run, "r/err", 1000, 6);
+    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.live, rank), "err");
+    CU_ASSERT_EQUAL(symlinkat("out", run.scratch.fd, "r/link"), 0);
+    const struct jr_live_rank linked = {.out = "link"};
+    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.live, &linked));
     finish(&run);
 }
 
-JR_UNIT_MAIN("crew", CASE(needs_a_plan), CASE(survives_odd_events),
-             CASE(hears_of_ranks_in_any_order),
-             CASE(hears_what_is_added),
-             CASE(hears_what_nodes_said), CASE(starts_again),
-             CASE(lives_below_its_runner), CASE(knows_the_latest_log))
+/* In seconds, by the clock of the wall, which may have been set back. */
+static void tells_how_long_a_rank_was_silent(void)
+{
+    struct run run;
+    CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0")), ""), 0);
+    const struct jr_live_rank *rank = &run.live.items[0];
+    scratch_write(&run.scratch, "r/out.0", "x");
+    time_t now = time(NULL);
+    touch(&run, "r/out.0", now - 1000, 500000000);
+    double silence = jr_live_ranks_silence(&run.live, rank);
+    CU_ASSERT_TRUE(silence >= 999 && silence < 1100);
+    touch(&run, "r/out.0", now + 1000, 0);
+    CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.live, rank), 0);
+    finish(&run);
+}
+
+JR_UNIT_MAIN("live", CASE(needs_a_plan), CASE(survives_odd_events),
+             CASE(finds_ranks_by_their_numbers),
+             CASE(hears_of_ranks_in_any_order), CASE(hears_what_is_added),
+             CASE(hears_how_ranks_ended), CASE(hears_what_nodes_said),
+             CASE(forgets_a_line_without_end), CASE(starts_again),
+             CASE(lives_below_its_runner), CASE(leaves_no_descriptor_open),
+             CASE(knows_the_latest_log), CASE(tells_how_long_a_rank_was_silent))

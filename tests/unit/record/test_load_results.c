@@ -25,9 +25,10 @@ static void what_has_no_ranks_is_refused(void)
                                           "{\"ranks\": null}",
                                           "{\"ranks\": \"x\"}"};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_loaded_run past;
+        struct jr_loaded_run loaded;
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_loaded_run_read(&past, parse(vectors[i]), &err), -1);
+        CU_ASSERT_EQUAL(jr_loaded_run_read(&loaded, parse(vectors[i]), &err),
+                        -1);
         JR_ASSERT_TEXT(err.text,
                        "results.json is not in the form that jobrun writes");
     }
@@ -40,24 +41,24 @@ struct vector {
 
 static void check_rank(const struct vector *vector)
 {
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     struct jr_error err = {0};
     char text[512];
     struct jr_buf out = JR_BUF_INIT;
     (void)snprintf(text, sizeof text, "{\"attempt\": 2, \"ranks\": [%s]}",
                    vector->rank);
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(text), &err), 0);
-    const struct jr_plan_rank *plan = &past.plan.ranks[0];
-    const struct jr_rank_judgement *report = &past.report.ranks[0];
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err), 0);
+    const struct jr_plan_rank *plan = &loaded.plan.ranks[0];
+    const struct jr_rank_judgement *report = &loaded.report.ranks[0];
     jr_buf_printf(
         &out, "%u %u %u %s, %s, %u/%u/%u, %s %s", plan->rank, plan->local_rank,
         plan->node_rank, jr_rank_state_word(report->state), plan->dir,
-        past.plan.axis_size[0], past.plan.axis_size[1], past.plan.axis_size[2],
-        report->error == NULL ? "-" : report->error,
+        loaded.plan.axis_size[0], loaded.plan.axis_size[1],
+        loaded.plan.axis_size[2], report->error == NULL ? "-" : report->error,
         report->reason == NULL ? "-" : report->reason);
     JR_ASSERT_TEXT(out.data, vector->expected);
     jr_buf_release(&out);
-    jr_loaded_run_release(&past);
+    jr_loaded_run_release(&loaded);
 }
 
 static void ranks_may_say_anything(void)
@@ -111,38 +112,39 @@ static void numbers_of_the_run_are_bounded(void)
          JR_RUN_SUCCEEDED, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_loaded_run past;
+        struct jr_loaded_run loaded;
         struct jr_error err = {0};
         char text[256];
         (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}",
                        vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(text), &err), 0);
-        CU_ASSERT_EQUAL(past.plan.attempt, vectors[i].attempt);
-        CU_ASSERT_EQUAL(past.outcome.left, vectors[i].left);
-        CU_ASSERT_EQUAL(past.report.exit_code, vectors[i].exit_code);
-        CU_ASSERT_EQUAL(past.report.status, vectors[i].status);
-        CU_ASSERT_EQUAL(past.outcome.stop_signal, vectors[i].stop_signal);
-        jr_loaded_run_release(&past);
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err),
+                              0);
+        CU_ASSERT_EQUAL(loaded.plan.attempt, vectors[i].attempt);
+        CU_ASSERT_EQUAL(loaded.outcome.left, vectors[i].left);
+        CU_ASSERT_EQUAL(loaded.report.exit_code, vectors[i].exit_code);
+        CU_ASSERT_EQUAL(loaded.report.status, vectors[i].status);
+        CU_ASSERT_EQUAL(loaded.outcome.stop_signal, vectors[i].stop_signal);
+        jr_loaded_run_release(&loaded);
     }
 }
 
 static void hosts_are_those_of_the_nodes(void)
 {
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     struct jr_error err = {0};
     CU_ASSERT_EQUAL_FATAL(
         jr_loaded_run_read(
-            &past,
+            &loaded,
             parse("{\"ranks\": [{\"node_rank\": 2, \"host\": \"c\"}, "
                   "{\"node_rank\": 0, \"host\": \"a\"}]}"),
             &err),
         0);
-    CU_ASSERT_EQUAL(past.plan.nodes, 3);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(past.plan.hosts);
-    JR_ASSERT_TEXT(past.plan.hosts[0], "a");
-    CU_ASSERT_PTR_NULL(past.plan.hosts[1]);
-    JR_ASSERT_TEXT(past.plan.hosts[2], "c");
-    jr_loaded_run_release(&past);
+    CU_ASSERT_EQUAL(loaded.plan.nodes, 3);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(loaded.plan.hosts);
+    JR_ASSERT_TEXT(loaded.plan.hosts[0], "a");
+    CU_ASSERT_PTR_NULL(loaded.plan.hosts[1]);
+    JR_ASSERT_TEXT(loaded.plan.hosts[2], "c");
+    jr_loaded_run_release(&loaded);
 }
 
 static void timeouts_are_read_by_their_words(void)
@@ -170,19 +172,20 @@ static void timeouts_are_read_by_their_words(void)
          0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_loaded_run past;
+        struct jr_loaded_run loaded;
         struct jr_error err = {0};
         char text[256];
         (void)snprintf(text, sizeof text, "{%s, \"ranks\": []}",
                        vectors[i].head);
-        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(text), &err), 0);
-        CU_ASSERT_EQUAL(past.outcome.timed_out_by, vectors[i].by);
-        CU_ASSERT_EQUAL(past.policy.timeouts.start_ms, vectors[i].start);
-        CU_ASSERT_EQUAL(past.policy.timeouts.run_ms, vectors[i].run);
-        CU_ASSERT_EQUAL(past.policy.timeouts.silence_ms, vectors[i].silence);
-        CU_ASSERT_EQUAL(past.policy.timeouts.after_first_exit_ms,
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&loaded, parse(text), &err),
+                              0);
+        CU_ASSERT_EQUAL(loaded.outcome.timed_out_by, vectors[i].by);
+        CU_ASSERT_EQUAL(loaded.policy.timeouts.start_ms, vectors[i].start);
+        CU_ASSERT_EQUAL(loaded.policy.timeouts.run_ms, vectors[i].run);
+        CU_ASSERT_EQUAL(loaded.policy.timeouts.silence_ms, vectors[i].silence);
+        CU_ASSERT_EQUAL(loaded.policy.timeouts.after_first_exit_ms,
                         vectors[i].after);
-        jr_loaded_run_release(&past);
+        jr_loaded_run_release(&loaded);
     }
 }
 
@@ -190,18 +193,19 @@ static void timeouts_are_read_by_their_words(void)
 static void check_same_again(struct fake *fake)
 {
     struct jr_buf first = JR_BUF_INIT, again = JR_BUF_INIT;
-    struct jr_loaded_run past;
+    struct jr_loaded_run loaded;
     struct jr_error err = {0};
     fake_judge(fake);
     jr_judgement_json(&first, &fake->report, &fake->plan, &fake->outcome, NULL);
     fake_write(fake, "results.json", first.data);
-    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake->fd, "results.json",
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&loaded, fake->fd, "results.json",
                                              "runs", "exp1", &err),
                           0);
-    jr_judgement_json(&again, &past.report, &past.plan, &past.outcome, NULL);
+    jr_judgement_json(&again, &loaded.report, &loaded.plan, &loaded.outcome,
+                      NULL);
     JR_ASSERT_TEXT(again.data, first.data);
-    JR_ASSERT_TEXT(past.plan.own_dir, "runs/exp1");
-    jr_loaded_run_release(&past);
+    JR_ASSERT_TEXT(loaded.plan.own_dir, "runs/exp1");
+    jr_loaded_run_release(&loaded);
     jr_buf_release(&again);
     jr_buf_release(&first);
     fake_end(fake);
@@ -262,10 +266,251 @@ static void other_ends_are_read_as_they_were_written(void)
     check_same_again(&fake);
 }
 
+/* Of what was compared, the names; and what says how it went on. */
+static void what_was_compared_is_read(void)
+{
+    struct jr_loaded_run past;
+    struct jr_error err = {0};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_loaded_run_read(
+            &past,
+            parse("{\"compared\": {\"source\": \"result.json\", \"equal\": "
+                  "[\"a\", 7, \"b\"], \"distinct\": [\"c\"]}, "
+                  "\"failed_alike\": 3, \"not_restarted\": \"no progress\", "
+                  "\"attempts\": [{\"attempt\": 0}], \"ranks\": [{}, {}]}"),
+            &err),
+        0);
+    const struct jr_results *wants = &past.policy.results;
+    CU_ASSERT_TRUE(wants->stated);
+    CU_ASSERT_EQUAL_FATAL(wants->equal_count, 2);
+    JR_ASSERT_TEXT(wants->equal[0], "a");
+    JR_ASSERT_TEXT(wants->equal[1], "b");
+    CU_ASSERT_EQUAL_FATAL(wants->distinct_count, 1);
+    JR_ASSERT_TEXT(wants->distinct[0], "c");
+    JR_ASSERT_TEXT(past.plan.ranks[0].result_path, "result.json");
+    JR_ASSERT_TEXT(past.plan.ranks[1].result_path, "result.json");
+    CU_ASSERT_EQUAL(past.report.idle, 3);
+    JR_ASSERT_TEXT(past.report.not_again, "no progress");
+    CU_ASSERT_EQUAL(past.report.earlier_count, 1);
+    jr_loaded_run_release(&past);
+    static const char *const none[] = {"{\"compared\": null, \"ranks\": []}",
+                                       "{\"ranks\": []}"};
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err),
+                              0);
+        CU_ASSERT_FALSE(past.policy.results.stated);
+        CU_ASSERT_EQUAL(past.policy.results.equal_count, 0);
+        CU_ASSERT_EQUAL(past.report.earlier_count, 0);
+        jr_loaded_run_release(&past);
+    }
+}
+
+/* A run that went wrong, by the records of any build: three ranks of a second
+ * node, which are told by their numbers. */
+struct wrong {
+    const char *head, *cause, *expected;
+};
+
+static void print_wrong(struct jr_buf *out, const struct jr_loaded_run *past)
+{
+    const struct jr_judgement *report = &past->report;
+    jr_buf_str(out, "ranks");
+    for (size_t i = 0; i < report->causes_count; i++)
+        jr_buf_printf(out, " %u", past->plan.ranks[report->causes[i]].rank);
+    for (size_t i = 0; i < past->outcome.count; i++)
+        jr_buf_str(out, past->outcome.ranks[i].oom ? " oom" : "");
+    jr_buf_printf(out, ", timeout %d, signal %d, guard %d, %s, %s",
+                  past->outcome.timed_out_by, past->outcome.runner_signal,
+                  past->outcome.guard_pid,
+                  report->error == NULL ? "-" : report->error,
+                  report->overrun == NULL ? "-" : report->overrun);
+}
+
+static void check_wrong(const struct wrong *wrong)
+{
+    struct fake fake;
+    struct jr_loaded_run past;
+    struct jr_error err = {0};
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_start(&fake, 0);
+    fake_write(&fake, "results.json",
+               jr_arena_printf(&fake.arena,
+                               "{%s, \"root_cause\": {%s}, \"ranks\": "
+                               "[{\"rank\": 4}, {\"rank\": 5}, {\"rank\": 6}]}",
+                               wrong->head, wrong->cause));
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json",
+                                             "runs", "exp1", &err),
+                          0);
+    print_wrong(&out, &past);
+    JR_ASSERT_TEXT(out.data, wrong->expected);
+    jr_loaded_run_release(&past);
+    CU_ASSERT_TRUE(past.json == NULL && past.report.count == 0);
+    fake_end(&fake);
+}
+
+#define FAILED  "\"status\": \"failed\""
+#define HUNG    "\"status\": \"hung\""
+#define TIMED   "\"status\": \"timed_out\""
+#define UNBEGUN "\"status\": \"launch_failed\""
+#define WHY     ", \"message\": \"why\""
+
+static void the_ranks_that_were_the_cause_are_found(void)
+{
+    static const struct wrong vectors[] = {
+        {FAILED, "\"kind\": \"nonsense\", \"rank\": 5" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"exit\", \"rank\": 7" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"exit\", \"rank\": 0" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"exit\", \"rank\": 6" WHY,
+         "ranks 6, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"signal\", \"rank\": 5, \"together\": [4, 9]" WHY,
+         "ranks 5 4, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"start\", \"rank\": 4, \"together\": [6, 5]" WHY,
+         "ranks 4 6 5, timeout 0, signal 0, guard 0, -, -"},
+        /* No more than there are ranks, whatever the file says. */
+        {FAILED,
+         "\"kind\": \"exit\", \"rank\": 4, \"together\": [5, 6, 4, 5]" WHY,
+         "ranks 4 5 6, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"oom\", \"rank\": 5, \"together\": [4]" WHY,
+         "ranks 5 4 oom, timeout 0, signal 0, guard 0, -, -"},
+        {FAILED, "\"kind\": \"oom\", \"rank\": null" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {UNBEGUN, "\"kind\": \"lost_node\", \"rank\": 4" WHY,
+         "ranks 4, timeout 0, signal 0, guard 0, -, -"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_wrong(&vectors[i]);
+}
+
+/* A cause without a rank is told by its message, or by the signal that ended
+ * jobrun. */
+static void a_cause_may_be_no_rank(void)
+{
+    static const struct wrong vectors[] = {
+        {UNBEGUN, "\"kind\": \"start\", \"rank\": null" WHY,
+         "ranks, timeout 0, signal 0, guard 0, why, -"},
+        {UNBEGUN,
+         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+         "ranks, timeout 0, signal 9, guard 0, -, -"},
+        {UNBEGUN ", \"jobrun_killed\": {\"process\": \"guard\", \"pid\": 7, "
+                 "\"signal\": \"SIGKILL\"}",
+         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
+         "ranks, timeout 0, signal 0, guard 7, -, -"},
+        {UNBEGUN ", \"jobrun_killed\": {\"process\": \"runner\", \"pid\": "
+                 "null, \"signal\": \"SIGSEGV\"}",
+         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGTERM\"" WHY,
+         "ranks, timeout 0, signal 11, guard 0, -, -"},
+        {FAILED,
+         "\"kind\": \"signal\", \"rank\": null, \"signal\": \"SIGKILL\"" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+        {"\"status\": \"incomplete\"",
+         "\"kind\": \"result\", \"rank\": null" WHY,
+         "ranks, timeout 0, signal 0, guard 0, why, -"},
+        {"\"status\": \"incomplete\"", "\"kind\": \"result\", \"rank\": 4" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_wrong(&vectors[i]);
+}
+
+/* Before timed_out_by was written, the message alone said which limit it was.
+ */
+static void a_limit_may_be_told_by_the_message_alone(void)
+{
+    static const struct wrong vectors[] = {
+        {HUNG, "\"kind\": \"hang\", \"rank\": null" WHY,
+         "ranks, timeout 3, signal 0, guard 0, -, why"},
+        {TIMED, "\"kind\": \"timeout\", \"rank\": null" WHY,
+         "ranks, timeout 4, signal 0, guard 0, -, why"},
+        {TIMED, "\"kind\": \"exit\", \"rank\": 5" WHY,
+         "ranks 5, timeout 4, signal 0, guard 0, -, longer than its timeouts "
+         "allow"},
+        {TIMED ", \"timed_out_by\": \"run\"",
+         "\"kind\": \"timeout\", \"rank\": null" WHY,
+         "ranks, timeout 2, signal 0, guard 0, -, longer than timeouts.run"},
+        {HUNG ", \"timed_out_by\": \"silence\"",
+         "\"kind\": \"hang\", \"rank\": null" WHY,
+         "ranks, timeout 3, signal 0, guard 0, -, no output from any rank for "
+         "the time (timeouts.silence)"},
+        {FAILED, "\"kind\": \"timeout\", \"rank\": null" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
+    };
+    CU_ASSERT_EQUAL(JR_TIMEOUT_RUN, 2);
+    CU_ASSERT_EQUAL(JR_TIMEOUT_SILENCE, 3);
+    CU_ASSERT_EQUAL(JR_TIMEOUT_AFTER_FIRST_EXIT, 4);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_wrong(&vectors[i]);
+}
+
+/* Where it was raised, and from what, is in the rank's own file: read again for
+ * the ranks that are the cause, if results.json says that there is one. */
+static void exceptions_of_the_cause_are_read_again(void)
+{
+    struct fake fake;
+    struct jr_loaded_run past;
+    struct jr_error err = {0};
+    fake_start(&fake, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        fake_write_rank(
+            &fake, i, "error.json",
+            "{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
+            "{\"py_callstack\": \"  File \\\"/x/t.py\\\", line 8, in step\"}}, "
+            "\"start\": true, \"causes\": [{\"how\": \"cause\", \"message\": "
+            "\"K: y\"}]}");
+    fake_write(&fake, "results.json",
+               "{\"status\": \"failed\", \"root_cause\": {\"kind\": \"exit\", "
+               "\"rank\": 1, \"together\": [2]}, \"ranks\": [{\"rank\": 0, "
+               "\"error_file\": \"attempt_0/0/error.json\"}, {\"rank\": 1, "
+               "\"error_file\": \"attempt_0/1/error.json\", \"stop_signals\": "
+               "[\"SIGTERM\"]}, {\"rank\": 2, "
+               "\"error_file\": null}]}");
+    CU_ASSERT_EQUAL_FATAL(jr_loaded_run_load(&past, fake.fd, "results.json",
+                                             "/r", "exp1/node_0", &err),
+                          0);
+    JR_ASSERT_TEXT(past.report.ranks[1].where, "t.py:8 in step");
+    JR_ASSERT_TEXT(past.report.ranks[1].behind, "K: y");
+    CU_ASSERT_TRUE(past.report.ranks[1].unstarted);
+    CU_ASSERT_FALSE(past.report.ranks[2].unstarted);
+    CU_ASSERT_PTR_NULL(past.report.ranks[0].where);
+    CU_ASSERT_PTR_NULL(past.report.ranks[2].where);
+    /* The folder of a node lies in the one of the run. */
+    JR_ASSERT_TEXT(past.plan.own_dir, "/r/exp1/node_0");
+    JR_ASSERT_TEXT(past.plan.run_dir, "/r/exp1");
+    JR_ASSERT_TEXT(past.id, "exp1/node_0");
+    jr_loaded_run_release(&past);
+    fake_end(&fake);
+}
+
+static void what_is_not_there_is_refused(void)
+{
+    struct fake fake;
+    struct jr_loaded_run past;
+    struct jr_error err = {0};
+    fake_start(&fake, 0);
+    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs",
+                                       "exp1", &err),
+                    -1);
+    fake_write(&fake, "results.json", "{\"ranks\": 7}");
+    CU_ASSERT_EQUAL(jr_loaded_run_load(&past, fake.fd, "results.json", "runs",
+                                       "exp1", &err),
+                    -1);
+    JR_ASSERT_TEXT(err.text,
+                   "results.json is not in the form that jobrun writes");
+    fake_end(&fake);
+}
+
 JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused),
-             CASE(ranks_may_say_anything), CASE(numbers_of_the_run_are_bounded),
+             CASE(what_is_not_there_is_refused), CASE(ranks_may_say_anything),
+             CASE(numbers_of_the_run_are_bounded),
              CASE(hosts_are_those_of_the_nodes),
              CASE(timeouts_are_read_by_their_words),
+             CASE(what_was_compared_is_read),
+             CASE(the_ranks_that_were_the_cause_are_found),
+             CASE(a_cause_may_be_no_rank),
+             CASE(a_limit_may_be_told_by_the_message_alone),
+             CASE(exceptions_of_the_cause_are_read_again),
              CASE(a_success_is_read_as_it_was_written),
              CASE(failures_are_read_as_they_were_written),
              CASE(other_ends_are_read_as_they_were_written))

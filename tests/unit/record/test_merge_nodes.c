@@ -1,9 +1,15 @@
 /* The files of a run whose nodes had a jobrun each, out of those of its parts;
  * and the one verdict over them. */
+#include <sys/utsname.h>
+
 #include "base/arena.h"
+#include "base/io.h"
 #include "base/json.h"
+#include "base/proc.h"
 #include "base/strv.h"
+#include "record/merge_nodes.h"
 #include "record/multinode.h"
+#include "record/record_folder.h"
 #include "scratch.h"
 
 /* A node's part: its run.json, which stands on another host, and its
@@ -89,7 +95,7 @@ static void what_is_no_part_is_not_found(void)
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "node_3", 0700), 0);
     jr_multinode_find(&found, scratch.fd);
     CU_ASSERT_EQUAL(found.count, 0);
-    CU_ASSERT_FALSE(jr_multinode_are(scratch.fd));
+    CU_ASSERT_FALSE(jr_multinode_exists(scratch.fd));
     CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "results.json", false));
     jr_multinode_release(&found);
     scratch_end(&scratch);
@@ -112,7 +118,7 @@ static void parts_are_found_by_their_records(void)
         CU_ASSERT_EQUAL(found.nodes[i], sorted[i]);
     jr_multinode_release(&found);
     scratch_write(&scratch, "run.json", "{}");
-    CU_ASSERT_FALSE(jr_multinode_are(scratch.fd));
+    CU_ASSERT_FALSE(jr_multinode_exists(scratch.fd));
     scratch_end(&scratch);
 }
 
@@ -321,6 +327,39 @@ static void nodes_that_are_not_here_leave_it_incomplete(void)
     scratch_end(&scratch);
 }
 
+static void one_node_may_be_not_here(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")}, RANGE("0"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "root_cause.message",
+             "\"what is here did well, but 1 of 2 nodes is not here\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+/* Results that another program wrote may lack their times: the run has begun
+ * when its record says so. */
+static void a_run_without_times_has_begun(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch,
+               &(struct part){0, "h",
+                              "{\"status\": \"failed\", \"exit_code\": 3, "
+                              "\"ranks\": []}"},
+               RANGE("0"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "status", "\"failed\"");
+    check_at(joined, "root_cause", "null");
+    check_at(joined, "started", "100.5");
+    check_at(joined, "finished", "100.5");
+    check_at(joined, "seconds", "0.0");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
 static void nodes_of_several_runs_leave_it_incomplete(void)
 {
     struct scratch scratch;
@@ -379,8 +418,12 @@ static void a_lost_node_decides_where_none_failed(void)
         check_at(joined, "exit_code", vectors[v].code);
         check_at(joined, "root_cause.kind", vectors[v].kind);
         check_at(joined, "nodes.1.status", "\"lost\"");
-        if (v < 2)
+        check_at(joined, "run_id", "\"exp1\"");
+        if (v < 2) {
             check_at(joined, "root_cause.message", expected);
+            JR_ASSERT_TEXT(
+                json_string_value(at_path(joined, "root_cause.host")), host);
+        }
         json_decref(joined);
         scratch_end(&scratch);
     }
@@ -404,10 +447,10 @@ static void numbers_are_joined_by_what_they_count(void)
         &scratch,
         &(struct part){1, "h", COUNTS("3", "4", "succeeded", "{\"pid\": 9}")},
         RANGE("1"));
-    write_part(
-        &scratch,
-        &(struct part){2, "h", COUNTS("5", "2", "succeeded", "{\"pid\": 8}")},
-        ", \"nodes\": 3, \"world_size\": 2");
+    write_part(&scratch,
+               &(struct part){
+                   2, "h", COUNTS("5", "\"9\"", "succeeded", "{\"pid\": 8}")},
+               ", \"nodes\": 3, \"world_size\": 2");
     json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
     check_at(joined, "processes_left", "10");
     check_at(joined, "failed_alike", "4");
@@ -480,7 +523,7 @@ static void ranks_of_all_nodes_are_compared(void)
     "{\"name\": \"" name "\", \"ranks\": [{\"rank\": 0, \"node_rank\": 0, "    \
     "\"stdout\": {\"file\": \"attempt_0/0/o\"}}, {\"rank\": 1, "               \
     "\"node_rank\": 1, \"stdout\": {\"file\": \"attempt_0/1/o\"}, "            \
-    "\"stderr\": {\"file\": null}}]}"
+    "\"stderr\": {\"file\": \"attempt_0/1/e\"}}]}"
 
 static void plans_are_joined_by_node(void)
 {
@@ -495,20 +538,347 @@ static void plans_are_joined_by_node(void)
     CU_ASSERT_EQUAL(json_array_size(json_object_get(joined, "ranks")), 2);
     check_at(joined, "ranks.0.stdout.file", "\"node_0/attempt_0/0/o\"");
     check_at(joined, "ranks.1.stdout.file", "\"node_1/attempt_0/1/o\"");
-    check_at(joined, "ranks.1.stderr.file", "null");
+    check_at(joined, "ranks.1.stderr.file", "\"node_1/attempt_0/1/e\"");
+    json_decref(joined);
+    /* Without ranks, one node's is enough. */
+    joined = jr_multinode_json(scratch.fd, "plan.json", true);
+    check_at(joined, "name", "\"a\"");
     json_decref(joined);
     scratch_end(&scratch);
 }
 
-JR_UNIT_MAIN("merge_nodes", CASE(what_is_no_part_is_not_found),
-             CASE(parts_are_found_by_their_records),
-             CASE(ids_are_those_of_the_parts), CASE(the_first_failure_decides),
-             CASE(events_tell_who_failed_first), CASE(a_good_run_is_joined),
-             CASE(a_failed_node_says_its_cause),
-             CASE(nodes_that_are_not_here_leave_it_incomplete),
-             CASE(nodes_of_several_runs_leave_it_incomplete),
-             CASE(a_run_that_goes_on_has_no_results),
-             CASE(a_lost_node_decides_where_none_failed),
-             CASE(numbers_are_joined_by_what_they_count),
-             CASE(ranks_of_all_nodes_are_compared),
-             CASE(plans_are_joined_by_node))
+/* Of three that failed, the second was the first to. */
+static void the_first_of_many_failures_decides(void)
+{
+    static const char *const results[] = {
+        FAILED("0", "2", "105"), FAILED("1", "3", "103"),
+        FAILED("2", "4", "104"), INCOMPLETE("3")};
+    struct scratch scratch;
+    scratch_start(&scratch);
+    for (uint32_t i = 0; i < 4; i++)
+        write_part(&scratch, &(struct part){i, "h", results[i]}, "");
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "root_cause.rank", "1");
+    check_at(joined, "ranks.0.state", "\"after_first_failure\"");
+    check_at(joined, "ranks.1.state", "\"failed\"");
+    check_at(joined, "ranks.2.state", "\"after_first_failure\"");
+    check_at(joined, "ranks.3.state", "\"incomplete\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+#define AT(second, event)                                                      \
+    "{\"time\":\"1970-01-01T00:01:" second ".000Z\",\"ns\":" second            \
+    "000000000,\"event\":" event "}\n"
+#define STARTED(rank) "\"rank_started\",\"rank\":" rank ",\"pid\":7"
+#define ENDED(rank)                                                            \
+    "\"rank_ended\",\"rank\":" rank ",\"pid\":7,\"exit_code\":3,\"signal\":"   \
+    "null"
+
+/* What node 1 says of its end, whose results came 95 s after those of node 0:
+ * that is at 1 min 44 s. */
+static void the_end_of_a_node_is_that_of_its_cause(void)
+{
+    static const struct {
+        const char *events;
+        bool first; /* it was before node 0's */
+    } vectors[] = {
+        {"", false},
+        {"junk\n", false},
+        {AT("41", STARTED("1")) AT("42", ENDED("1")), true},
+        {AT("41", STARTED("1")) AT("45", ENDED("1")), false},
+        /* Another rank ended, or another life of it. */
+        {AT("41", STARTED("5")) AT("41", STARTED("1")) AT("42", ENDED("5"))
+             AT("59", ENDED("1")),
+         false},
+        {AT("41", STARTED("1")) AT("42", ENDED("1")) AT("43", STARTED("1"))
+             AT("59", ENDED("1")),
+         false},
+        /* Its end is not told, but that of the run is. */
+        {AT("41", STARTED("1")) AT("42", "\"signal\",\"signal\":\"SIGTERM\""),
+         true},
+        {AT("41", STARTED("1")) AT("42", "\"kill\",\"running\":1"), false},
+        {AT("41", "\"kill\",\"running\":1") AT("43", "\"timeout\",\"timeout\":"
+                                                     "\"run\""),
+         true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", FAILED("0", "2", "104")},
+                   RANGE("0"));
+        write_part(&scratch, &(struct part){1, "h", FAILED("1", "3", "199")},
+                   RANGE("1"));
+        scratch_write(&scratch, "node_1/events.jsonl", vectors[i].events);
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        check_at(joined, "exit_code", vectors[i].first ? "3" : "2");
+        json_decref(joined);
+        scratch_end(&scratch);
+    }
+}
+
+/* What a node says of its cause: with the rank, where it is one. */
+static void nodes_are_told_with_their_causes(void)
+{
+    static const struct {
+        const char *cause, *expected;
+    } vectors[] = {
+        {"null", "null"},
+        {"{\"rank\": 3}", "null"},
+        {"{\"rank\": null, \"message\": \"jobrun was stopped\"}",
+         "\"jobrun was stopped\""},
+        {"{\"rank\": 0, \"message\": \"x\"}", "\"rank 0: x\""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        struct jr_multinode found;
+        char text[512];
+        scratch_start(&scratch);
+        (void)snprintf(text, sizeof text,
+                       RESULTS("failed", "1", "%s", "104", "", ""),
+                       vectors[i].cause);
+        write_part(&scratch, &(struct part){2, "h", text}, "");
+        write_part(&scratch, &(struct part){1, "no-such-host", NULL}, "");
+        jr_multinode_find(&found, scratch.fd);
+        json_t *nodes = jr_multinode_nodes(scratch.fd, &found);
+        CU_ASSERT_EQUAL(json_array_size(nodes), 3);
+        check_at(nodes, "0.status", "\"absent\"");
+        check_at(nodes, "1.status", "\"elsewhere\"");
+        check_at(nodes, "1.exit_code", "null");
+        check_at(nodes, "2.status", "\"failed\"");
+        check_at(nodes, "2.cause", vectors[i].expected);
+        json_decref(nodes);
+        jr_multinode_release(&found);
+        CU_ASSERT_TRUE(found.nodes == NULL && found.count == 0);
+        scratch_end(&scratch);
+    }
+}
+
+/* How many nodes and ranks there are is what the largest of them says, and not
+ * more than a run can have. */
+static void the_size_is_the_largest_that_can_be(void)
+{
+    static const struct {
+        const char *said[2];
+        size_t nodes;
+        const char *world;
+    } vectors[] = {
+        {{"", ""}, 2, "0"},
+        {{", \"nodes\": 4, \"world_size\": 8", ", \"nodes\": 2"}, 4, "8"},
+        {{", \"nodes\": 2", ", \"nodes\": 5, \"world_size\": 9"}, 5, "9"},
+        {{", \"nodes\": 1048577, \"world_size\": 1048577", ""}, 2, "0"},
+        {{", \"world_size\": 1048576", ", \"nodes\": -1"}, 2, "1048576"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")},
+                   vectors[i].said[0]);
+        write_part(&scratch, &(struct part){1, "h", GOOD("1", "103")},
+                   vectors[i].said[1]);
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(joined, "nodes")),
+                        vectors[i].nodes);
+        check_at(joined, "world_size", vectors[i].world);
+        json_decref(joined);
+        scratch_end(&scratch);
+    }
+}
+
+/* Nodes without a result, all of which are lost, come to none. */
+static void lost_nodes_alone_have_no_results(void)
+{
+    struct scratch scratch;
+    struct utsname here;
+    CU_ASSERT_EQUAL(uname(&here), 0);
+    scratch_start(&scratch);
+    for (uint32_t i = 0; i < 2; i++)
+        write_part(&scratch, &(struct part){i, here.nodename, NULL},
+                   ", \"boot_id\": \"another\"");
+    CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "results.json", false));
+    scratch_end(&scratch);
+}
+
+/* How a node stands, as its record says: R runs, E is elsewhere, L is lost, F
+ * has finished. */
+static void write_standing(const struct scratch *scratch, uint32_t node,
+                           char standing, const char *fingerprint)
+{
+    struct utsname here;
+    struct jr_buf boot JR_BUF_CLEANUP = JR_BUF_INIT;
+    char more[512];
+    CU_ASSERT_EQUAL(uname(&here), 0);
+    (void)jr_io_fact(&boot, "", "/proc/sys/kernel/random/boot_id");
+    (void)snprintf(more, sizeof more,
+                   ", \"boot_id\": \"%s\", \"start_ticks\": %lld, "
+                   "\"fingerprint\": %s",
+                   standing == 'R' ? boot.data : "another",
+                   (long long)jr_record_folder_ticks(1), fingerprint);
+    struct part part = {node, standing == 'E' ? "no-such-host" : here.nodename,
+                        standing == 'F' ? GOOD("0", "103") : NULL};
+    write_part(scratch, &part, more);
+    if (standing != 'R')
+        return;
+    char path[64], text[1024];
+    (void)snprintf(path, sizeof path, "node_%u/run.json", node);
+    (void)snprintf(text, sizeof text,
+                   "{\"host\": \"%s\", \"pid\": %d, \"start_ticks\": %lld, "
+                   "\"boot_id\": \"%s\", \"fingerprint\": %s}",
+                   here.nodename, getpid(),
+                   (long long)jr_record_folder_ticks(getpid()), boot.data,
+                   fingerprint);
+    scratch_write(scratch, path, text);
+}
+
+/* The record of a run in parts is that of the node that goes on most surely,
+ * and of the first of those. */
+static void a_node_that_goes_on_stands_for_all(void)
+{
+    static const struct {
+        const char *standings, *part;
+    } vectors[] = {
+        {"F", "\"node_0\""},    {"L", "\"node_0\""},   {"FF", "\"node_0\""},
+        {"FL", "\"node_1\""},   {"LL", "\"node_0\""},  {"LE", "\"node_1\""},
+        {"ER", "\"node_1\""},   {"RE", "\"node_0\""},  {"RR", "\"node_0\""},
+        {"FLER", "\"node_3\""}, {"FLEE", "\"node_2\""}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        for (uint32_t n = 0; vectors[i].standings[n] != '\0'; n++)
+            write_standing(&scratch, n, vectors[i].standings[n], "\"f\"");
+        CU_ASSERT_TRUE(jr_multinode_exists(scratch.fd));
+        json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+        check_at(run, "part", vectors[i].part);
+        check_at(run, "fingerprint", "\"f\"");
+        json_decref(run);
+        scratch_end(&scratch);
+    }
+}
+
+/* There is one fingerprint where all nodes that have any have that. */
+static void a_fingerprint_is_that_of_all(void)
+{
+    static const char *const vectors[][3] = {{"\"a\"", "\"a\"", "\"a\""},
+                                             {"\"a\"", "null", "\"a\""},
+                                             {"null", "\"a\"", "null"},
+                                             {"\"a\"", "\"b\"", "null"},
+                                             {"\"b\"", "\"a\"", "null"}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_standing(&scratch, 0, 'L', vectors[i][0]);
+        write_standing(&scratch, 1, 'L', vectors[i][1]);
+        json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+        check_at(run, "fingerprint", vectors[i][2]);
+        json_decref(run);
+        scratch_end(&scratch);
+    }
+}
+
+static void any_other_file_is_the_first_nodes(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "other.json", false));
+    write_part(&scratch, &(struct part){5, "h", NULL}, "");
+    write_part(&scratch, &(struct part){2, "h", NULL}, "");
+    scratch_write(&scratch, "node_2/other.json", "{\"n\": 2}");
+    scratch_write(&scratch, "node_5/other.json", "{\"n\": 5}");
+    json_t *other = jr_multinode_json(scratch.fd, "other.json", false);
+    check_at(other, "n", "2");
+    json_decref(other);
+    scratch_end(&scratch);
+}
+
+static void write_events(const struct scratch *scratch, uint32_t node,
+                         const char *started, const char *events)
+{
+    char path[64], text[128];
+    (void)snprintf(path, sizeof path, "node_%u", node);
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch->fd, path, 0700), 0);
+    (void)snprintf(path, sizeof path, "node_%u/run.json", node);
+    (void)snprintf(text, sizeof text, "{\"started\": %s}", started);
+    scratch_write(scratch, path, text);
+    (void)snprintf(path, sizeof path, "node_%u/events.jsonl", node);
+    scratch_write(scratch, path, events);
+}
+
+/* Each node has a monotonic clock of its own: what they tell is put in order by
+ * when their runs began. */
+static void events_of_all_nodes_are_in_order(void)
+{
+    struct scratch scratch;
+    struct jr_timeline timeline;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    scratch_start(&scratch);
+    jr_multinode_timeline(&timeline, scratch.fd);
+    CU_ASSERT_EQUAL(timeline.span_count + timeline.moment_count, 0);
+    jr_timeline_release(&timeline);
+    write_events(&scratch, 0, "100.5",
+                 AT("15", STARTED("0")) AT("17", ENDED("0"))
+                     AT("18", "\"kill\",\"running\":1"));
+    write_events(&scratch, 1, "99.5",
+                 AT("50", STARTED("1")) AT("51", ENDED("1"))
+                     AT("52", "\"forward\",\"signal\":\"SIGHUP\""));
+    write_events(&scratch, 2, "100",
+                 AT("30", STARTED("2")) AT("31", "\"guard_lost\"")
+                     AT("32", ENDED("2")));
+    jr_multinode_timeline(&timeline, scratch.fd);
+    for (size_t i = 0; i < timeline.span_count; i++)
+        jr_buf_printf(&text, "%u %g-%g, ", timeline.spans[i].rank,
+                      timeline.spans[i].started, timeline.spans[i].ended);
+    for (size_t i = 0; i < timeline.moment_count; i++)
+        jr_buf_printf(&text, "%g %s, ", timeline.moments[i].at,
+                      jr_event_word(timeline.moments[i].name));
+    JR_ASSERT_TEXT(text.data, "1 0-1, 2 0.5-2.5, 0 1-3, 1.5 guard_lost, "
+                              "2 forward, 4 kill, ");
+    jr_timeline_release(&timeline);
+    scratch_end(&scratch);
+    scratch_start(&scratch);
+    write_events(&scratch, 0, "100", AT("15", STARTED("0")));
+    write_events(&scratch, 1, "102.5", AT("50", STARTED("1")));
+    jr_multinode_timeline(&timeline, scratch.fd);
+    CU_ASSERT_EQUAL_FATAL(timeline.span_count, 2);
+    CU_ASSERT_EQUAL(timeline.spans[0].started, 0);
+    CU_ASSERT_EQUAL(timeline.spans[1].started, 2.5);
+    jr_timeline_release(&timeline);
+    scratch_end(&scratch);
+}
+
+/* Only what failed elsewhere is after the first failure: a node that did not
+ * deliver, or is lost, says nothing of when. */
+static void ranks_of_nodes_without_a_failure_keep_their_states(void)
+{
+    static const char odd[] = RESULTS("incomplete", "5", CAUSE("0", "x"), "109",
+                                      "", RANK("0", "failed"));
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", INCOMPLETE("1")}, "");
+    write_part(&scratch, &(struct part){1, "h", odd}, "");
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "ranks.0.state", "\"incomplete\"");
+    check_at(joined, "ranks.1.state", "\"failed\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN(
+    "merge_nodes", CASE(what_is_no_part_is_not_found),
+    CASE(parts_are_found_by_their_records), CASE(ids_are_those_of_the_parts),
+    CASE(a_node_that_goes_on_stands_for_all),
+    CASE(a_fingerprint_is_that_of_all), CASE(any_other_file_is_the_first_nodes),
+    CASE(the_first_failure_decides), CASE(the_first_of_many_failures_decides),
+    CASE(events_tell_who_failed_first),
+    CASE(the_end_of_a_node_is_that_of_its_cause), CASE(a_good_run_is_joined),
+    CASE(a_failed_node_says_its_cause), CASE(nodes_are_told_with_their_causes),
+    CASE(the_size_is_the_largest_that_can_be),
+    CASE(nodes_that_are_not_here_leave_it_incomplete),
+    CASE(one_node_may_be_not_here), CASE(a_run_without_times_has_begun),
+    CASE(nodes_of_several_runs_leave_it_incomplete),
+    CASE(a_run_that_goes_on_has_no_results),
+    CASE(lost_nodes_alone_have_no_results),
+    CASE(a_lost_node_decides_where_none_failed),
+    CASE(ranks_of_nodes_without_a_failure_keep_their_states),
+    CASE(numbers_are_joined_by_what_they_count),
+    CASE(ranks_of_all_nodes_are_compared), CASE(plans_are_joined_by_node),
+    CASE(events_of_all_nodes_are_in_order))

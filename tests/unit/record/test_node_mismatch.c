@@ -45,7 +45,7 @@ static void check_torn(const struct vector *vector)
 {
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
-    bool torn = jr_multinode_torn(&text, nodes);
+    bool torn = jr_node_mismatch_find(&text, nodes);
     CU_ASSERT_EQUAL(torn, vector->expected != NULL);
     if (torn || vector->expected != NULL)
         JR_ASSERT_TEXT(torn ? text.data : "(one run)", vector->expected == NULL
@@ -164,11 +164,13 @@ static void what_is_not_known_is_no_difference(void)
 
 static void check_unlike(const struct vector *vector)
 {
-    static const struct jr_multinode_look look = {
-        .before = "  ", .run = "exp1", .run_dir = "runs/exp1", .told = true};
+    static const struct jr_node_mismatch_view look = {.before = "  ",
+                                                      .run = "exp1",
+                                                      .run_dir = "runs/exp1",
+                                                      .verdict_told = true};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
-    jr_multinode_unlike(&text, nodes, &look);
+    jr_node_mismatch_print(&text, nodes, &look);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data,
                    vector->expected == NULL ? "" : vector->expected);
     jr_buf_release(&text);
@@ -206,11 +208,11 @@ static void worlds_are_told_unless_the_verdict_did(void)
 {
     static const struct vector vector = {
         {RAN(2, 4, 0, 2, "a"), RAN(2, 8, 4, 4, "b")}, 2, NULL};
-    struct jr_multinode_look look = {
+    struct jr_node_mismatch_view look = {
         .before = "! ", .run = "exp1", .run_dir = "/data/x/exp1"};
     struct jr_buf text = JR_BUF_INIT;
     json_t *nodes = nodes_json(&vector);
-    jr_multinode_unlike(&text, nodes, &look);
+    jr_node_mismatch_print(&text, nodes, &look);
     JR_ASSERT_TEXT(
         text.data,
         "! " OF "node 0: 4 ranks on 2 nodes; node 1: 8 ranks on 2 nodes\n"

@@ -203,6 +203,13 @@ static void the_young_stay(void)
     scratch_end(&scratch);
 }
 
+static uint64_t bytes_of(const struct scratch *scratch, const char *name)
+{
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(scratch->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
 /* Links in a run lead nowhere, and a folder's depth is no reason to stop. */
 static void all_of_a_run_goes_and_nothing_else(void)
 {
@@ -221,12 +228,135 @@ static void all_of_a_run_goes_and_nothing_else(void)
     CU_ASSERT_EQUAL(symlinkat("../data", scratch.fd, "a/link"), 0);
     CU_ASSERT_EQUAL(
         linkat(scratch.fd, "data/precious", scratch.fd, "a/twin", 0), 0);
+    uint64_t bytes = 0;
+    static const char *const own[] = {"a/run.json", "a/results.json", "a/link",
+                                      "a/attempt_0/0/stdout.log",
+                                      "a/attempt_0/0/results.json"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        bytes += bytes_of(&scratch, own[i]);
     struct jr_pruned pruned =
         prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
     check_counts(&pruned, 1, 0, 0);
-    CU_ASSERT_TRUE(pruned.bytes >= sizeof large - 1);
+    CU_ASSERT_TRUE(bytes >= sizeof large - 1);
+    CU_ASSERT_EQUAL(pruned.bytes, bytes); /* the twin is there still */
     CU_ASSERT_FALSE(exists(&scratch, "a"));
     CU_ASSERT_TRUE(exists(&scratch, "data/precious"));
+    scratch_end(&scratch);
+}
+
+/* Make folders in one another; *deepest is the last one's path. */
+static void add_depth(const struct scratch *scratch, const char *id,
+                      unsigned depth, char *deepest)
+{
+    char *end = stpcpy(deepest, id);
+    for (unsigned i = 0; i < depth; i++) {
+        end = stpcpy(end, "/d");
+        add_folder(scratch, deepest);
+    }
+}
+
+/* A removal gives up on what is too deep, and says so. */
+static void a_folder_may_be_64_deep(void)
+{
+    struct scratch scratch;
+    char deepest[256];
+    scratch_start(&scratch);
+    add_run(&scratch, "a", 1);
+    add_depth(&scratch, "a", 64, deepest);
+    add_run(&scratch, "b", 2);
+    add_depth(&scratch, "b", 65, deepest);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "a\n",
+              "jobrun: b could not be removed: Too many levels of symbolic "
+              "links\n");
+    check_counts(&pruned, 1, 0, 1);
+    CU_ASSERT_EQUAL(pruned.failed, 1);
+    CU_ASSERT_FALSE(exists(&scratch, "a"));
+    CU_ASSERT_TRUE(exists(&scratch, deepest));
+    CU_ASSERT_TRUE(exists(&scratch, "b/run.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "b/results.json"));
+    scratch_end(&scratch);
+}
+
+/* What is another user's stays, with the record that tells of it; the rest of
+ * the run goes. */
+static void what_is_anothers_in_a_run_stays(void)
+{
+    struct scratch scratch;
+    if (geteuid() != 0)
+        return;
+    scratch_start(&scratch);
+    add_run(&scratch, "a", 1);
+    add_folder(&scratch, "a/attempt_0");
+    for (char name[] = "1"; name[0] <= '5'; name[0]++)
+        add_file(&scratch, "a/attempt_0", name, "x");
+    CU_ASSERT_EQUAL(fchownat(scratch.fd, "a/attempt_0/3", 64123, 64123, 0), 0);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "",
+              "jobrun: a could not be removed: Operation not permitted\n");
+    check_counts(&pruned, 0, 0, 1);
+    CU_ASSERT_EQUAL(pruned.failed, 1);
+    CU_ASSERT_TRUE(exists(&scratch, "a/attempt_0/3"));
+    CU_ASSERT_FALSE(exists(&scratch, "a/attempt_0/1"));
+    CU_ASSERT_FALSE(exists(&scratch, "a/attempt_0/5"));
+    CU_ASSERT_TRUE(exists(&scratch, "a/run.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "a/results.json"));
+    /* So it can be removed once that is gone. */
+    CU_ASSERT_EQUAL(unlinkat(scratch.fd, "a/attempt_0/3", 0), 0);
+    pruned = prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
+    check_counts(&pruned, 1, 0, 0);
+    CU_ASSERT_FALSE(exists(&scratch, "a"));
+    scratch_end(&scratch);
+}
+
+/* results.json goes first, and where it cannot go, run.json stays. */
+static void a_record_stays_with_results_that_are_anothers(void)
+{
+    struct scratch scratch;
+    if (geteuid() != 0)
+        return;
+    scratch_start(&scratch);
+    add_run(&scratch, "a", 1);
+    CU_ASSERT_EQUAL(fchownat(scratch.fd, "a/results.json", 64123, 64123, 0), 0);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "",
+              "jobrun: a could not be removed: Operation not permitted\n");
+    check_counts(&pruned, 0, 0, 1);
+    CU_ASSERT_TRUE(exists(&scratch, "a/run.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "a/results.json"));
+    scratch_end(&scratch);
+}
+
+/* The records of a run whose nodes had a jobrun each go last in each part. */
+static void a_run_in_parts_goes(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_folder(&scratch, "p");
+    add_run(&scratch, "p/node_0", 1);
+    add_record(&scratch, "p/node_0", "p", 1);
+    add_run(&scratch, "p/node_1", 1);
+    add_record(&scratch, "p/node_1", "p", 1);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "p\n", "");
+    check_counts(&pruned, 1, 0, 0);
+    CU_ASSERT_FALSE(exists(&scratch, "p"));
+    scratch_end(&scratch);
+}
+
+/* By a clock that was set back, a run may have begun in the future: it is
+ * young. */
+static void a_run_of_the_future_is_young(void)
+{
+    struct scratch scratch;
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    scratch_start(&scratch);
+    add_run(&scratch, "a", now + 1000);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){.older_ms = 1}, "", "");
+    check_counts(&pruned, 0, 1, 0);
+    pruned = prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
+    check_counts(&pruned, 1, 0, 0);
     scratch_end(&scratch);
 }
 
@@ -235,7 +365,10 @@ static void a_link_that_leads_nowhere_goes(void)
     static const struct {
         const char *target;
         bool dry, stays;
-    } vectors[] = {{"a", false, false}, {"a", true, true}, {"b", false, true}};
+        uint32_t keep;
+    } vectors[] = {{"a", false, false, 1},  {"a", true, true, 1},
+                   {"b", false, true, 1},   {"gone", false, false, 1},
+                   {"gone", true, true, 1}, {"gone", false, true, 2}};
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
         struct scratch scratch;
         scratch_start(&scratch);
@@ -243,8 +376,9 @@ static void a_link_that_leads_nowhere_goes(void)
         add_run(&scratch, "b", 2);
         CU_ASSERT_EQUAL(symlinkat(vectors[v].target, scratch.fd, "latest"), 0);
         (void)prune(&scratch,
-                    (struct jr_prune_options){.keep = 1, .dry = vectors[v].dry},
-                    "a\n", "");
+                    (struct jr_prune_options){.keep = vectors[v].keep,
+                                              .dry = vectors[v].dry},
+                    vectors[v].keep == 1 ? "a\n" : "", "");
         CU_ASSERT_EQUAL(exists(&scratch, "latest"), vectors[v].stays);
         scratch_end(&scratch);
     }
@@ -266,7 +400,11 @@ JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
              CASE(what_is_no_finished_run_stays),
              CASE(a_record_of_another_name_is_not_removed),
              CASE(what_everybody_may_write_to_is_told_and_stays),
+             CASE(what_is_anothers_in_a_run_stays),
+             CASE(a_record_stays_with_results_that_are_anothers),
              CASE(the_newest_stay), CASE(the_young_stay),
+             CASE(a_run_of_the_future_is_young),
              CASE(all_of_a_run_goes_and_nothing_else),
+             CASE(a_run_in_parts_goes), CASE(a_folder_may_be_64_deep),
              CASE(a_link_that_leads_nowhere_goes),
              CASE(a_folder_called_latest_stays))

@@ -1,4 +1,6 @@
+#include <pwd.h>
 #include <spawn.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "base/io.h"
@@ -10,11 +12,12 @@ static const char child_variable[] = "JR_TEST_RECORD";
 
 static void write_record(struct fake *fake, const char *path)
 {
-    static char *secrets[] = {(char *)"*TOKEN*", (char *)"*token*"};
+    static char *secrets[] = {(char *)"*TOKEN*", (char *)"*token*",
+                              (char *)"K"};
     struct jr_record_facts facts = {0};
     struct jr_buf text = JR_BUF_INIT;
     fake->plan.secrets = secrets;
-    fake->plan.secrets_count = 2;
+    fake->plan.secrets_count = 3;
     CU_ASSERT_EQUAL(
         jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     jr_record_run_json(&text, &facts);
@@ -33,7 +36,7 @@ static json_t *record_of_child(const char *path, char *const *argv)
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
     (void)unsetenv(child_variable);
     CU_ASSERT_EQUAL(status, 0);
-    CU_ASSERT_EQUAL(jr_io_read_file(&text, AT_FDCWD, path, 65536, NULL), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, AT_FDCWD, path, 1 << 20, NULL), 0);
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     jr_buf_release(&text);
     return record;
@@ -47,7 +50,13 @@ static void secrets_in_arguments_are_redacted(void)
         {"env.HF_TOKEN=abc=d", "env.HF_TOKEN=<redacted>"},
         {"--token=abc", "--token=<redacted>"},
         {"--my-token=abc", "--my-token=<redacted>"},
+        {"env.TOKEN=abc", "env.TOKEN=<redacted>"},
         {"TOKEN=", "TOKEN=<redacted>"},
+        {"-K=abc", "-K=<redacted>"},
+        {"=abc", "=abc"},
+        {"--=abc", "--=abc"},
+        {"env.=abc", "env.=abc"},
+        {"a TOKEN=abc", "a TOKEN=abc"},
         {"env.LR=0.1", "env.LR=0.1"},
         {"TOKEN", "TOKEN"},
         {"", ""},
@@ -77,6 +86,174 @@ static void secrets_in_arguments_are_redacted(void)
     fake_end(&fake);
 }
 
+/* A command line that run.json has no room for is cut at a whole argument, and
+ * says how many there are more. Room is counted as if each byte took three, and
+ * a control byte six. */
+static void long_command_lines_are_cut(void)
+{
+    enum { LONG = 131000, ROOM = 768 << 10 };
+    static const struct {
+        char fill;
+        unsigned each, count; /* bytes in JSON; arguments of LONG bytes */
+    } vectors[] = {{'x', 3, 2}, {'\1', 6, 1}};
+    if (getenv(child_variable) != NULL)
+        return;
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        static char text[LONG + 1], last[512];
+        struct fake fake;
+        char path[128], *argv[8] = {(char *)"jobrun"};
+        size_t used =
+            (4 + 6 * 3) + vectors[v].count * (4 + LONG * vectors[v].each);
+        size_t most = (ROOM - used - 4) / 3;
+        memset(text, vectors[v].fill, LONG);
+        memset(last, 'y', most);
+        fake_start(&fake, 1);
+        (void)snprintf(path, sizeof path, "%s/record", fake.dir);
+        for (unsigned i = 0; i < vectors[v].count; i++)
+            argv[1 + i] = text;
+        argv[1 + vectors[v].count] = last;
+        json_t *record = record_of_child(path, argv);
+        const json_t *kept = json_object_get(record, "argv");
+        CU_ASSERT_EQUAL(json_array_size(kept), vectors[v].count + 2);
+        JR_ASSERT_TEXT(
+            json_string_value(json_array_get(kept, vectors[v].count + 1)),
+            last);
+        json_decref(record);
+        /* A byte more, and another argument behind it, which would fit. */
+        (void)stpcpy(last + most, "y");
+        argv[2 + vectors[v].count] = (char *)"z";
+        record = record_of_child(path, argv);
+        kept = json_object_get(record, "argv");
+        CU_ASSERT_EQUAL(json_array_size(kept), vectors[v].count + 2);
+        JR_ASSERT_TEXT(
+            json_string_value(json_array_get(kept, vectors[v].count + 1)),
+            "... and 2 more");
+        json_decref(record);
+        memset(last, 0, sizeof last);
+        fake_end(&fake);
+    }
+}
+
+/* As other programs are told the same. */
+static void the_facts_are_those_of_the_machine(void)
+{
+    struct fake fake;
+    struct jr_record_facts facts = {0};
+    struct jr_buf os JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct utsname here;
+    char line[256], cwd[4096];
+    fake_start(&fake, 1);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
+                    0);
+    CU_ASSERT_EQUAL(uname(&here), 0);
+    JR_ASSERT_TEXT(facts.host, here.nodename);
+    JR_ASSERT_TEXT(facts.kernel, here.release);
+    JR_ASSERT_TEXT(facts.arch, here.machine);
+    CU_ASSERT_PTR_NOT_NULL(getcwd(cwd, sizeof cwd));
+    JR_ASSERT_TEXT(facts.cwd, cwd);
+    CU_ASSERT_EQUAL(facts.pid, getpid());
+    CU_ASSERT_TRUE(facts.start_ticks > 0 && facts.pid_namespace > 0);
+    CU_ASSERT_EQUAL(facts.ranks, 1);
+    CU_ASSERT_EQUAL(facts.nodes, 1);
+    if (jr_io_read_file(&os, AT_FDCWD, "/etc/os-release", 1 << 16, NULL) == 0) {
+        CU_ASSERT_PTR_NOT_NULL_FATAL(facts.os);
+        (void)snprintf(line, sizeof line, "PRETTY_NAME=\"%s\"\n", facts.os);
+        CU_ASSERT_PTR_NOT_NULL(strstr(os.data, line));
+    } else {
+        CU_ASSERT_PTR_NULL(facts.os);
+    }
+    fake_end(&fake);
+}
+
+/* By the name of the user that we act as; who has none is a number. */
+static void the_user_is_the_one_that_acts(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct passwd *entry = getpwuid(geteuid());
+    if (entry != NULL) {
+        JR_ASSERT_TEXT(jr_record_user(&arena), entry->pw_name);
+    }
+    if (geteuid() == 0 && getpwuid(64123) == NULL) {
+        CU_ASSERT_EQUAL(seteuid(64123), 0);
+        JR_ASSERT_TEXT(jr_record_user(&arena), "64123");
+        CU_ASSERT_EQUAL(seteuid(0), 0);
+    }
+    jr_arena_release(&arena);
+}
+
+/* All of run.json, as it is when a run has ended. */
+static void the_record_is_written_key_by_key(void)
+{
+    static const bool dirty = true;
+    struct jr_record_facts facts = {
+        .run_id = "r",
+        .name = "digits",
+        .version = "0.1",
+        .host = "gpu07",
+        .user = "ann",
+        .boot_id = "b",
+        .cwd = "/x",
+        .os = "Debian",
+        .kernel = "6.1",
+        .arch = "x86_64",
+        .pid = 7,
+        .pid_namespace = 4026531836,
+        .start_ticks = 99,
+        .argv = (char *[]){(char *)"jobrun", (char *)"a", NULL},
+        .commit = "c0ffee",
+        .dirty = &dirty,
+        .fingerprint = "f",
+        .spec = "s",
+        .rerun_of = "q",
+        .world_size = 8,
+        .nodes = 2,
+        .first_rank = 4,
+        .ranks = 3,
+        .attempt = 5,
+        .local = true,
+        .started_ns = FAKE_WALL + 500000000,
+        .finished_ns = FAKE_WALL + 2 * FAKE_SECOND,
+        .status = "failed",
+        .cgroup = "/sys/fs/cgroup/g",
+        .exit_code = 9};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_record_run_json(&text, &facts);
+    JR_ASSERT_TEXT(text.data,
+                   "{\n"
+                   "  \"format_version\": 1,\n"
+                   "  \"run_id\": \"r\",\n"
+                   "  \"name\": \"digits\",\n"
+                   "  \"version\": \"0.1\",\n"
+                   "  \"host\": \"gpu07\",\n"
+                   "  \"user\": \"ann\",\n"
+                   "  \"os\": \"Debian\",\n"
+                   "  \"kernel\": \"6.1\",\n"
+                   "  \"arch\": \"x86_64\",\n"
+                   "  \"pid\": 7,\n"
+                   "  \"pid_namespace\": 4026531836,\n"
+                   "  \"start_ticks\": 99,\n"
+                   "  \"boot_id\": \"b\",\n"
+                   "  \"argv\": [\n    \"jobrun\",\n    \"a\"\n  ],\n"
+                   "  \"cwd\": \"/x\",\n"
+                   "  \"git\": {\n    \"commit\": \"c0ffee\",\n"
+                   "    \"dirty\": true\n  },\n"
+                   "  \"fingerprint\": \"f\",\n"
+                   "  \"spec\": \"s\",\n"
+                   "  \"rerun_of\": \"q\",\n"
+                   "  \"local\": true,\n"
+                   "  \"attempt\": 5,\n"
+                   "  \"world_size\": 8,\n"
+                   "  \"nodes\": 2,\n"
+                   "  \"ranks\": {\n    \"first\": 4,\n"
+                   "    \"count\": 3\n  },\n"
+                   "  \"started\": 1800000000.5,\n"
+                   "  \"finished\": 1800000002.0,\n"
+                   "  \"status\": \"failed\",\n"
+                   "  \"exit_code\": 9,\n"
+                   "  \"cgroup\": \"/sys/fs/cgroup/g\"\n"
+                   "}\n");
+}
+
 static void a_record_without_facts_is_null(void)
 {
     static const char *const nulls[] = {"host",   "boot_id",     "cwd",
@@ -88,7 +265,7 @@ static void a_record_without_facts_is_null(void)
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 28);
+    CU_ASSERT_EQUAL(json_object_size(record), 29);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
     json_t *git = json_object_get(record, "git");
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "commit")));
@@ -116,4 +293,8 @@ static void the_end_is_added(void)
 }
 
 JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted),
+             CASE(long_command_lines_are_cut),
+             CASE(the_facts_are_those_of_the_machine),
+             CASE(the_user_is_the_one_that_acts),
+             CASE(the_record_is_written_key_by_key),
              CASE(a_record_without_facts_is_null), CASE(the_end_is_added))

@@ -2,6 +2,10 @@
  * are left out for other users. */
 #include "record/record_folder.h"
 
+#include <sys/utsname.h>
+
+#include "base/io.h"
+#include "base/proc.h"
 #include "scratch.h"
 
 enum { BOB = 64123 }; /* a user without a name */
@@ -151,7 +155,267 @@ static void one_folder_alone(void)
     place_end(&place);
 }
 
+/* Another user's folder above is judged as that user would be, but root may do
+ * what it likes anyway. Only root can try it. */
+static void a_log_dir_of_root_is_as_good_as_ours(void)
+{
+    static const struct {
+        mode_t mode;
+        bool ours;
+    } vectors[] = {{0755, true}, {0775, true}, {0757, false}, {01777, true}};
+    if (geteuid() != 0)
+        return;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct place place;
+        place_start(&place);
+        change(&place, "run", 0, BOB);
+        change(&place, "run/run.json", 0, BOB);
+        change(&place, "run/resolved.yaml", 0, BOB);
+        change(&place, ".", vectors[i].mode, 0);
+        CU_ASSERT_EQUAL(seteuid(BOB), 0);
+        struct jr_trust trust = jr_trust_run(place.scratch.fd, place.run_fd);
+        CU_ASSERT_EQUAL(seteuid(0), 0);
+        CU_ASSERT_EQUAL(jr_trust_is_ours(&trust), vectors[i].ours);
+        CU_ASSERT_TRUE(vectors[i].ours || trust.what == JR_TRUST_LOG_DIR);
+        place_end(&place);
+    }
+}
+
+static void a_run_is_entered_by_its_id(void)
+{
+    static const struct {
+        const char *id;
+        bool there, ours;
+    } vectors[] = {
+        {"run", true, true},
+        {"run/node_0", true, true},
+        {"run/open", true, false},
+        {"absent", false, false},
+        {"link", false, false},
+        {"run/absent", false, false},
+        {"run/link", false, false},
+        {"run/run.json", false, false},
+        {"run/node_0/x", false, false},
+    };
+    struct place place;
+    struct jr_trust trust = {.verdict = JR_TRUST_THEIRS};
+    char expected[128];
+    place_start(&place);
+    CU_ASSERT_EQUAL(mkdirat(place.run_fd, "node_0", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(place.run_fd, "open", 0700), 0);
+    CU_ASSERT_EQUAL(fchmodat(place.run_fd, "open", 0777, 0), 0);
+    CU_ASSERT_EQUAL(symlinkat("run", place.scratch.fd, "link"), 0);
+    CU_ASSERT_EQUAL(symlinkat("node_0", place.run_fd, "link"), 0);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_error err = {0};
+        int fd = jr_record_folder_enter(&trust, place.scratch.dir,
+                                        vectors[i].id, &err);
+        CU_ASSERT_EQUAL(fd >= 0, vectors[i].there);
+        CU_ASSERT_EQUAL(fd >= 0 && jr_trust_is_ours(&trust), vectors[i].ours);
+        CU_ASSERT_TRUE(fd < 0 || fcntl(fd, F_GETFD) == FD_CLOEXEC);
+        (void)snprintf(expected, sizeof expected,
+                       "run '%s' in %s: ", vectors[i].id, place.scratch.dir);
+        CU_ASSERT_TRUE(fd >= 0 ||
+                       strncmp(err.text, expected, strlen(expected)) == 0);
+        CU_ASSERT_TRUE(fd >= 0 || err.status == JR_STATUS_USAGE);
+        if (fd >= 0)
+            (void)close(fd);
+    }
+    /* The whole run is judged first. */
+    change(&place, "run", 0777, 0);
+    int fd =
+        jr_record_folder_enter(&trust, place.scratch.dir, "run/node_0", NULL);
+    CU_ASSERT_TRUE(fd >= 0 && trust.verdict == JR_TRUST_OPEN);
+    (void)close(fd);
+    CU_ASSERT_EQUAL(jr_record_folder_open("/no-such-folder", "run", NULL), -1);
+    place_end(&place);
+}
+
+static void a_file_that_cannot_be_read_is_named(void)
+{
+    static const struct {
+        const char *text, *error;
+    } vectors[] = {
+        {NULL, "run.json: could not be opened: No such file or directory"},
+        {"{", "run.json: line 1, column 1: "},
+        {"", "run.json: line 1, column 0: "}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct place place;
+        struct jr_error err = {0};
+        place_start(&place);
+        CU_ASSERT_EQUAL(unlinkat(place.run_fd, "run.json", 0), 0);
+        if (vectors[i].text != NULL)
+            scratch_write(&place.scratch, "run/run.json", vectors[i].text);
+        CU_ASSERT_PTR_NULL(
+            jr_record_folder_json(place.run_fd, "run.json", &err));
+        CU_ASSERT_EQUAL(
+            strncmp(err.text, vectors[i].error, strlen(vectors[i].error)), 0);
+        place_end(&place);
+    }
+}
+
+/* A run.json is read up to 1 MiB, whoever wrote it. */
+static void a_record_that_is_too_large_is_not_read(void)
+{
+    struct place place;
+    struct jr_error err = {0};
+    place_start(&place);
+    int fd = openat(place.run_fd, "run.json", O_WRONLY);
+    CU_ASSERT_EQUAL(ftruncate(fd, (1 << 20) + 1), 0);
+    (void)close(fd);
+    CU_ASSERT_PTR_NULL(jr_record_folder_json(place.run_fd, "run.json", &err));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "run.json: "));
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "run.json"), 1 << 20);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "node_0/run.json"),
+                    1 << 20);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"),
+                    (size_t)4 << 30);
+    change(&place, "run", 0777, 0);
+    CU_ASSERT_EQUAL(jr_record_folder_most(place.run_fd, "results.json"),
+                    64 << 20);
+    place_end(&place);
+}
+
+/* Of a file of jobrun's the ranks are left out; one that another program wrote
+ * is read as a whole. */
+static void the_head_is_without_ranks(void)
+{
+    static const struct {
+        const char *text;
+        int64_t status, ranks; /* -1: nothing is read */
+    } vectors[] = {
+        {"{\"status\": 3,\n  \"ranks\": [{}, {}, {}]}", 3, 0},
+        {"{\"status\": 3,\n  \"ranks\": [{}, {}, this is not read", 3, 0},
+        {"{\"status\": 3, \"ranks\": [{}, {}, {}]}", 3, 3},
+        {"{\"status\": 3,\n\"ranks\": []}", 3, 0},
+        {"{\"status\": 3}", 3, 0},
+        {"{\"status\": 3", -1, 0},
+        {"", -1, 0},
+    };
+    struct place place;
+    place_start(&place);
+    CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
+    CU_ASSERT_PTR_NULL(
+        jr_record_folder_head(place.run_fd, "attempt_0/results.json"));
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        scratch_write(&place.scratch, "run/results.json", vectors[i].text);
+        json_t *json = jr_record_folder_head(place.run_fd, "results.json");
+        CU_ASSERT_EQUAL(json == NULL ? -1 : jr_json_get_int(json, "status"),
+                        vectors[i].status);
+        CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "ranks")),
+                        (size_t)vectors[i].ranks);
+        json_decref(json);
+    }
+    place_end(&place);
+}
+
+static void each_attempt_has_its_results(void)
+{
+    static const struct {
+        int attempt; /* -1: the one that decided */
+        const char *expected;
+    } vectors[] = {{-1, "results.json"},
+                   {0, "attempt_0/results.json"},
+                   {2, "results.json"},
+                   {1, NULL},
+                   {3, NULL}};
+    struct place place;
+    place_start(&place);
+    scratch_write(&place.scratch, "run/run.json", "{\"attempt\": 2}");
+    CU_ASSERT_EQUAL(mkdirat(place.run_fd, "attempt_0", 0700), 0);
+    scratch_write(&place.scratch, "run/attempt_0/results.json", "{}");
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_error err = {0};
+        char expected[64];
+        uint32_t attempt = (uint32_t)vectors[i].attempt;
+        int result = jr_record_folder_results(
+            &name, place.run_fd, "exp1",
+            vectors[i].attempt < 0 ? NULL : &attempt, &err);
+        CU_ASSERT_EQUAL(result, vectors[i].expected == NULL ? -1 : 0);
+        if (vectors[i].expected != NULL) {
+            JR_ASSERT_TEXT(name.data, vectors[i].expected);
+        }
+        (void)snprintf(expected, sizeof expected,
+                       "run 'exp1' has no attempt %u", attempt);
+        if (vectors[i].expected == NULL) {
+            JR_ASSERT_TEXT(err.text, expected);
+            CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
+        }
+    }
+    place_end(&place);
+}
+
+/* The record of this process, with one value bent. */
+static json_t *own_record(void)
+{
+    struct utsname here;
+    struct jr_buf boot JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *run = json_object();
+    CU_ASSERT_EQUAL(uname(&here), 0);
+    (void)jr_io_fact(&boot, "", "/proc/sys/kernel/random/boot_id");
+    jr_json_set_str(run, "host", here.nodename);
+    jr_json_set_str(run, "boot_id", boot.data);
+    jr_json_set_int(run, "pid", getpid());
+    jr_json_set_int(run, "start_ticks",
+                    (int64_t)jr_record_folder_ticks(getpid()));
+    jr_json_set_int(run, "pid_namespace", (int64_t)jr_proc_namespace());
+    return run;
+}
+
+static void a_run_stands_by_its_record(void)
+{
+    int64_t own = (int64_t)jr_proc_namespace();
+    const struct {
+        const char *key, *text; /* text NULL: the number */
+        int64_t number;
+        const char *expected;
+        bool contained;
+    } vectors[] = {
+        {"spec", "x", 0, "running", false},
+        {"host", "another", 0, "elsewhere", false},
+        {"host", NULL, 7, "elsewhere", false},
+        {"boot_id", "another", 0, "lost", false},
+        {"boot_id", NULL, 7, "lost", false},
+        {"pid_namespace", NULL, own + 1, "elsewhere", true},
+        {"pid_namespace", NULL, 1, "elsewhere", true},
+        {"pid_namespace", "another", 0, "running", false},
+        {"pid", NULL, 0, "lost", false},
+        {"pid", NULL, -1, "lost", false},
+        {"pid", NULL, INT64_C(4294967296) + getpid(), "lost", false},
+        {"start_ticks", NULL, 0, "lost", false},
+        {"start_ticks", NULL, 1, "lost", false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        json_t *run = own_record();
+        if (vectors[i].text != NULL)
+            jr_json_set_str(run, vectors[i].key, vectors[i].text);
+        else
+            jr_json_set_int(run, vectors[i].key, vectors[i].number);
+        JR_ASSERT_TEXT(jr_record_folder_standing(run), vectors[i].expected);
+        CU_ASSERT_EQUAL(jr_record_folder_is_contained(run),
+                        vectors[i].contained);
+        json_decref(run);
+    }
+    /* Where there is no such process, no time is the right one. */
+    json_t *run = own_record();
+    jr_json_set_int(run, "pid", 2000000000);
+    jr_json_set_int(run, "start_ticks", 0);
+    JR_ASSERT_TEXT(jr_record_folder_standing(run), "lost");
+    json_decref(run);
+    CU_ASSERT_EQUAL(jr_record_folder_ticks(0), 0);
+    CU_ASSERT_EQUAL(jr_record_folder_ticks(-1), 0);
+    CU_ASSERT_EQUAL(jr_record_folder_ticks(INT64_MAX), 0);
+}
+
 JR_UNIT_MAIN("record_folder", CASE(what_others_may_change_is_not_ours),
              CASE(what_only_we_and_the_group_may_change_is_ours),
+             CASE(a_log_dir_of_root_is_as_good_as_ours),
              CASE(files_that_are_not_there_are_not_judged),
-             CASE(the_first_reason_is_told), CASE(one_folder_alone))
+             CASE(the_first_reason_is_told), CASE(one_folder_alone),
+             CASE(a_run_is_entered_by_its_id),
+             CASE(a_file_that_cannot_be_read_is_named),
+             CASE(a_record_that_is_too_large_is_not_read),
+             CASE(the_head_is_without_ranks),
+             CASE(each_attempt_has_its_results),
+             CASE(a_run_stands_by_its_record))

@@ -277,6 +277,103 @@ static void one_rank_a_line(void)
     fake_end(&fake);
 }
 
+/* The root cause alone, as it is told between nodes and attempts. */
+static void expect_cause(struct fake *fake, const char *expected)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_judge(fake);
+    jr_judgement_json_cause(&text, &fake->report, &fake->plan, &fake->outcome);
+    JR_ASSERT_TEXT(text.data, expected);
+    fake_end(fake);
+}
+
+#define CAUSE(rank, kind, code, sig, message, together)                        \
+    "{\"rank\": " rank ", \"host\": \"gpu07\", \"kind\": \"" kind              \
+    "\", \"exit_code\": " code ", \"signal\": " sig                            \
+    ", \"message\": \"" message "\", \"together\": [" together "]}"
+
+static void a_cause_is_told_by_what_became_of_its_rank(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    expect_cause(&fake, "null");
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 3);
+    expect_cause(&fake,
+                 CAUSE("1", "exit", "3", "null", "exited with code 3", ""));
+    fake_start(&fake, 3);
+    fake.ends[1].end = JR_END_LOST;
+    expect_cause(&fake, CAUSE("1", "lost_node", "null", "null",
+                              "was lost with its node", ""));
+    fake_start(&fake, 2);
+    fake_signal(&fake, 0, 9);
+    fake.ends[0].oom = true;
+    expect_cause(&fake,
+                 CAUSE("0", "oom", "null", "\"SIGKILL\"",
+                       "was OOM-killed: the kernel ran out of memory", ""));
+}
+
+/* Take what there is: each time, so many bytes. */
+struct taken {
+    struct jr_buf all;
+    size_t times, most, end_at;
+};
+
+static int take_piece(void *data, struct jr_buf *piece)
+{
+    struct taken *taken = data;
+    taken->times++;
+    taken->most = piece->len > taken->most ? piece->len : taken->most;
+    jr_buf_add(&taken->all, piece->data, piece->len);
+    jr_buf_clear(piece);
+    return taken->times == taken->end_at ? -1 : 0;
+}
+
+/* Results of many ranks are written piece by piece, so that they need not be in
+ * memory at once; who takes them may end it. */
+static void large_results_are_taken_in_pieces(void)
+{
+    enum { RANKS = 600 };
+    struct fake fake;
+    static struct jr_plan_rank ranks[RANKS];
+    static struct jr_rank_outcome ends[RANKS];
+    static struct jr_rank_judgement judged[RANKS];
+    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf rest JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct taken taken = {.end_at = 0};
+    const struct jr_drain drain = {take_piece, &taken};
+    fake_start(&fake, 1);
+    for (uint32_t i = 0; i < RANKS; i++)
+        ranks[i] = (struct jr_plan_rank){.rank = i};
+    fake.plan.ranks = ranks;
+    fake.plan.count = fake.outcome.count = RANKS;
+    fake.outcome.ranks = ends;
+    const struct jr_judgement report = {.ranks = judged, .count = RANKS};
+    jr_judgement_json(&whole, &report, &fake.plan, &fake.outcome, NULL);
+    jr_judgement_json(&rest, &report, &fake.plan, &fake.outcome, &drain);
+    CU_ASSERT_TRUE(whole.len > 3 << 16);
+    CU_ASSERT_TRUE(taken.times > 3 && taken.most < 2 << 16);
+    CU_ASSERT_EQUAL(rest.len, 0); /* the last piece, too */
+    JR_ASSERT_TEXT(taken.all.data, whole.data);
+    jr_buf_release(&taken.all);
+    taken = (struct taken){.end_at = 1};
+    jr_judgement_json(&rest, &report, &fake.plan, &fake.outcome, &drain);
+    CU_ASSERT_EQUAL(taken.times, 1);
+    jr_buf_release(&taken.all);
+    fake_end(&fake);
+}
+
+static void a_run_without_ranks_is_json(void)
+{
+    struct fake fake;
+    fake_start(&fake, 0);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_judge(&fake);
+    jr_judgement_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "\n  \"ranks\": []\n}\n"));
+    fake_end(&fake);
+}
+
 static void begins_afresh(void)
 {
     (void)unlink(samples_path);
@@ -287,4 +384,7 @@ JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
              CASE(nothing_delivered), CASE(no_such_program),
              CASE(stopped_by_a_signal), CASE(out_of_time),
              CASE(what_was_compared), CASE(a_killed_runner),
-             CASE(a_killed_guard), CASE(one_rank_a_line))
+             CASE(a_killed_guard),
+             CASE(a_cause_is_told_by_what_became_of_its_rank),
+             CASE(large_results_are_taken_in_pieces),
+             CASE(a_run_without_ranks_is_json), CASE(one_rank_a_line))

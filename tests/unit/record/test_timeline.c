@@ -38,7 +38,7 @@ static void check_moments(const struct jr_timeline *timeline,
     for (size_t i = 0; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_printf(&text, "%s%g: %s (%s)", i == 0 ? "" : "\n", moment->at,
-                      moment->told, moment->text);
+                      moment->words, moment->text);
     }
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
     jr_buf_release(&text);

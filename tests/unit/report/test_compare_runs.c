@@ -42,8 +42,7 @@ static void check(const struct run *a, const struct run *b,
     scratch_start(&scratch);
     add_run(&scratch, "a", a);
     add_run(&scratch, "b", b);
-    CU_ASSERT_EQUAL_FATAL(jr_record_contrast(&table, scratch.dir, ids, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_compare(&table, scratch.dir, ids, &err), 0);
     print_rows(&out, &table);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -67,7 +66,7 @@ static void a_run_that_is_not_there_is_told(void)
     char expected[128];
     scratch_start(&scratch);
     add_run(&scratch, "a", &(struct run){RECORD(""), NULL});
-    CU_ASSERT_EQUAL(jr_record_contrast(&table, scratch.dir, ids, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_compare(&table, scratch.dir, ids, &err), -1);
     (void)snprintf(expected, sizeof expected,
                    "run 'nope' in %s: No such file or directory", scratch.dir);
     JR_ASSERT_TEXT(err.text, expected);

@@ -37,7 +37,7 @@ static void success(void)
     expect(&fake, false,
            "jobrun: succeeded in 10.0 s: 2 of 2 ranks delivered, 0 processes "
            "left\n"
-           "        accuracy 0.953 .. 0.96125   sha equal   step 7 .. 7\n"
+           "        accuracy 0.953 .. 0.96125   sha equal   step 7\n"
            "        runs/20261121-063012-digits-3f9c   (jobrun show "
            "latest)\n");
 }
@@ -109,7 +109,6 @@ static void all_kinds_of_others(void)
     fake.outcome.left = 2;
     fake.outcome.left_pids[0] = 77;
     fake.outcome.left_pids[1] = 78;
-    fake.ends[6].log_failed = true;
     fake.ends[6].log_errno = 28;
     expect(&fake, true,
            "jobrun: \033[1;31mFAILED\033[0m after 1.0 s: rank 0 died by "
@@ -187,7 +186,7 @@ static void first_lines(void)
     expect_head(&fake, "jobrun: FAILED after 10.0 s: not every rank could be "
                        "run          exit status 7");
     fake_start(&fake, 1);
-    fake.ends[0].log_failed = true;
+    fake.ends[0].log_errno = 28;
     expect_head(&fake, "jobrun: INCOMPLETE: every rank did well, but logs are "
                        "not whole   exit status 7");
 }

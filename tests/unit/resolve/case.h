@@ -14,6 +14,7 @@
 
 #include <jobrun/spec.h>
 
+#include "resolve/device_profile.h"
 #include "resolve/resolve.h"
 #include "spec/load.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "resolve/resolve.h"
+#include "resolve/device_profile.h"
 
 /* The findings on a profile, one line each; "" when there is none. */
 static void check_bad(const char *profile, const char *expected)
@@ -181,8 +181,9 @@ static void removes_its_file(void)
 static void bad_facts_are_positioned(void)
 {
 #define INTEGER "wants an integer of at least 0, not "
-#define KIND    "'kind' wants a kind of device: cpu cuda rocm xpu hpu npu mlu " \
-                "custom"
+#define KIND                                                                   \
+    "'kind' wants a kind of device: cpu cuda rocm xpu hpu npu mlu "            \
+    "custom"
     static const char *const vectors[][2] = {
         {"[1]", "1:1: error: a facts file must be a mapping [JR0483]\n"},
         {"cpus: {}", "1:1: error: 'format_version' is missing [JR0484]\n"},
@@ -323,7 +324,7 @@ static void targets_are_positioned(void)
         {"2x8:H1O0", 20, "t.yaml:3:11: error: unknown device model 'H1O0'"},
         {"2", 1, "t.yaml:3:12: error: x and the number of devices is missing"},
         {"/a/b.yaml", 9,
-         "t.yaml:3:11: error: /a/b.yaml: cannot open: No such file"},
+         "t.yaml:3:11: error: /a/b.yaml: there is no such file"},
         {path, 5, "1:13: error: a facts file must be a mapping"},
     };
     write_facts("            [1]");

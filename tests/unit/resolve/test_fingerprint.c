@@ -2,7 +2,8 @@
 
 #include "case.h"
 #include "doc/doc.h"
-#include "resolve/field_part.h"
+#include "resolve/fingerprint.h"
+#include "scratch.h"
 #include "spec/field.h"
 
 #define HEAD    "version: 1\n"
@@ -89,8 +90,7 @@ static const struct {
      PYTHON "script: b}}\n"},
     {"entrypoint.python.module", PYTHON "module: a}}\n",
      PYTHON "module: b}}\n"},
-    {"entrypoint.python.function", CALL "}\n",
-     PYTHON "function: \"m:g\"}}\n"},
+    {"entrypoint.python.function", CALL "}\n", PYTHON "function: \"m:g\"}}\n"},
     {"entrypoint.python.interpreter", PYTHON "module: a}}\n",
      PYTHON "module: a, interpreter: pypy3}}\n"},
     {"entrypoint.python.setup", CALL "}\n",
@@ -189,12 +189,11 @@ static const struct {
      ENTRY "engine: {kubernetes: {mount: /a}}\n"},
     {"engine.kubernetes.shm", ENTRY,
      ENTRY "engine: {kubernetes: {shm: 1Gi}}\n"},
-    {"engine.kubernetes.cpu", ENTRY,
-     ENTRY "engine: {kubernetes: {cpu: 2}}\n"},
+    {"engine.kubernetes.cpu", ENTRY, ENTRY "engine: {kubernetes: {cpu: 2}}\n"},
     {"engine.kubernetes.memory", ENTRY,
      ENTRY "engine: {kubernetes: {memory: 1Gi}}\n"},
     {"engine.kubernetes.device_resource", ENTRY,
-     ENTRY "engine: {kubernetes: {device_resource: a}}\n"},
+     ENTRY "engine: {kubernetes: {device_resource: a.b/c}}\n"},
     {"engine.mpi.dialect", ENTRY, ENTRY "engine: {mpi: {dialect: hydra}}\n"},
     {"engine.mpi.launcher", ENTRY, ENTRY "engine: {mpi: {launcher: a}}\n"},
     {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
@@ -361,15 +360,17 @@ static void leaves_defaults_out(void)
         jr_buf_release(&b);
     }
     /* to state results at all is no default */
-    CU_ASSERT_FALSE(same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));
+    CU_ASSERT_FALSE(
+        same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));
 }
 
 /* What the resolver found, and so finds anew: no more, and no less. */
 static void knows_what_moves(void)
 {
     static const char *const moving[] = {
-        "nodes",       "node_rank",   "rank_start", "local_world_size", "hosts",
-        "master_addr", "master_port", "devices",    "bind",             "threads"};
+        "nodes", "node_rank",   "rank_start",  "local_world_size",
+        "hosts", "master_addr", "master_port", "devices",
+        "bind",  "threads"};
     size_t found = 0;
     for (const struct jr_spec_field *field = jr_field_root()->fields;
          field->key != NULL; field++)
@@ -448,8 +449,81 @@ static void ignores_how_it_is_written(void)
     }
 }
 
+/* A tree beneath a folder of its own. */
+struct desk {
+    struct scratch scratch;
+    struct jr_arena arena;
+    struct jr_diags diags;
+    struct jr_doc doc;
+};
+
+/* A spec in which @ stands for the scratch folder. */
+static struct jr_node *load_text(struct desk *desk, const char *text)
+{
+    JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
+    jr_buf_replaced(&spec, text, "@", desk->scratch.dir);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_doc_load(&desk->doc, "t", spec.data, spec.len, &desk->diags), 0);
+    return desk->doc.root;
+}
+
+static void check_related(struct desk *desk, const struct jr_node *root,
+                          const char *expected)
+{
+    JR_BUF_CLEANUP struct jr_buf want = JR_BUF_INIT, got = JR_BUF_INIT;
+    jr_buf_replaced(&want, expected, "@", desk->scratch.dir);
+    jr_doc_emit(&got, root);
+    JR_ASSERT_TEXT(got.data, want.data);
+    jr_doc_release(&desk->doc);
+}
+
+static void end_desk(struct desk *desk)
+{
+    jr_diags_release(&desk->diags);
+    jr_arena_release(&desk->arena);
+    scratch_end(&desk->scratch);
+}
+
+/* A work tree that was cloned to another place is the same one. */
+static void relates_paths_to_their_work_tree(void)
+{
+    static const char *const vectors[][2] = {
+        {"workdir: @/tree\n", "workdir: ./\n"},
+        {"workdir: @/tree/jobs\n", "workdir: ./jobs\n"},
+        {"workdir: @/tree/jobs/deep/er\n", "workdir: ./jobs/deep/er\n"},
+        {"workdir: @/outside\n", "workdir: @/outside\n"},
+        {"workdir: tree/jobs\n", "workdir: tree/jobs\n"},
+        {"name: @/tree/jobs\n", "name: @/tree/jobs\n"},
+        {"log_dir: @/tree/jobs\n", "log_dir: @/tree/jobs\n"},
+        {"description: x\nworkdir: @/tree/a\n",
+         "description: x\nworkdir: ./a\n"},
+        {"workdir: @/tree/a\ndescription: x\n",
+         "workdir: ./a\ndescription: x\n"},
+        {"entrypoint:\n  python:\n    script: @/tree/jobs/train.py\n",
+         "entrypoint:\n  python:\n    script: ./jobs/train.py\n"},
+        {"entrypoint:\n  library:\n    path: @/tree/l.so\n    symbol: s\n",
+         "entrypoint:\n  library:\n    path: ./l.so\n    symbol: s\n"},
+        {"entrypoint:\n  args: [@/tree/jobs]\n",
+         "entrypoint:\n  args: [@/tree/jobs]\n"},
+        {"x-own: @/tree/jobs\n", "x-own: @/tree/jobs\n"},
+    };
+    struct desk desk = {0};
+    scratch_start(&desk.scratch);
+    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/.git", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "tree/jobs", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "outside", 0700), 0);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_node *root = load_text(&desk, vectors[i][0]);
+        jr_part_relate_paths(&desk.arena, root);
+        check_related(&desk, root, vectors[i][1]);
+    }
+    end_desk(&desk);
+}
+
 JR_UNIT_MAIN("fingerprint", CASE(counts_what_is_the_experiment),
              CASE(is_of_the_parts_that_the_contract_names),
              CASE(leaves_defaults_out), CASE(knows_what_moves),
              CASE(covers_every_field), CASE(parts_are_fields),
-             CASE(ignores_how_it_is_written), CASE(ignores_composition))
+             CASE(ignores_how_it_is_written), CASE(ignores_composition),
+             CASE(relates_paths_to_their_work_tree))

@@ -24,10 +24,11 @@ static void takes_nothing_else(void)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_node_resources seats = {.threads = 77};
-        CU_ASSERT_EQUAL(
-            jr_node_resources_read(&seats, &arena, texts[i], strlen(texts[i])), -1);
-        CU_ASSERT_EQUAL(seats.threads, 77);
+        struct jr_node_resources resources = {.threads = 77};
+        CU_ASSERT_EQUAL(jr_node_resources_read(&resources, &arena, texts[i],
+                                               strlen(texts[i])),
+                        -1);
+        CU_ASSERT_EQUAL(resources.threads, 77);
         jr_arena_release(&arena);
     }
 }
@@ -37,33 +38,34 @@ static void tells_what_it_reads(void)
     char *devices[] = {(char *)"4", (char *)"GPU-\"5\""};
     char *slots[] = {(char *)"0-3", (char *)"0-3", (char *)"8"};
     const struct jr_node_resources told = {.devices = devices,
-                                  .devices_count = 2,
-                                  .device_model = "X1",
-                                  .slots = slots,
-                                  .slots_count = 3,
-                                  .threads = 12};
+                                           .devices_count = 2,
+                                           .device_model = "X1",
+                                           .slots = slots,
+                                           .slots_count = 3,
+                                           .threads = 12};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_node_resources seats;
+    struct jr_node_resources resources;
     jr_node_resources_tell(&text, &told);
-    CU_ASSERT_EQUAL_FATAL(jr_node_resources_read(&seats, &arena, text.data, text.len),
-                          0);
-    CU_ASSERT_EQUAL(seats.threads, 12);
-    CU_ASSERT_EQUAL_FATAL(seats.devices_count, 2);
-    JR_ASSERT_TEXT(seats.devices[1], "GPU-\"5\"");
-    JR_ASSERT_TEXT(seats.device_model, "X1");
-    CU_ASSERT_EQUAL_FATAL(seats.slots_count, 3);
-    JR_ASSERT_TEXT(seats.slots[0], "0-3");
-    CU_ASSERT_PTR_EQUAL(seats.slots[0], seats.slots[1]);
-    JR_ASSERT_TEXT(seats.slots[2], "8");
+    CU_ASSERT_EQUAL_FATAL(
+        jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
+    CU_ASSERT_EQUAL(resources.threads, 12);
+    CU_ASSERT_EQUAL_FATAL(resources.devices_count, 2);
+    JR_ASSERT_TEXT(resources.devices[1], "GPU-\"5\"");
+    JR_ASSERT_TEXT(resources.device_model, "X1");
+    CU_ASSERT_EQUAL_FATAL(resources.slots_count, 3);
+    JR_ASSERT_TEXT(resources.slots[0], "0-3");
+    CU_ASSERT_PTR_EQUAL(resources.slots[0], resources.slots[1]);
+    JR_ASSERT_TEXT(resources.slots[2], "8");
     jr_arena_release(&arena);
 
     jr_buf_clear(&text);
     jr_node_resources_tell(&text, &(struct jr_node_resources){.threads = 1});
     CU_ASSERT_TRUE(text.len < 20);
-    CU_ASSERT_EQUAL(jr_node_resources_read(&seats, &arena, text.data, text.len), 0);
-    CU_ASSERT_TRUE(seats.devices_count == 0 && seats.slots_count == 0);
-    CU_ASSERT_PTR_NULL(seats.device_model);
+    CU_ASSERT_EQUAL(
+        jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
+    CU_ASSERT_TRUE(resources.devices_count == 0 && resources.slots_count == 0);
+    CU_ASSERT_PTR_NULL(resources.device_model);
     jr_arena_release(&arena);
 }
 
@@ -76,7 +78,8 @@ static void check_spec(char **theirs, uint32_t count, const char *devices,
     scene_open(&scene, "nodes: 2\n", &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
-    struct jr_node_resources each[2] = {*jr_node_resources_of(job, 0), *jr_node_resources_of(job, 1)};
+    struct jr_node_resources each[2] = {*jr_node_resources_of(job, 0),
+                                        *jr_node_resources_of(job, 1)};
     each[1].devices = theirs;
     each[1].devices_count = count;
     jr_node_resources_take(&scene.resolution, each);
@@ -96,5 +99,5 @@ static void the_resolved_spec_is_for_all_nodes(void)
     check_spec(alike, 1, "\ndevices: all\n", "all");
 }
 
-JR_UNIT_MAIN("seats", CASE(takes_nothing_else), CASE(tells_what_it_reads),
+JR_UNIT_MAIN("resources", CASE(takes_nothing_else), CASE(tells_what_it_reads),
              CASE(the_resolved_spec_is_for_all_nodes))

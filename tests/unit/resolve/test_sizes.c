@@ -143,5 +143,33 @@ static void does_not_depend_on_order(void)
     }
 }
 
+/* Nodes that the machine has, and a world that they cannot share evenly. */
+static void offers_worlds_that_divide(void)
+{
+    static const struct {
+        const char *on, *world, *told;
+    } rows[] = {
+        {"2x4:H100", "world_size: 7\n",
+         "t.jobrun.yaml:3:13: error: world_size 7 does not divide by "
+         "nodes 2 (--on 2x4:H100: nodes of the profile; no scheduler) "
+         "[JR0402]\n"
+         "nearest world sizes that do: 6, 8; or one size per node: "
+         "local_world_size: [4, 3]\n"},
+        {"3x4:H100", "world_size: 2\n",
+         "t.jobrun.yaml:3:13: error: world_size 2 does not divide by "
+         "nodes 3 (--on 3x4:H100: nodes of the profile; no scheduler) "
+         "[JR0402]\n"
+         "nearest world sizes that do: 3\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct facts facts = {.on = rows[i].on};
+        struct scene scene;
+        scene_open(&scene, rows[i].world, &facts);
+        CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
+        JR_ASSERT_TEXT(scene_told(&scene), rows[i].told);
+        scene_close(&scene);
+    }
+}
+
 JR_UNIT_MAIN("resolve sizes", CASE(agrees_with_arithmetic),
-             CASE(does_not_depend_on_order))
+             CASE(does_not_depend_on_order), CASE(offers_worlds_that_divide))

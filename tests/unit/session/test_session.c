@@ -7,7 +7,7 @@
 
 #include "scratch.h"
 
-#define SPEC "version: 1\nname: t\nworld_size: 2\n"
+#define SPEC        "version: 1\nname: t\nworld_size: 2\n"
 #define RUNS(shell) SPEC "entrypoint: {shell: '" shell "'}\n"
 
 /* A session of a text, in a folder of its own. */
@@ -97,8 +97,7 @@ static void refuses_stages_in_the_wrong_order(void)
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_USAGE);
-    CU_ASSERT_EQUAL(jr_session_facts(f.session, NULL, &f.err),
-                    JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, NULL, &f.err), JR_STATUS_USAGE);
     close_session(&f);
     open_session(&f, (struct jr_session_options){0});
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
@@ -193,10 +192,12 @@ static void runs_and_judges_in_rank_order(void)
     struct fixture f;
     size_t count;
     open_session(&f, (struct jr_session_options){0});
-    CU_ASSERT_EQUAL(
-        load(&f, RUNS("printf \"{\\\"r\\\": $RANK}\" >$JOBRUN_RESULT_FILE")
-                 "results: {fields: {r: {type: integer}}, distinct: [r]}\n"),
-        JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f,
+                         RUNS("printf \"{\\\"r\\\": $RANK}\" "
+                              ">$JOBRUN_RESULT_FILE") "results: {fields: {r: "
+                                                      "{type: integer}}, "
+                                                      "distinct: [r]}\n"),
+                    JR_STATUS_OK);
     CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err),
                           JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
@@ -373,12 +374,12 @@ static void reads_and_writes_points(void)
     open_session(&f, (struct jr_session_options){0});
     if (!speak_with_commas(&f.scratch))
         (void)puts("skipped: no locale with a decimal comma can be made here");
-    CU_ASSERT_EQUAL(
-        load(&f, SPEC "restart: {max: 1, backoff: 1ms}\n"
-                      "results: {fields: {x: {type: number, max: 0.8}}}\n"
-                      "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
-                      "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
-        JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f, SPEC
+                         "restart: {max: 1, backoff: 1ms}\n"
+                         "results: {fields: {x: {type: number, max: 0.8}}}\n"
+                         "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
+                         "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
+                    JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
     const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
@@ -403,7 +404,6 @@ JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(runs_and_judges_in_rank_order),
              CASE(names_the_rank_that_failed),
              CASE(tells_of_a_folder_that_went_away),
-             CASE(leaves_the_process_as_it_was),
-             CASE(sessions_share_nothing),
+             CASE(leaves_the_process_as_it_was), CASE(sessions_share_nothing),
              CASE(spares_children_of_the_caller), CASE(needs_no_options),
              CASE(reads_and_writes_points))

@@ -11,7 +11,7 @@ static int read_bytes(struct jr_exported *ret, const char *bytes, size_t len,
 {
     static char pwd[] = "PWD=/outer", glob[] = "DROP*", name[] = "GONE";
     static char *env[] = {pwd, NULL}, *drop[] = {glob, name, NULL};
-    const struct jr_plan_setup setup = {"", env, drop};
+    const struct jr_plan_setup setup = {"", env, drop, "/opt/python"};
     int fd = memfd_create("test", MFD_CLOEXEC);
     CU_ASSERT_EQUAL(write(fd, bytes, len), (ssize_t)len);
     int result = jr_exported_read(ret, fd, &setup, err);
@@ -38,13 +38,14 @@ static void joins(void)
                 mine[] = "MINE";
     static char *env[] = {rank, own, old, NULL}, *drop[] = {mine, NULL};
     static const char *const expected[] = {
-        "RANK=0", "B=2",    "A=1",          "RANKS=2",
-        "EMPTY=", "FN%%=() {\n}", "LAST", "PWD=/outer"};
+        "RANK=0",  "B=2",        "A=1",
+        "RANKS=2", "EMPTY=",     "FN%%=() {\n}",
+        "LAST",    "PWD=/outer", "PYTHONPATH=/opt/python"};
     struct jr_exported exported = {0};
     struct jr_error err = {0};
     CU_ASSERT_PTR_EQUAL(jr_exported_join(&exported, env, 2, drop), env);
-    CU_ASSERT_EQUAL_FATAL(
-        read_bytes(&exported, bytes, sizeof bytes - 1, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(read_bytes(&exported, bytes, sizeof bytes - 1, &err),
+                          0);
     char **joined = jr_exported_join(&exported, env, 2, drop);
     CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
     size_t count = sizeof expected / sizeof *expected;
@@ -59,4 +60,18 @@ static void joins(void)
     jr_exported_release(&exported);
 }
 
-JR_UNIT_MAIN("exported", CASE(nothing_is_an_error), CASE(joins))
+static void extends_the_python_path(void)
+{
+    static const char bytes[] = "PYTHONPATH=/mine\0LAST=1";
+    struct jr_exported exported = {0};
+    struct jr_error err = {0};
+    CU_ASSERT_EQUAL_FATAL(read_bytes(&exported, bytes, sizeof bytes, &err), 0);
+    char **joined = jr_exported_join(&exported, NULL, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
+    CU_ASSERT_STRING_EQUAL(joined[0], "PYTHONPATH=/mine:/opt/python");
+    CU_ASSERT_STRING_EQUAL(joined[1], "LAST=1");
+    jr_exported_release(&exported);
+}
+
+JR_UNIT_MAIN("exported", CASE(nothing_is_an_error), CASE(joins),
+             CASE(extends_the_python_path))

@@ -89,14 +89,15 @@ static void looks_once_for_the_same(void)
 
 static void tells_a_folder_from_a_file(void)
 {
-    CU_ASSERT_EQUAL(jr_program_blame("bin", "/usr", EACCES), EISDIR);
-    CU_ASSERT_EQUAL(jr_program_blame("/etc/passwd", "/", EACCES), EACCES);
-    CU_ASSERT_EQUAL(jr_program_blame("passwd", "/etc", ENOENT), ELIBACC);
-    CU_ASSERT_EQUAL(jr_program_blame("sh", "/bin", EACCES), ELIBACC);
-    CU_ASSERT_EQUAL(jr_program_blame("sh", "/bin", ENOEXEC), ENOEXEC);
-    CU_ASSERT_EQUAL(jr_program_blame("absent", "/etc", ENOENT), ENOENT);
-    CU_ASSERT_EQUAL(jr_program_blame("passwd", "/etc", E2BIG), E2BIG);
-    CU_ASSERT_EQUAL(jr_program_blame("x", "/no/such", EACCES), EACCES);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("bin", "/usr", EACCES), EISDIR);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("/etc/passwd", "/", EACCES),
+                    EACCES);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("passwd", "/etc", ENOENT), ELIBACC);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("sh", "/bin", EACCES), ELIBACC);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("sh", "/bin", ENOEXEC), ENOEXEC);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("absent", "/etc", ENOENT), ENOENT);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("passwd", "/etc", E2BIG), E2BIG);
+    CU_ASSERT_EQUAL(jr_program_refine_errno("x", "/no/such", EACCES), EACCES);
 }
 
 static void says_why(void)

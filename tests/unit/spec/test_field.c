@@ -2,7 +2,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "spec/field.h"
-#include "spec/schema.h"
+#include "spec/foreign_names.h"
+#include "spec/jsonschema.h"
 #include "unit.h"
 
 /* Every row says what people need to know. */

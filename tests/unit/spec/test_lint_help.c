@@ -86,7 +86,7 @@ static void says_how_numbers_are_written(void)
         {"nodes: 4.5", "", NULL},
         {"nodes: '4'", "quotes make it a string: write 4", "4"},
         {"master_port: 65536", "at most 65535", NULL},
-        {"master_port: 6_5536", "did you mean 65536?", NULL},
+        {"master_port: 6_5536", "at most 65535", NULL},
         {"oversubscribe: yes", "did you mean true?", "true"},
         {"oversubscribe: OFF", "did you mean false?", "false"},
         {"oversubscribe: 1", "did you mean true?", "true"},

@@ -152,8 +152,8 @@ static void fixes_nothing_that_may_be_otherwise(void)
         "parallelism: {}\nmodel_parallelism: 2", /* no place to write behind */
         "backends: {model: mpi}\nbackend: gloo",
         "backends: &b gloo\nmodel_parallel_backend: mpi",
-        "parallelism: {data: 2}\nmodel_parallelism: \"${vars.n}\"\n"
-        "vars: {n: '2'}\nx-why: '${model_parallelism}'",
+        ("parallelism: {data: 2}\nmodel_parallelism: \"${vars.n}\"\n"
+         "vars: {n: '2'}\nx-why: '${model_parallelism}'"),
         "x-why: \"\xc2\x85\"\nmodel_parallelism: 2", /* a line to YAML */
         "console: {rank: -1}",
         "redirects: \"0:\\x41LL\"",

@@ -3,6 +3,7 @@
 #include "diag/diag.h"
 #include "doc/source_reader.h"
 #include "spec/field.h"
+#include "spec/foreign_names.h"
 #include "spec/load.h"
 #include "spec/manual.h"
 #include "unit.h"

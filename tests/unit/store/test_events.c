@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/json.h"
+#include "scratch.h"
 
 static void writes_lines_of_json(void)
 {
@@ -16,8 +18,10 @@ static void writes_lines_of_json(void)
     struct jr_events events;
     struct jr_buf held = JR_BUF_INIT;
     jr_events_open(&events, dir, 0600);
-    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED, .rank = 3,
-                                              .pid = 42, .left = 5});
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
+                                              .rank = 3,
+                                              .pid = 42,
+                                              .left = 5});
     CU_ASSERT_EQUAL(jr_io_read_file(&held, dir, "events.jsonl", 4096, NULL), 0);
     CU_ASSERT_EQUAL(held.len, 0);
     jr_events_flush(&events);
@@ -87,11 +91,87 @@ static void does_without_a_file(void)
     CU_ASSERT_EQUAL(events.fd, -1);
 }
 
+/* A rank could have put anything into the folder: what is no plain file is not
+ * written to, nor waited for. */
+static void writes_to_a_plain_file_only(void)
+{
+    struct scratch scratch;
+    struct jr_events events;
+    scratch_start(&scratch);
+    scratch_write(&scratch, "other", "");
+    CU_ASSERT_EQUAL(symlinkat("other", scratch.fd, "events.jsonl"), 0);
+    jr_events_open(&events, scratch.fd, 0600);
+    CU_ASSERT_EQUAL(events.fd, -1);
+    CU_ASSERT_EQUAL(unlinkat(scratch.fd, "events.jsonl", 0), 0);
+    CU_ASSERT_EQUAL(mkfifoat(scratch.fd, "events.jsonl", 0600), 0);
+    jr_events_open(&events, scratch.fd, 0600); /* that nobody reads */
+    CU_ASSERT_EQUAL(events.fd, -1);
+    int reader = openat(scratch.fd, "events.jsonl", O_RDONLY | O_NONBLOCK);
+    jr_events_open(&events, scratch.fd, 0600);
+    CU_ASSERT_EQUAL(events.fd, -1);
+    (void)close(reader);
+    CU_ASSERT_EQUAL(unlinkat(scratch.fd, "events.jsonl", 0), 0);
+    jr_events_open(&events, scratch.fd, 0600);
+    CU_ASSERT_TRUE(events.fd >= 0);
+    CU_ASSERT_EQUAL(fcntl(events.fd, F_GETFD), FD_CLOEXEC);
+    jr_events_close(&events);
+    CU_ASSERT_EQUAL(events.fd, -1);
+    jr_events_close(&events); /* once more does no harm */
+    scratch_end(&scratch);
+}
+
 static struct jr_event read_event(const char *text)
 {
     struct jr_event event;
     CU_ASSERT_TRUE_FATAL(jr_event_read(&event, text, strlen(text)));
     return event;
+}
+
+/* What happened at another time than now, as on another node. */
+static void writes_the_times_that_it_is_given(void)
+{
+    struct scratch scratch;
+    struct jr_events events;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    scratch_start(&scratch);
+    jr_events_open(&events, scratch.fd, 0600);
+    jr_events_add_at(
+        &events,
+        &(struct jr_event){.name = JR_EVENT_STOP, .ns = 1, .wall_ns = 2},
+        UINT64_C(1800000000123000000), 5000000000);
+    jr_events_close(&events);
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&text, scratch.fd, "events.jsonl", 4096, NULL), 0);
+    struct jr_event got = read_event(text.data);
+    CU_ASSERT_EQUAL(got.ns, 5000000000);
+    CU_ASSERT_EQUAL(got.wall_ns, UINT64_C(1800000000123000000));
+    scratch_end(&scratch);
+}
+
+/* Lines wait for an idle moment, but not more than 64 KiB of them. */
+static void writes_many_lines_without_waiting(void)
+{
+    struct scratch scratch;
+    struct jr_events events;
+    struct stat st;
+    size_t most = 0;
+    scratch_start(&scratch);
+    jr_events_open(&events, scratch.fd, 0600);
+    for (unsigned i = 0; i < 1000; i++) {
+        jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_STOP});
+        most = events.lines.len > most ? events.lines.len : most;
+    }
+    CU_ASSERT_EQUAL(fstat(events.fd, &st), 0);
+    CU_ASSERT_TRUE(st.st_size >= 64 << 10);
+    CU_ASSERT_TRUE(most > 60 << 10 && most < 64 << 10);
+    size_t rest = events.lines.len;
+    off_t written = st.st_size;
+    jr_events_flush(&events);
+    CU_ASSERT_EQUAL(events.lines.len, 0);
+    CU_ASSERT_EQUAL(fstat(events.fd, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, written + (off_t)rest);
+    jr_events_close(&events);
+    scratch_end(&scratch);
 }
 
 /* Each event, with members of its own, through a line and back. */
@@ -102,15 +182,31 @@ static void each_is_read_as_it_was_written(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_buf again JR_BUF_CLEANUP = JR_BUF_INIT;
-        struct jr_event event = {
-            .name = names[i], .says = UINT32_MAX, .ns = 5000000000,
-            .wall_ns = UINT64_C(1800000000123000000), .rank = 3, .pid = 42,
-            .stream = 2, .exit_code = 7, .signal = 15, .returned = true,
-            .stage = JR_STAGE_EXEC, .error = 28, .timeout = JR_TIMEOUT_EXIT,
-            .injection = JR_INJECT_KILL, .signalled = 4, .running = 5,
-            .attempt = 6, .wait_ms = 1500, .master_port = 29500,
-            .processes = 8, .left = 9, .node = 10, .nodes = 11,
-            .heard = 1ULL << 40, .told = 13};
+        struct jr_event event = {.name = names[i],
+                                 .says = UINT32_MAX,
+                                 .ns = 5000000000,
+                                 .wall_ns = UINT64_C(1800000000123000000),
+                                 .rank = 3,
+                                 .pid = 42,
+                                 .stream = 2,
+                                 .exit_code = 7,
+                                 .signal = 15,
+                                 .returned = true,
+                                 .stage = JR_STAGE_EXEC,
+                                 .error = 28,
+                                 .timeout = JR_TIMEOUT_EXIT,
+                                 .injection = JR_INJECT_KILL,
+                                 .signalled = 4,
+                                 .running = 5,
+                                 .attempt = 6,
+                                 .wait_ms = 1500,
+                                 .master_port = 29500,
+                                 .processes = 8,
+                                 .left = 9,
+                                 .node = 10,
+                                 .nodes = 11,
+                                 .heard = 1ULL << 40,
+                                 .told = 13};
         jr_event_put(&text, &event);
         struct jr_event got = read_event(text.data);
         CU_ASSERT_EQUAL(got.name, names[i]);
@@ -126,16 +222,19 @@ static void each_is_read_as_it_was_written(void)
 static void an_end_has_a_code_or_a_signal(void)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1,
-                                           .exit_code = -1, .signal = 64});
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        text.data, "\"exit_code\":null,\"signal\":\"SIGRTMIN+30\"}\n"));
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
+                                           .pid = 1,
+                                           .exit_code = -1,
+                                           .signal = 64});
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text.data, "\"exit_code\":null,\"signal\":\"SIGRTMIN+30\"}\n"));
     struct jr_event got = read_event(text.data);
     CU_ASSERT_EQUAL(got.signal, 64);
     CU_ASSERT_EQUAL(got.says & JR_SAYS(EXIT_CODE), 0);
     CU_ASSERT_EQUAL(got.exit_code, -1);
     jr_buf_clear(&text);
-    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1});
+    jr_event_put(&text,
+                 &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1});
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text.data, "\"exit_code\":0,\"signal\":null}\n"));
 }
@@ -182,8 +281,11 @@ static void odd_lines_are_read_as_far_as_they_go(void)
         CU_ASSERT_FALSE(jr_event_read(&event, none[i], strlen(none[i])));
 }
 
-JR_UNIT_MAIN("events", CASE(writes_to_a_copy),
-             CASE(knows_what_begins_an_end), CASE(writes_lines_of_json), CASE(does_without_a_file),
+JR_UNIT_MAIN("events", CASE(writes_to_a_copy), CASE(knows_what_begins_an_end),
+             CASE(writes_lines_of_json), CASE(does_without_a_file),
+             CASE(writes_to_a_plain_file_only),
+             CASE(writes_the_times_that_it_is_given),
+             CASE(writes_many_lines_without_waiting),
              CASE(each_is_read_as_it_was_written),
              CASE(an_end_has_a_code_or_a_signal),
              CASE(what_it_may_say_is_said_where_it_is_meant),

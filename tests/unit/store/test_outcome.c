@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static const struct {
     {{.end = JR_END_EXITED, .exit_code = 0}, 0, 0},
     {{.end = JR_END_EXITED, .exit_code = 1}, 0, 0},
     {{.end = JR_END_EXITED, .exit_code = 128}, 0, 0},
+    {{.end = JR_END_EXITED, .exit_code = 129}, SIGHUP, 0},
     {{.end = JR_END_EXITED, .exit_code = 137}, SIGKILL, 0},
     {{.end = JR_END_EXITED, .exit_code = 143}, SIGTERM, SIGTERM},
     {{.end = JR_END_SIGNALED, .signal = SIGSEGV}, SIGSEGV, 0},
@@ -48,9 +50,11 @@ static void what_was_long_before_does_not(void)
     struct jr_rank_outcome rank = {
         .end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS};
     struct jr_outcome run = {.count = 1, .ranks = &rank};
-    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS);
+    jr_outcome_share(run.ranks, run.count, SIGTERM,
+                     rank.ended_ns + JR_SHARE_NS);
     CU_ASSERT_EQUAL(rank.stopped_with, 0);
-    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS - 1);
+    jr_outcome_share(run.ranks, run.count, SIGTERM,
+                     rank.ended_ns + JR_SHARE_NS - 1);
     CU_ASSERT_EQUAL(rank.stopped_with, SIGTERM);
 }
 
@@ -139,7 +143,8 @@ static void kills_what_ran(void)
 static void says_why_it_could_not_start(void)
 {
     char *plain[] = {(char[]){"prog"}, NULL}, *path[] = {(char[]){"./p"}, NULL};
-    const struct jr_plan_rank by_name = {.argv = plain}, by_path = {.argv = path};
+    const struct jr_plan_rank by_name = {.argv = plain},
+                              by_path = {.argv = path};
     static const struct {
         enum jr_stage stage;
         int error;
@@ -197,6 +202,22 @@ static void is_shared_and_copied(void)
     jr_outcome_release(&copy);
     CU_ASSERT_PTR_NULL(copy.ranks);
     CU_ASSERT_EQUAL(copy.count, 0);
+    CU_ASSERT_EQUAL(copy.started_ns, 0);
+}
+
+/* Of a job that is as large as they get: the memory holds what is behind the
+ * last rank's first byte, and is gone with the run. */
+static void has_room_for_all_ranks(void)
+{
+    enum { MANY = 5000 };
+    struct jr_shared *shared = jr_shared_new(MANY);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shared);
+    struct jr_rank_outcome *last = &shared->ranks[MANY - 1];
+    memset(last, 1, sizeof *last);
+    CU_ASSERT_EQUAL(shared->ranks[MANY - 2].pid, 0);
+    jr_shared_free(shared);
+    CU_ASSERT_EQUAL(msync(shared, 1, MS_ASYNC), -1);
+    CU_ASSERT_EQUAL(errno, ENOMEM);
 }
 
 static void begins_with_no_rank_started(void)
@@ -218,10 +239,10 @@ static void begins_with_no_rank_started(void)
 }
 
 JR_UNIT_MAIN("outcome", CASE(all_ranks_that_were_hit_share_it),
-             CASE(ends_well_or_not),
-             CASE(knows_whether_jobrun_was_killed), CASE(kills_what_ran),
-             CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
+             CASE(ends_well_or_not), CASE(knows_whether_jobrun_was_killed),
+             CASE(kills_what_ran), CASE(says_why_it_could_not_start),
+             CASE(is_shared_and_copied), CASE(has_room_for_all_ranks),
              CASE(begins_with_no_rank_started),
-              CASE(what_both_were_sent_stops_both),
+             CASE(what_both_were_sent_stops_both),
              CASE(what_was_long_before_does_not),
              CASE(the_first_rank_that_was_hit_counts))

@@ -51,20 +51,33 @@ static void results_keep_how_it_ended(void)
     static const struct jr_rank_outcome ranks[] = {
         {0},
         {.pid = 7, .end = JR_END_EXITED, .ended_ns = 1500000},
-        {.pid = 7, .end = JR_END_EXITED, .exit_code = 3, .cpu_ns = 2000,
-         .max_rss_bytes = 4096, .dropped = {1, 5000000000}},
-        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGSEGV,
+        {.pid = 7,
+         .end = JR_END_EXITED,
+         .exit_code = 3,
+         .cpu_ns = 2000,
+         .max_rss_bytes = 4096,
+         .dropped = {1, 5000000000}},
+        {.pid = 7,
+         .end = JR_END_SIGNALED,
+         .signal = SIGSEGV,
          .core_dumped = true},
         {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGKILL, .oom = true},
-        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGKILL,
-         .stopped_with = SIGTERM, .killed = true},
+        {.pid = 7,
+         .end = JR_END_SIGNALED,
+         .signal = SIGKILL,
+         .stopped_with = SIGTERM,
+         .killed = true},
         {.pid = 7, .stopped_with = SIGKILL, .killed = true},
         {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2},
         {.end = JR_END_START, .stage = JR_STAGE_LATE},
         {.pid = 7, .end = JR_END_LOST},
-        {.pid = 7, .end = JR_END_EXITED, .injected = true,
+        {.pid = 7,
+         .end = JR_END_EXITED,
+         .injected = true,
          .injection = JR_INJECT_KILL},
-        {.pid = 7, .end = JR_END_EXITED, .injected = true,
+        {.pid = 7,
+         .end = JR_END_EXITED,
+         .injected = true,
          .injection = JR_INJECT_OOM},
     };
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
@@ -99,7 +112,10 @@ static void how_it_ended_is_found_in_old_records(void)
         {"{\"state\": \"failed\", \"pid\": null}", JR_END_START},
         {"{\"state\": \"after_first_failure\", \"pid\": 7}", JR_END_LOST},
         {"{\"state\": \"not_started\", \"pid\": null}", JR_END_NONE},
+        {"{\"state\": \"failed\", \"pid\": 7}", JR_END_LOST},
         {"{\"state\": \"stopped\", \"pid\": 7}", JR_END_NONE},
+        {"{\"pid\": 7}", JR_END_NONE},
+        {"{}", JR_END_START},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct jr_rank_outcome got = {0};
@@ -136,6 +152,14 @@ static void the_message_has_the_run(void)
     CU_ASSERT_EQUAL(got.timed_out_by, JR_TIMEOUT_EXIT);
     CU_ASSERT_EQUAL(got.runner_signal, 7);
     CU_ASSERT_EQUAL(got.left, 9);
+    /* What is 0 is not sent. */
+    json_t *nothing = json_object();
+    struct jr_rank_outcome rank = {.pid = 7, .end = JR_END_LOST};
+    CU_ASSERT_EQUAL(jr_outcome_unpack(&got, nothing), 0);
+    CU_ASSERT_EQUAL(jr_outcome_unpack_rank(&rank, nothing), 0);
+    CU_ASSERT_TRUE(got.left == 0 && got.timed_out_by == JR_TIMEOUT_NONE);
+    CU_ASSERT_TRUE(rank.pid == 0 && rank.end == JR_END_NONE);
+    json_decref(nothing);
     static const int bad[] = {-1, 1000, JR_TIMEOUT_EXIT + 1};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         jr_json_set_int(sent, "timed_out_by", bad[i]);
@@ -145,6 +169,6 @@ static void the_message_has_the_run(void)
 }
 
 JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_the_run),
-              CASE(the_message_has_every_member),
+             CASE(the_message_has_every_member),
              CASE(results_keep_how_it_ended),
              CASE(how_it_ended_is_found_in_old_records))

@@ -50,15 +50,17 @@ static void stands_in_results_as(void)
         {{.oom = true}, "oom", "true"},
         {{0}, "stop_signals", "[]"},
         {{.stopped_with = SIGTERM}, "stop_signals", "[\"SIGTERM\"]"},
-        {{.stopped_with = SIGTERM, .killed = true}, "stop_signals",
+        {{.stopped_with = SIGTERM, .killed = true},
+         "stop_signals",
          "[\"SIGTERM\", \"SIGKILL\"]"},
-        {{.stopped_with = SIGKILL, .killed = true}, "stop_signals",
+        {{.stopped_with = SIGKILL, .killed = true},
+         "stop_signals",
          "[\"SIGKILL\"]"},
         {{.killed = true}, "stop_signals", "[\"SIGKILL\"]"},
         {{.injection = JR_INJECT_OOM}, "injected", "null"},
-        {{.injected = true, .injection = JR_INJECT_OOM}, "injected",
-         "\"oom\""},
-        {{.injected = true, .injection = JR_INJECT_KILL}, "injected",
+        {{.injected = true, .injection = JR_INJECT_OOM}, "injected", "\"oom\""},
+        {{.injected = true, .injection = JR_INJECT_KILL},
+         "injected",
          "\"kill\""},
         {{.ended_ns = 5000}, "seconds", "null"},
         {{.pid = 7, .started_ns = 1, .ended_ns = 1500000001}, "seconds", "1.5"},
@@ -68,15 +70,15 @@ static void stands_in_results_as(void)
         {{.max_rss_bytes = 5000000000}, "max_rss_bytes", "5000000000"},
         {{.cpu_ns = 2500000000}, "cpu_seconds", "null"},
         {{.pid = 7, .cpu_ns = 2500000000}, "cpu_seconds", "2.5"},
-        {{.dropped = {1, 5000000000}}, "dropped_bytes",
+        {{.dropped = {1, 5000000000}},
+         "dropped_bytes",
          "{\"stdout\": 1, \"stderr\": 5000000000}"},
         {{.told_code = 9}, "exiting_with", "9"},
         {{0}, "exiting_with", "null"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char *value = written(&vectors[i].rank, vectors[i].key);
-        json_t *want =
-            json_loads(vectors[i].want, JSON_DECODE_ANY, NULL);
+        json_t *want = json_loads(vectors[i].want, JSON_DECODE_ANY, NULL);
         json_t *got = json_loads(value, JSON_DECODE_ANY, NULL);
         if (!json_equal(want, got))
             printf("\n    %s of vector %zu is %s", vectors[i].key, i, value);
@@ -106,7 +108,9 @@ static void is_read_as(void)
         {"{\"end\": \"lost\", \"pid\": 7}", {.end = JR_END_LOST, .pid = 7}},
         {"{\"end\": \"signaled\", \"signal\": \"SIGBUS\", "
          "\"core_dumped\": true, \"oom\": true}",
-         {.end = JR_END_SIGNALED, .signal = SIGBUS, .core_dumped = true,
+         {.end = JR_END_SIGNALED,
+          .signal = SIGBUS,
+          .core_dumped = true,
           .oom = true}},
         {"{\"end\": null, \"stop_signals\": [\"SIGINT\", \"SIGKILL\"]}",
          {.stopped_with = SIGINT, .killed = true}},

@@ -43,6 +43,56 @@ static void names_runs(void)
     CU_ASSERT_TRUE(strlen(b) < 127);
 }
 
+static void knows_an_id(void)
+{
+    static const struct {
+        const char *id;
+        bool good;
+    } vectors[] = {{"", false},       {".", false},        {".a", false},
+                   {"latest", false}, {"a/b", false},      {"a b", false},
+                   {"a\n", false},    {"\xc3\xa4", false}, {"a", true},
+                   {"-", true},       {"_.-", true},       {"latest2", true},
+                   {"AZaz09", true}};
+    char id[130];
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_EQUAL(jr_run_folder_is_id(vectors[i].id), vectors[i].good);
+    memset(id, 'n', sizeof id);
+    id[128] = '\0';
+    CU_ASSERT_FALSE(jr_run_folder_is_id(id));
+    id[127] = '\0';
+    CU_ASSERT_TRUE(jr_run_folder_is_id(id));
+}
+
+/* LOG_DIRs that cannot be had, with the reason. */
+static void refuses_a_log_dir_that_cannot_be(void)
+{
+    char folder[64], loop[96];
+    make(folder);
+    (void)snprintf(loop, sizeof loop, "%s/loop", folder);
+    CU_ASSERT_EQUAL(symlink("loop", loop), 0);
+    const struct {
+        const char *path, *part;
+    } vectors[] = {
+        {loop, "Too many levels of symbolic links"},
+        {"/proc/no-such-folder/x", "log_dir"},
+        {"/dev/null/x", "/dev/null/x"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_error err = {0};
+        struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, vectors[i].path, "x", true,
+                                             JR_LOG_PRIVATE, &err),
+                        -1);
+        CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].part));
+        CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, vectors[i].path, "x", true,
+                                             JR_LOG_PRIVATE, NULL),
+                        -1);
+    }
+    discard(folder);
+}
+
 static void refuses(void)
 {
     static const char *const ids[] = {
@@ -53,9 +103,9 @@ static void refuses(void)
     make(folder);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         err = (struct jr_error){0};
-        CU_ASSERT_EQUAL(
-            jr_run_folder_create(&dir, folder, ids[i], true, JR_LOG_PRIVATE, &err),
-            -1);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, folder, ids[i], true,
+                                             JR_LOG_PRIVATE, &err),
+                        -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         CU_ASSERT_EQUAL(dir.fd, -1);
     }
@@ -70,7 +120,8 @@ static void refuses(void)
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     (void)chmod(folder, 0777);
     CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err),
+        -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "writable by everybody"));
     (void)chmod(folder, 01777);
     CU_ASSERT_EQUAL(
@@ -89,7 +140,8 @@ static void refuses_another_owner(void)
         CU_ASSERT_EQUAL(chown(folder, 65534, 65534), 0);
     const char *foreign = geteuid() == 0 ? folder : "/usr";
     CU_ASSERT_EQUAL(
-        jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err),
+        -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to user"));
     discard(folder);
 }
@@ -111,13 +163,15 @@ static void makes_folders_by_mode(void)
         make(folder);
         (void)snprintf(path, sizeof path, "%s/a/runs", folder);
         mode_t before = umask(vectors[i].umask);
-        CU_ASSERT_EQUAL(
-            jr_run_folder_create(&dir, path, "run", true, vectors[i].mode, NULL),
-            0);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, path, "run", true,
+                                             vectors[i].mode, NULL),
+                        0);
         jr_buf_str(&bytes, "{}\n");
         CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "run.json", &bytes, NULL), 0);
         CU_ASSERT_EQUAL(jr_run_folder_latest(&dir, NULL), 0);
+        CU_ASSERT_EQUAL(jr_run_folder_attempt(&dir, 0, NULL), 0);
         CU_ASSERT_EQUAL(umask(before), vectors[i].umask); /* as it was */
+        CU_ASSERT_EQUAL(mode_of(path, "run/attempt_0") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, ".") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run/run.json") & 07777, vectors[i].file);
@@ -126,6 +180,7 @@ static void makes_folders_by_mode(void)
         CU_ASSERT_EQUAL(
             jr_io_read_file(&bytes, dir.log_fd, ".gitignore", 64, NULL), 0);
         JR_ASSERT_TEXT(bytes.data, "*\n");
+        CU_ASSERT_EQUAL(bytes.len, 2);
         CU_ASSERT_TRUE(S_ISLNK(mode_of(path, "latest")));
         jr_buf_release(&bytes);
         jr_run_folder_close(&dir);
@@ -140,14 +195,28 @@ static void never_takes_another_runs_folder(void)
     struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     make(folder);
     CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
+        jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err),
+        0);
     CU_ASSERT_EQUAL(
-        jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err),
+        -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "exists already"));
     CU_ASSERT_EQUAL(
-        jr_run_folder_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
+        jr_run_folder_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err),
+        0);
     CU_ASSERT_EQUAL(strncmp(b.id, "r-", 2), 0);
+    CU_ASSERT_EQUAL(strlen(b.id), 6);
+    CU_ASSERT_EQUAL(strspn(b.id + 2, "0123456789abcdef"), 4);
     CU_ASSERT_NOT_EQUAL(strcmp(a.id, b.id), 0);
+    JR_ASSERT_TEXT(b.path, b.id);
+    CU_ASSERT_TRUE(S_ISDIR(mode_of(folder, b.id)));
+    /* What has no suffix keeps its name. */
+    CU_ASSERT_EQUAL(mkdirat(a.log_fd, "abcd", 0700), 0);
+    struct jr_run_folder c = JR_RUN_FOLDER_INIT;
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&c, folder, "abcd", false, JR_LOG_PRIVATE, &err),
+        -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a run 'abcd' exists already"));
     /* A folder that was there already is not ours to hide from git. */
     CU_ASSERT_EQUAL(mode_of(folder, ".gitignore"), 0);
     jr_run_folder_close(&a);
@@ -158,7 +227,8 @@ static void never_takes_another_runs_folder(void)
 static int part(struct jr_run_folder *ret, const char *folder, uint32_t node,
                 struct jr_error *err)
 {
-    return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
+    return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE,
+                                     err);
 }
 
 static void gives_each_node_a_part(void)
@@ -207,8 +277,100 @@ static void has_no_part_in_what_is_one_jobruns(void)
     jr_run_folder_discard(&a);
     CU_ASSERT_EQUAL(symlinkat(".", a.log_fd, "r"), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/r: Not a directory"));
     jr_buf_release(&bytes);
     jr_run_folder_close(&a);
+    discard(folder);
+}
+
+/* Others could have put into it what they like, unless that is meant. */
+static void has_no_part_where_everybody_writes(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT;
+    make(folder);
+    int log_dir = open(folder, O_RDONLY | O_DIRECTORY);
+    CU_ASSERT_EQUAL(mkdirat(log_dir, "r", 0700), 0);
+    CU_ASSERT_EQUAL(fchmodat(log_dir, "r", 0777, 0), 0);
+    CU_ASSERT_EQUAL(part(&a, folder, 1, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not a run of several nodes"));
+    mode_t before = umask(0);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create_part(&a, folder, "r", 1, JR_LOG_UMASK, &err), 0);
+    (void)umask(before);
+    jr_run_folder_close(&a);
+    CU_ASSERT_EQUAL(fchmodat(log_dir, "r", 0770, 0), 0);
+    CU_ASSERT_EQUAL(part(&a, folder, 2, &err), 0);
+    jr_run_folder_close(&a);
+    if (geteuid() == 0) {
+        CU_ASSERT_EQUAL(fchownat(log_dir, "r", 65534, 65534, 0), 0);
+        CU_ASSERT_EQUAL(part(&a, folder, 3, &err), -1);
+    }
+    (void)close(log_dir);
+    discard(folder);
+}
+
+/* The folder that another node has made is as if this one had. */
+static void joins_by_id_and_mode(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
+    struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
+    make(folder);
+    mode_t before = umask(077);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&a, folder, "a.run", true, JR_LOG_PRIVATE, &err),
+        0);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "a.run", JR_LOG_GROUP, &err),
+                    0);
+    JR_ASSERT_TEXT(b.id, "a.run");
+    JR_ASSERT_TEXT(b.path, "a.run");
+    CU_ASSERT_EQUAL(fcntl(b.fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_EQUAL(fcntl(b.log_fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 3, 12, &err), 0);
+    jr_buf_str(&bytes, "x");
+    CU_ASSERT_EQUAL(jr_run_folder_write(&b, "x", &bytes, &err), 0);
+    CU_ASSERT_EQUAL(umask(before), 077);
+    CU_ASSERT_EQUAL(mode_of(folder, "a.run/node_3") & 07777, 0750);
+    CU_ASSERT_EQUAL(mode_of(folder, "a.run/node_3/attempt_12") & 07777, 0750);
+    CU_ASSERT_EQUAL(mode_of(folder, "a.run/x") & 07777, 0640);
+    if (geteuid() == 0) {
+        CU_ASSERT_EQUAL(fchownat(a.fd, "node_3", 65534, 65534, 0), 0);
+        CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 3, 13, &err), -1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "jobrun did not create it"));
+    }
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
+    discard(folder);
+}
+
+/* Where nothing can be made at all, by the reason that the system gives. */
+static void says_what_could_not_be_made(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
+    make(folder);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    jr_run_folder_discard(&a);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), -1);
+    JR_ASSERT_TEXT(err.text,
+                   "the run folder's attempt_0: No such file or directory");
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&a, 4, 0, &err), -1);
+    JR_ASSERT_TEXT(err.text,
+                   "the run folder's node_4: No such file or directory");
+    jr_run_folder_close(&a);
+    if (geteuid() == 0) { /* whose /proc is */
+        CU_ASSERT_EQUAL(part(&b, "/proc", 1, &err), -1);
+        JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
+        CU_ASSERT_EQUAL(
+            jr_run_folder_create(&b, "/proc", "r", true, JR_LOG_PRIVATE, &err),
+            -1);
+        JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
+    }
     discard(folder);
 }
 
@@ -221,7 +383,8 @@ static void takes_no_attempt_that_stands_there(void)
     make(folder);
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err),
+                    0);
     CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "attempt_0"));
@@ -232,6 +395,7 @@ static void takes_no_attempt_that_stands_there(void)
     CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 1, &err), -1);
     CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "node_2"), 0);
     CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 2, 0, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "already has node_2, which"));
     CU_ASSERT_EQUAL(access("/tmp/attempt_0", F_OK), -1);
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
@@ -249,7 +413,8 @@ static void joins_no_run_of_another_user(void)
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(fchown(a.fd, 65534, 65534), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err),
+                    -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to another user"));
     jr_run_folder_close(&a);
     discard(folder);
@@ -292,18 +457,22 @@ static void leaves_no_descriptor_open(void)
         jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&b, folder, "a", true, JR_LOG_PRIVATE, &err), -1);
-    CU_ASSERT_EQUAL(jr_run_folder_create_part(&b, folder, "b", 1,
-                                              JR_LOG_PRIVATE, &err),
-                    0);
-    CU_ASSERT_EQUAL(jr_run_folder_create_part(&c, folder, "b", 1,
-                                              JR_LOG_PRIVATE, &err),
-                    -1);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create_part(&b, folder, "b", 1, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create_part(&c, folder, "b", 1, JR_LOG_PRIVATE, &err),
+        -1);
     CU_ASSERT_EQUAL(jr_run_folder_join(&c, folder, "a", JR_LOG_PRIVATE, &err),
                     0);
     CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), -1);
+    struct jr_run_folder none = JR_RUN_FOLDER_INIT;
+    CU_ASSERT_EQUAL(
+        jr_run_folder_join(&none, folder, "absent", JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "absent is not there"));
     jr_run_folder_discard(&b);
     CU_ASSERT_EQUAL(mode_of(folder, "b"), 0); /* and the whole of it is gone */
+    jr_run_folder_discard(&b);
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
     jr_run_folder_close(&c);
@@ -341,10 +510,14 @@ static void writes_no_file_of_a_failed_buffer(void)
     CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "x", &bytes, &err), -1);
 }
 
-JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(refuses),
+JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
+             CASE(refuses_a_log_dir_that_cannot_be),
              CASE(refuses_another_owner), CASE(makes_folders_by_mode),
-             CASE(never_takes_another_runs_folder), CASE(gives_each_node_a_part),
+             CASE(never_takes_another_runs_folder),
+             CASE(gives_each_node_a_part),
              CASE(has_no_part_in_what_is_one_jobruns),
+             CASE(has_no_part_where_everybody_writes),
+             CASE(joins_by_id_and_mode), CASE(says_what_could_not_be_made),
              CASE(takes_no_attempt_that_stands_there),
              CASE(joins_no_run_that_is_none), CASE(leaves_no_descriptor_open),
              CASE(joins_no_run_of_another_user), CASE(points_to_the_latest),

@@ -15,10 +15,10 @@
 STEP(place)
 {
     char text[1024];
-    int len = snprintf(
-        text, sizeof text, "[%u,%u,%u,%u,%u,%u,%u,%u", rank->rank,
-        rank->world_size, rank->local_rank, rank->local_world_size,
-        rank->node_rank, rank->nodes, rank->attempt, rank->master_port);
+    int len = snprintf(text, sizeof text, "[%u,%u,%u,%u,%u,%u,%u,%u",
+                       rank->rank, rank->world_size, rank->local_rank,
+                       rank->local_world_size, rank->node_rank, rank->nodes,
+                       rank->attempt, rank->master_port);
     for (int i = 0; i < 3; i++) {
         const struct jr_rank_place *axis = &rank->axes[i];
         len += snprintf(text + len, sizeof text - (size_t)len,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "scratch.h"
 
@@ -21,13 +23,22 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
 {
     if (getenv("NO_RANK") != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "no rank here");
-    *ret = (struct jr_rank){
-        .rank = 1, .world_size = 2, .local_rank = 3, .local_world_size = 4,
-        .node_rank = 5, .nodes = 6, .attempt = 7, .master_port = 8,
-        .axes = {{9, 10, 11, 12, 13, "a"}, {14, 15, 16, 17, 18, "b"},
-                 {19, 20, 21, 22, 23, "c"}},
-        .master_addr = "d", .init_method = "e", .run_id = "f",
-        .run_dir = "g", .rank_dir = "h"};
+    *ret = (struct jr_rank){.rank = 1,
+                            .world_size = 2,
+                            .local_rank = 3,
+                            .local_world_size = 4,
+                            .node_rank = 5,
+                            .nodes = 6,
+                            .attempt = 7,
+                            .master_port = 8,
+                            .axes = {{9, 10, 11, 12, 13, "a"},
+                                     {14, 15, 16, 17, 18, "b"},
+                                     {19, 20, 21, 22, 23, "c"}},
+                            .master_addr = "d",
+                            .init_method = "e",
+                            .run_id = "f",
+                            .run_dir = "g",
+                            .rank_dir = "h"};
     return 0;
 }
 
@@ -65,7 +76,8 @@ static const char *content(const char *path)
 
 /* Start a rank, whose standard error is the file `told`, and whose descriptor 3
  * is `control` (-1: none). */
-static pid_t start(const struct desk *desk, struct jr_worker step, int control)
+static pid_t start(const struct desk *desk, struct jr_worker worker,
+                   int control)
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -73,17 +85,17 @@ static pid_t start(const struct desk *desk, struct jr_worker step, int control)
     int told = open(desk->told, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     (void)dup2(told, STDERR_FILENO);
     (void)close(told);
-    step.control = -1;
-    (void)close(JR_STEP_CONTROL);
+    worker.control = -1;
+    (void)close(JR_WORKER_CONTROL);
     if (control >= 0) {
         struct stat st;
-        (void)dup2(control, JR_STEP_CONTROL);
-        (void)fstat(JR_STEP_CONTROL, &st);
-        step.control = JR_STEP_CONTROL;
-        step.control_ino = st.st_ino;
+        (void)dup2(control, JR_WORKER_CONTROL);
+        (void)fstat(JR_WORKER_CONTROL, &st);
+        worker.control = JR_WORKER_CONTROL;
+        worker.control_ino = st.st_ino;
     }
-    step.path = step.path == NULL ? TEST_LIBRARY : step.path;
-    _exit(jr_worker_run(&step));
+    worker.path = worker.path == NULL ? TEST_LIBRARY : worker.path;
+    _exit(jr_worker_run(&worker));
 }
 
 static int wait_for(pid_t pid)
@@ -118,9 +130,10 @@ static void refuses_what_it_cannot_call(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
         begin(&desk);
-        const struct jr_worker step = {.path = vectors[i].path,
-                                       .symbol = vectors[i].symbol};
-        CU_ASSERT_EQUAL(wait_for(start(&desk, step, -1)), JR_STEP_UNSTARTED);
+        const struct jr_worker worker = {.path = vectors[i].path,
+                                         .symbol = vectors[i].symbol};
+        CU_ASSERT_EQUAL(wait_for(start(&desk, worker, -1)),
+                        JR_WORKER_UNSTARTED);
         char told[1024];
         (void)snprintf(told, sizeof told, "%s", content(desk.told));
         CU_ASSERT_PTR_NOT_NULL(strstr(told, vectors[i].parts[0]));
@@ -132,8 +145,8 @@ static void refuses_what_it_cannot_call(void)
         const json_t *message = json_object_get(error, "message");
         const char *said = jr_json_get_str(message, "message");
         CU_ASSERT_TRUE(said != NULL && strstr(told, said) != NULL);
-        const char *second = jr_json_get_str(
-            json_object_get(message, "extraInfo"), "timestamp");
+        const char *second =
+            jr_json_get_str(json_object_get(message, "extraInfo"), "timestamp");
         json_int_t ns = jr_json_get_int(error, "time_ns");
         CU_ASSERT_PTR_NOT_NULL_FATAL(second); /* a string, as torch has it */
         CU_ASSERT_EQUAL(atoll(second), ns / 1000000000);
@@ -144,12 +157,159 @@ static void refuses_what_it_cannot_call(void)
     }
 }
 
+/* A copy of the library, to be bent. */
+struct image {
+    struct jr_buf bytes;
+    ElfW(Ehdr) * head;
+    ElfW(Shdr) * sections, *symbols, *strings;
+};
+
+static void image_start(struct image *image)
+{
+    *image = (struct image){.bytes = JR_BUF_INIT};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_io_read_file(&image->bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL),
+        0);
+    image->head = (void *)image->bytes.data;
+    image->sections = (void *)(image->bytes.data + image->head->e_shoff);
+    for (unsigned i = 0; i < image->head->e_shnum; i++)
+        if (image->sections[i].sh_type == SHT_DYNSYM)
+            image->symbols = &image->sections[i];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(image->symbols);
+    image->strings = &image->sections[image->symbols->sh_link];
+}
+
+static void check_suggestion(const struct image *image, size_t len,
+                             const char *expected)
+{
+    struct scratch scratch;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    char path[64];
+    scratch_start(&scratch);
+    int fd = openat(scratch.fd, "library", O_WRONLY | O_CREAT, 0600);
+    CU_ASSERT_EQUAL(jr_io_write_all(fd, image->bytes.data, len), 0);
+    (void)close(fd);
+    (void)snprintf(path, sizeof path, "%s/library", scratch.dir);
+    jr_worker_suggest(path, "plaec", &text);
+    JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, expected);
+    scratch_end(&scratch);
+}
+
+/* Each way in which a file is not the library that it says to be. */
+enum bend {
+    ENTRY_SIZE,
+    SECTIONS_BEYOND,
+    SECTIONS_ODD,
+    SECTIONS_MANY,
+    LINK_BEYOND,
+    SYMBOLS_BEYOND,
+    SYMBOLS_MANY,
+    STRINGS_BEYOND,
+    STRINGS_NONE,
+    STRINGS_MANY,
+    STRINGS_OPEN,
+    BENDS
+};
+
+static void bend_image(struct image *image, enum bend bend)
+{
+    size_t len = image->bytes.len;
+    switch (bend) {
+    case ENTRY_SIZE:
+        image->head->e_shentsize++;
+        break;
+    case SECTIONS_BEYOND:
+        image->head->e_shoff = len + 8;
+        break;
+    case SECTIONS_ODD:
+        image->head->e_shoff += 4;
+        break;
+    case SECTIONS_MANY:
+        image->head->e_shnum = 65535;
+        break;
+    case LINK_BEYOND:
+        image->symbols->sh_link = image->head->e_shnum;
+        break;
+    case SYMBOLS_BEYOND:
+        image->symbols->sh_offset = (len & ~(size_t)7) + 4096;
+        break;
+    case SYMBOLS_MANY:
+        image->symbols->sh_size = len;
+        break;
+    case STRINGS_BEYOND:
+        image->strings->sh_offset = len + 4096;
+        break;
+    case STRINGS_NONE:
+        image->strings->sh_size = 0;
+        break;
+    case STRINGS_MANY:
+        image->strings->sh_size = SIZE_MAX - 1;
+        break;
+    case STRINGS_OPEN:
+        image->bytes
+            .data[image->strings->sh_offset + image->strings->sh_size - 1] =
+            'x';
+        break;
+    case BENDS:
+        break;
+    }
+}
+
+static void suggests_nothing_from_a_broken_library(void)
+{
+    for (int bend = 0; bend < BENDS; bend++) {
+        struct image image;
+        image_start(&image);
+        bend_image(&image, (enum bend)bend);
+        check_suggestion(&image, image.bytes.len, "");
+        jr_buf_release(&image.bytes);
+    }
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_worker_suggest("/nonexistent.so", "plaec", &text);
+    jr_worker_suggest("/tmp", "plaec", &text);
+    CU_ASSERT_EQUAL(text.len, 0);
+}
+
+/* Cut anywhere, as by a full disk: its sections come last. */
+static void suggests_nothing_from_a_torn_library(void)
+{
+    struct image image;
+    image_start(&image);
+    check_suggestion(&image, image.bytes.len, ": did you mean 'place'?");
+    for (size_t len = 0; len < image.bytes.len; len += 1 + len / 2)
+        check_suggestion(&image, len, "");
+    check_suggestion(&image, image.head->e_shoff, "");
+    check_suggestion(&image, image.bytes.len - 1, "");
+    jr_buf_release(&image.bytes);
+}
+
+/* Of all that a library names, only functions that it has itself are meant. */
+static void suggests_functions_that_are_there(void)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        struct image image;
+        image_start(&image);
+        ElfW(Sym) *all = (void *)(image.bytes.data + image.symbols->sh_offset);
+        size_t count = image.symbols->sh_size / sizeof *all;
+        for (size_t i = 0; i < count; i++) {
+            if (kind == 0)
+                all[i].st_shndx = SHN_UNDEF;
+            else if (kind == 1)
+                all[i].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+            else
+                all[i].st_name = (ElfW(Word))image.strings->sh_size;
+        }
+        check_suggestion(&image, image.bytes.len, "");
+        jr_buf_release(&image.bytes);
+    }
+}
+
 static void says_that_it_cannot_write_why(void)
 {
     struct desk desk;
     begin(&desk);
     (void)setenv("JOBRUN_ERROR_FILE", "/nonexistent/error.json", 1);
-    CU_ASSERT_EQUAL(call(&desk, "absent", NULL), JR_STEP_UNSTARTED);
+    CU_ASSERT_EQUAL(call(&desk, "absent", NULL), JR_WORKER_UNSTARTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "has no symbol"));
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "/nonexistent"));
     end(&desk);
@@ -160,7 +320,7 @@ static void refuses_to_run_without_a_rank(void)
     struct desk desk;
     begin(&desk);
     (void)setenv("NO_RANK", "1", 1);
-    CU_ASSERT_EQUAL(call(&desk, "place", NULL), JR_STEP_UNSTARTED);
+    CU_ASSERT_EQUAL(call(&desk, "place", NULL), JR_WORKER_UNSTARTED);
     (void)unsetenv("NO_RANK");
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "no rank here"));
     JR_ASSERT_TEXT(content(desk.result), "");
@@ -219,6 +379,9 @@ static void delivers_where_it_is_told_to(void)
     (void)setenv("JOBRUN_RESULT_FILE", path, 1);
     CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver"));
+    (void)setenv("JOBRUN_RESULT_FILE", desk.scratch.dir, 1); /* a folder */
+    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver"));
     (void)setenv("JOBRUN_RESULT_FILE", "here.json", 1); /* of this folder */
     char *before = getcwd(NULL, 0);
     CU_ASSERT_EQUAL(chdir(desk.scratch.dir), 0);
@@ -247,20 +410,19 @@ static void tells_the_runner_and_waits(void)
     begin(&desk);
     CU_ASSERT_EQUAL_FATAL(
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    const struct jr_worker step = {.symbol = "thrice", .forked = true};
-    pid_t pid = start(&desk, step, ends[1]);
+    const struct jr_worker worker = {.symbol = "thrice", .forked = true};
+    pid_t pid = start(&desk, worker, ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_EQUAL(hear(ends[0], text), 1);
     JR_ASSERT_TEXT(text, "b");
     CU_ASSERT_TRUE(hear(ends[0], text) > 0);
     CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
-    (void)snprintf(want, sizeof want, "r %llu %llu %lld %lld %lld",
-                   (unsigned long long)st.st_dev,
-                   (unsigned long long)st.st_ino, (long long)st.st_size,
-                   (long long)st.st_mtim.tv_sec * 1000000000 +
-                       st.st_mtim.tv_nsec,
-                   (long long)st.st_ctim.tv_sec * 1000000000 +
-                       st.st_ctim.tv_nsec);
+    (void)snprintf(
+        want, sizeof want, "r %llu %llu %lld %lld %lld",
+        (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+        (long long)st.st_size,
+        (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+        (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
     JR_ASSERT_TEXT(text, want);
     struct pollfd wait = {.fd = ends[0], .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0); /* it stays until it may go */
@@ -285,9 +447,10 @@ static void tells_of_a_failure(void)
             (void)close(ends[0]);
             ends[0] = -1;
         }
-        pid_t pid = start(
-            &desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
-            ends[1]);
+        pid_t pid =
+            start(&desk,
+                  (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
+                  ends[1]);
         (void)close(ends[1]);
         if (i == 0) {
             CU_ASSERT_EQUAL(hear(ends[0], text), 3);
@@ -297,6 +460,26 @@ static void tells_of_a_failure(void)
         }
         CU_ASSERT_EQUAL(wait_for(pid), 9);
     }
+    end(&desk);
+}
+
+/* A runner that is stopped notes nothing: a rank that failed does not wait for
+ * it for long. */
+static void passes_by_a_runner_that_is_stopped(void)
+{
+    struct desk desk;
+    int ends[2];
+    char text[128], *argv[] = {(char[]){"9"}, NULL};
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(
+        &desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
+        ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_EQUAL(hear(ends[0], text), 3);
+    CU_ASSERT_EQUAL(wait_for(pid), 9);
+    (void)close(ends[0]);
     end(&desk);
 }
 
@@ -346,10 +529,14 @@ static void does_not_count_a_fork(void)
 }
 
 JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
-              CASE(refuses_what_it_cannot_call),
+             CASE(refuses_what_it_cannot_call),
+             CASE(suggests_nothing_from_a_broken_library),
+             CASE(suggests_nothing_from_a_torn_library),
+             CASE(suggests_functions_that_are_there),
              CASE(says_that_it_cannot_write_why),
              CASE(refuses_to_run_without_a_rank),
              CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
              CASE(delivers_where_it_is_told_to),
              CASE(tells_the_runner_and_waits), CASE(tells_of_a_failure),
+             CASE(passes_by_a_runner_that_is_stopped),
              CASE(says_that_the_runner_cannot_be_told))

@@ -3,6 +3,7 @@
  * libraries would. */
 #include "worker/c/threads.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* The sizes that were set; 0: none was. */
+/* The sizes that were set; -1: none was. */
 static int omp, openblas, openblas64, mkl, blis;
 
 EXPORTED void omp_set_num_threads(int size);
@@ -63,9 +64,9 @@ void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
         (void)raise(region_signal);
 }
 
-static const char *const variables[] = {
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS"};
+static const char *const variables[] = {"OMP_NUM_THREADS",
+                                        "OPENBLAS_NUM_THREADS",
+                                        "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
 
 static void set_all(const char *value)
 {
@@ -96,11 +97,15 @@ static void sizes_pools_by_their_variables(void)
         {"", "", "", "", {0, 0, 0, 0}},
         {"x", "-1", "0", "1.5", {0, 0, 0, 0}},
         {"2147483648", NULL, NULL, NULL, {0, 0, 0, 0}},
-        {"2147483647", NULL, NULL, "1",
+        {"2147483647",
+         NULL,
+         NULL,
+         "1",
          {2147483647, 2147483647, 2147483647, 1}},
         {"4", NULL, NULL, NULL, {4, 4, 4, 4}},
         {"4", "5", "6", "7", {4, 5, 6, 7}},
         {"4,2", "", "6", "x", {4, 4, 6, 4}},
+        {"4", "0", "-1", "1.5", {4, 4, 4, 4}},
         {NULL, "5", NULL, NULL, {0, 5, 0, 0}},
         {"0", NULL, "6", NULL, {0, 0, 6, 0}},
     };
@@ -111,13 +116,16 @@ static void sizes_pools_by_their_variables(void)
         for (size_t k = 0; k < 4; k++)
             if (values[k] != NULL)
                 (void)setenv(variables[k], values[k], 1);
-        omp = openblas = openblas64 = mkl = blis = 0;
+        omp = openblas = openblas64 = mkl = blis = -1;
         jr_worker_threads_resize();
-        CU_ASSERT_EQUAL(omp, vectors[i].want[0]);
-        CU_ASSERT_EQUAL(openblas, vectors[i].want[1]);
-        CU_ASSERT_EQUAL(openblas64, vectors[i].want[1]);
-        CU_ASSERT_EQUAL(mkl, vectors[i].want[2]);
-        CU_ASSERT_EQUAL(blis, vectors[i].want[3]);
+        int want[4];
+        for (size_t k = 0; k < 4; k++)
+            want[k] = vectors[i].want[k] == 0 ? -1 : vectors[i].want[k];
+        CU_ASSERT_EQUAL(omp, want[0]);
+        CU_ASSERT_EQUAL(openblas, want[1]);
+        CU_ASSERT_EQUAL(openblas64, want[1]);
+        CU_ASSERT_EQUAL(mkl, want[2]);
+        CU_ASSERT_EQUAL(blis, want[3]);
     }
 }
 
@@ -132,8 +140,9 @@ static void *wait_by_name(void *name)
     return NULL;
 }
 
-/* In a fork with `count` more threads, named a, b, c...: what is told. */
-static void check_told(unsigned count, const char *want)
+/* In a fork with `count` more threads, named a, b, c... but that the nameless
+ * one has no name: what is told. */
+static void check_told(unsigned count, unsigned nameless, const char *want)
 {
     int ends[2];
     char told[256] = "";
@@ -145,12 +154,12 @@ static void check_told(unsigned count, const char *want)
         pthread_t thread;
         (void)pthread_barrier_init(&named, NULL, count + 1);
         for (unsigned i = 0; i < count; i++) {
-            names[i][0] = (char)('a' + i);
+            names[i][0] = (char)(i == nameless ? '\0' : 'a' + i);
             (void)pthread_create(&thread, NULL, wait_by_name, names[i]);
         }
         if (count > 0)
             (void)pthread_barrier_wait(&named);
-        unsigned found = jr_worker_threads_tell(&text);
+        unsigned found = jr_worker_threads_print(&text);
         if (text.len > 0 && write(ends[1], text.data, text.len) < 0)
             _exit(100);
         _exit((int)found);
@@ -166,17 +175,41 @@ static void check_told(unsigned count, const char *want)
 
 static void tells_of_threads(void)
 {
-    check_told(0, "");
-    check_told(1, "1 thread (a)");
-    check_told(2, "2 threads (a, b)");
-    check_told(8, "8 threads (a, b, c, d, e, f, g, h)");
-    check_told(9, "9 threads (a, b, c, d, e, f, g, h, ...)");
+    enum { ALL_NAMED = 99 };
+    check_told(0, ALL_NAMED, "");
+    check_told(1, ALL_NAMED, "1 thread (a)");
+    check_told(2, ALL_NAMED, "2 threads (a, b)");
+    check_told(2, 1, "2 threads (a)");
+    check_told(1, 0, "1 thread ()");
+    check_told(8, ALL_NAMED, "8 threads (a, b, c, d, e, f, g, h)");
+    check_told(9, ALL_NAMED, "9 threads (a, b, c, d, e, f, g, h, ...)");
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* The thread that asks is not told of, nor is a descriptor left. */
+static void tells_of_others_alone(void)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    unsigned before = count_descriptors();
+    CU_ASSERT_EQUAL(jr_worker_threads_print(&text), 0);
+    CU_ASSERT_EQUAL(text.len, 0);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
 }
 
 static void knows_of_regions_that_hang(void)
 {
+    pid_t self = getpid();
     region_signal = 0;
     CU_ASSERT_FALSE(jr_worker_threads_hang());
+    if (getpid() != self)
+        _exit(99);           /* what was forked to try it ends with that */
     region_signal = SIGALRM; /* as one that hangs is ended */
     CU_ASSERT_TRUE(jr_worker_threads_hang());
     region_signal = SIGKILL;
@@ -186,4 +219,4 @@ static void knows_of_regions_that_hang(void)
 
 JR_UNIT_MAIN("threads", CASE(limits_pools_that_are_made),
              CASE(sizes_pools_by_their_variables), CASE(tells_of_threads),
-             CASE(knows_of_regions_that_hang))
+             CASE(tells_of_others_alone), CASE(knows_of_regions_that_hang))

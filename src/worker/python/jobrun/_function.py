@@ -172,7 +172,10 @@ class Call:
 # In a rank -----------------------------------------------------------------
 
 def _load_main(main):
-    """The caller's main module, under a name of its own, so that what stands below `if __name__ == "__main__"` is not run."""
+    """Load the caller's main module under a name of its own.
+
+    So what stands below `if __name__ == "__main__"` is not run.
+    """
     global loading_main
     loading_main = True
     try:

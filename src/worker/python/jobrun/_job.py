@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import weakref
 
@@ -76,11 +77,14 @@ def _write(path, value):
 
 def find(given):
     """The program: the argument, $JOBRUN, beside this package, or in PATH."""
-    support = os.path.dirname(os.path.dirname(os.path.dirname(
-        os.path.abspath(__file__))))
+    beside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    support = os.path.dirname(beside)
     for path in (given, os.environ.get("JOBRUN"),
                  os.path.join(support, "..", "jobrun"),
                  os.path.join(support, "..", "..", "bin", "jobrun"),
+                 # As pip installs a wheel, also by --user and --target.
+                 os.path.join(sysconfig.get_path("scripts"), "jobrun"),
+                 os.path.join(beside, "bin", "jobrun"),
                  shutil.which("jobrun")):
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)

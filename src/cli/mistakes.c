@@ -1,0 +1,313 @@
+#include "cli/mistakes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/did_you_mean.h"
+#include "base/near_file.h"
+#include "base/shell_words.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "session/support.h"
+
+#include "base/banned.h"
+
+enum { MAX_NAMES = 64 };
+
+#define ARGUMENTS "arguments of the job stand behind `--`"
+
+bool jr_mistake_is_spec_name(const char *word)
+{
+    return strcmp(word, "-") == 0 || jr_near_file_is_yaml(word);
+}
+
+/* The same line with `--` before `word`, and `lead` on either side of it. */
+static void add_corrected_line(struct jr_buf *out, const struct jr_cli *cli,
+                               const char *word, const char *const lead[2])
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    bool behind = false;
+    jr_buf_str(&line, "jobrun");
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (*at == word) {
+            jr_buf_printf(&line, "%s --%s", lead[0], lead[1]);
+            behind = true;
+        }
+        if (!behind || cli->count != NULL || strcmp(*at, "--") != 0) {
+            jr_buf_char(&line, ' ');
+            jr_shell_quote(&line, *at);
+        }
+    }
+    out->failed |= line.failed;
+    if (!line.failed)
+        jr_buf_escaped(out, line.data, line.len);
+}
+
+/* "jobrun: TEXT", and below it "PROMPT" with the corrected line. */
+static int print_corrected_line(const struct jr_cli *cli, const char *text,
+                                const char *prompt, const char *word,
+                                const char *const lead[2])
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_str(&out, "jobrun: ");
+    jr_buf_escaped(&out, text, strlen(text));
+    jr_buf_printf(&out, "\n        %s", prompt);
+    add_corrected_line(&out, cli, word, lead);
+    jr_buf_char(&out, '\n');
+    jr_cli_err(cli, &out);
+    return JR_STATUS_USAGE;
+}
+
+/* "NAME: arguments ...", with the line that has `--` before `word`. */
+static int print_arguments_line(const struct jr_cli *cli, const char *text,
+                                const char *word)
+{
+    static const char *const lead[] = {"", ""};
+    JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT;
+    jr_buf_printf(&whole, "%s" ARGUMENTS ":", text);
+    return print_corrected_line(cli, whole.failed ? ARGUMENTS : whole.data, "",
+                                word, lead);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+static bool is_python_script(const char *word)
+{
+    size_t len = strlen(word);
+    return len > 3 && strcmp(word + len - 3, ".py") == 0;
+}
+
+/* What has to stand before a program: Python, before a script of its. */
+static const char *interpreter_of(const char *word)
+{
+    return is_python_script(word) && !is_program(word) ? " python3" : "";
+}
+
+int jr_mistake_command(const struct jr_cli *cli)
+{
+    const char *word = cli->words[cli->words_count - 1];
+    const char *const lead[] = {"", interpreter_of(word)};
+    return print_corrected_line(cli, "a command stands behind `--`:", "", word,
+                                lead);
+}
+
+/* -n came behind the command, where it would be the command's. */
+static int print_late_count(const struct jr_cli *cli)
+{
+    struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
+    jr_buf_printf(&line, "jobrun%s%s -n %u --%s", cli->verb_stated ? " " : "",
+                  cli->verb_stated ? cli->verb->name : "", cli->count_value,
+                  interpreter_of(cli->words[0]));
+    for (char *const *word = cli->words; *word != NULL; word++) {
+        jr_buf_char(&line, ' ');
+        jr_shell_quote(&line, *word);
+    }
+    jr_buf_str(&out, "jobrun: a command stands behind `--`, and -n before it:"
+                     "\n        ");
+    jr_buf_escaped(&out, line.data, line.failed ? 0 : line.len);
+    jr_buf_char(&out, '\n');
+    jr_buf_release(&line);
+    jr_cli_err(cli, &out);
+    return JR_STATUS_USAGE;
+}
+
+int jr_mistake_count(const struct jr_cli *cli)
+{
+    const char *word = cli->words[0];
+    if (!jr_mistake_is_spec_name(word))
+        return print_late_count(cli);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "-n goes with a command after --, not with a spec; "
+                      "type: jobrun -s world_size=%u %s",
+                      cli->count_value, word);
+}
+
+/* A program is no spec, whatever else is on the line. */
+static int print_program_line(const struct jr_cli *cli, const char *what,
+                              const char *interpreter)
+{
+    const char *const lead[] = {cli->count == NULL ? " -n 2" : "", interpreter};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_printf(&text,
+                  "'%s' is %s, not a spec; to start 2 ranks of it, type:",
+                  cli->words[0], what);
+    return print_corrected_line(cli, text.failed ? what : text.data, "",
+                                cli->words[0], lead);
+}
+
+static const char *nearest_verb(const char *word)
+{
+    const char *names[MAX_NAMES];
+    size_t count = 0;
+    for (; jr_verbs[count].name != NULL && count + 1 < MAX_NAMES; count++)
+        names[count] = jr_verbs[count].name;
+    names[count] = NULL;
+    return jr_did_you_mean(word, names);
+}
+
+/* Whether a name is `word` and more. */
+static bool is_longer(const char *name, const char *word)
+{
+    return strncmp(name, word, strlen(word)) == 0;
+}
+
+static int refuse_bare_word(const struct jr_cli *cli, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
+    const char *near = nearest_verb(word);
+    if (jr_near_file_find(&spec, word) &&
+        (near == NULL || is_longer(spec.data, word)))
+        near = spec.data;
+    if (near == NULL && jr_support_has_program(word, cli->environ))
+        return print_program_line(cli, "a program", "");
+    if (near != NULL)
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "'%s' is neither a verb nor a file; did you mean 'jobrun %s'?",
+            word, near);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "'%s' is neither a verb nor a file; see jobrun --help",
+                      word);
+}
+
+int jr_mistake_first_word(const struct jr_cli *cli)
+{
+    const char *word = cli->words[0];
+    if (word == NULL || cli->count != NULL)
+        return 0;
+    if (is_python_script(word))
+        return print_program_line(cli, "a Python script", interpreter_of(word));
+    if (strpbrk(word, "./:-") != NULL || access(word, F_OK) == 0)
+        return 0;
+    return refuse_bare_word(cli, word);
+}
+
+int jr_mistake_second_word(const struct jr_cli *cli)
+{
+    const char *first = cli->words[0], *second = cli->words[1];
+    if (jr_mistake_is_spec_name(second) && access(second, F_OK) == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "give one spec only: what is '%s'? (arguments for "
+                          "the job go after --)",
+                          second);
+    if (!jr_mistake_is_spec_name(first) && is_program(first))
+        return print_program_line(cli, "a program", "");
+    return print_arguments_line(cli, "", second);
+}
+
+int jr_mistake_words(const struct jr_cli *cli)
+{
+    if (cli->verb->words[0] != '\0' || cli->words_count == 0)
+        return 0;
+    if (cli->verb->run == jr_cmd_runs)
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "runs takes no argument: what is '%s'? (jobrun show %s)",
+            cli->words[0], cli->words[0]);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "%s takes no argument: what is '%s'?", cli->verb->name,
+                      cli->words[0]);
+}
+
+int jr_mistake_help(const struct jr_cli *cli)
+{
+    const char *word = cli->words[0], *near = nearest_verb(word);
+    if (cli->words_count > 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "help takes one verb: what is '%s'?", cli->words[1]);
+    if (near != NULL)
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "there is no verb '%s'; did you mean 'jobrun help %s'?", word,
+            near);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "there is no verb '%s'; jobrun help lists the verbs, and "
+                      "jobrun explain the fields of a spec",
+                      word);
+}
+
+/* Whether `--` before this option would make it the job's. */
+static bool may_be_jobs(const struct jr_cli *cli, const char *word)
+{
+    if (!(cli->verb->flags & JR_VERB_JOB) || cli->words_count == 0)
+        return false;
+    for (char *const *at = cli->argv + 1; *at != NULL && *at != word; at++)
+        if (*at == cli->words[0])
+            return true;
+    return false;
+}
+
+static int print_jobs_line(const struct jr_cli *cli, const char *text,
+                           const char *word)
+{
+    static const char *const lead[] = {"", ""};
+    if (!may_be_jobs(cli, word))
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s", text);
+    return print_corrected_line(cli, text, "or, if it is the job's: ", word,
+                                lead);
+}
+
+static const char *nearest_option(const char *word)
+{
+    const char *names[MAX_NAMES];
+    size_t count = 0, len = strcspn(word, "=");
+    JR_FREE char *bare = strndup(word, len);
+    for (; jr_options[count].name != NULL; count++)
+        names[count] = jr_options[count].name;
+    names[count] = NULL;
+    return bare == NULL ? NULL : jr_did_you_mean(bare, names);
+}
+
+int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
+                              const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const char *near = option[1] != '-' ? NULL : nearest_option(option + 2);
+    bool jobs = near == NULL && may_be_jobs(cli, word);
+    jr_buf_printf(&text, "unknown option '%s'; ", option);
+    if (near != NULL)
+        jr_buf_printf(&text, "did you mean '--%s'?", near);
+    else if (!jobs)
+        jr_buf_printf(&text, "see jobrun %s%s--help",
+                      cli->verb_stated ? cli->verb->name : "",
+                      cli->verb_stated ? " " : "");
+    const char *line = text.failed ? "unknown option" : text.data;
+    return jobs ? print_arguments_line(cli, line, word)
+                : print_jobs_line(cli, line, word);
+}
+
+int jr_mistake_foreign_option(const struct jr_cli *cli,
+                              const struct jr_option *option, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, owners = JR_BUF_INIT;
+    jr_buf_replaced(&owners, option->verbs, " ", ", ");
+    jr_buf_printf(
+        &text, "'%s' has no option --%s (%s %s it); see jobrun %s --help",
+        cli->verb->name, option->name,
+        owners.failed ? option->verbs : owners.data,
+        strchr(option->verbs, ' ') == NULL ? "has" : "have", cli->verb->name);
+    return print_jobs_line(cli, text.failed ? option->name : text.data, word);
+}
+
+int jr_mistake_flag_value(const struct jr_cli *cli,
+                          const struct jr_option *option, const char *value)
+{
+    static const char *const no[] = {"no", "false", "off", "0", "never", "n"};
+    bool off = false;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        off = off || strcmp(value, no[i]) == 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "--%s takes no value, such as '%s'; %s%s", option->name,
+                      value, off ? "leave it out" : "type --",
+                      off ? "" : option->name);
+}

@@ -1,0 +1,252 @@
+/*
+ * The command line: words and options in any order, `--` ends the options.
+ * With -n, the first word that is no spec begins a command, and what follows
+ * belongs to it: no option is read there. cli.h declares it.
+ */
+#include <getopt.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/mistakes.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+#include "base/banned.h"
+
+/* FIRST_VALUE: what getopt_long returns for the first option by its name. */
+enum { MAX_OPTIONS = 64, FIRST_VALUE = 256 };
+
+struct reading {
+    struct jr_cli *cli;
+    char **argv;
+    int end, at;                /* of the options; the word that is read */
+    int option_at[MAX_OPTIONS]; /* the word that each was in; 0: none */
+    bool command;               /* the last word begins a command */
+    const char *unknown;        /* an option that is none, "--word" or "-w" */
+    char letter[3];
+};
+
+static int add_option_value(struct jr_cli *cli, const struct jr_option *row,
+                            const char *value)
+{
+    void *place = (char *)cli + row->offset;
+    struct jr_strv *list = place;
+    if (row->letter == 's' && strchr(value, '=') == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--set wants PATH=VALUE, not '%s'", value);
+    jr_strv_push(list, &cli->arena, jr_arena_strdup(&cli->arena, value));
+    if (cli->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    return 0;
+}
+
+static int store_number(struct jr_cli *cli, const struct jr_option *row,
+                        const char *value)
+{
+    char *place = (char *)cli + row->offset;
+    uint32_t number;
+    if (!jr_num_u32(value, &number))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--%s wants a whole number, not '%s'", row->name,
+                          value);
+    memcpy(place, &number, sizeof number);
+    memcpy((char *)cli + row->pointer, &place, sizeof place);
+    return 0;
+}
+
+static int store_option(struct reading *reading, const struct jr_option *row,
+                        const char *value)
+{
+    char *place = (char *)reading->cli + row->offset;
+    reading->option_at[row - jr_options] = reading->at;
+    switch (row->kind) {
+    case JR_OPTION_FLAG:
+        *(bool *)place = true;
+        return 0;
+    case JR_OPTION_TEXT:
+    case JR_OPTION_MAYBE:
+        memcpy(place, &value, sizeof value);
+        return 0;
+    case JR_OPTION_LIST:
+        return add_option_value(reading->cli, row, value);
+    case JR_OPTION_NUMBER:
+        return store_number(reading->cli, row, value);
+    }
+    return 0;
+}
+
+/* The tables that getopt_long(3) wants, from ours. Words are told in their
+ * place
+ * (-), and a missing value apart (:). */
+static void fill_getopt_tables(struct option longs[static MAX_OPTIONS],
+                               char letters[static 4 * MAX_OPTIONS])
+{
+    size_t used = 0, i = 0;
+    letters[used++] = '-';
+    letters[used++] = ':';
+    for (; jr_options[i].name != NULL && i + 1 < MAX_OPTIONS; i++) {
+        const struct jr_option *row = &jr_options[i];
+        const char own[] = {row->letter, row->alias};
+        longs[i] = (struct option){
+            .name = row->name,
+            .has_arg = row->kind == JR_OPTION_MAYBE ? optional_argument
+                       : row->arg != NULL           ? required_argument
+                                                    : no_argument,
+            .val = FIRST_VALUE + (int)i,
+        };
+        for (size_t k = 0; k < sizeof own; k++) {
+            if (own[k] != '\0')
+                letters[used++] = own[k];
+            if (own[k] != '\0' && row->arg != NULL)
+                letters[used++] = ':';
+        }
+    }
+    longs[i] = (struct option){0};
+    letters[used] = '\0';
+}
+
+/* The option that getopt_long(3) means; NULL: it is none. */
+static const struct jr_option *option_of(int value)
+{
+    return value >= FIRST_VALUE ? &jr_options[value - FIRST_VALUE]
+                                : jr_option_by_letter((char)value);
+}
+
+/* getopt_long(3) tells by optopt which letter it does not know, and which
+ * option got a value that it does not take; for other words it is 0. */
+static int note_wrong_option(struct reading *reading)
+{
+    const char *word = reading->argv[reading->at];
+    const struct jr_option *row = option_of(optopt);
+    if (row != NULL)
+        return jr_mistake_flag_value(reading->cli, row,
+                                     word + strcspn(word, "=") + 1);
+    reading->letter[0] = '-';
+    reading->letter[1] = (char)optopt;
+    reading->unknown = optopt == 0 ? word : reading->letter;
+    return 0;
+}
+
+static void read_word(struct reading *reading, char *word)
+{
+    struct jr_cli *cli = reading->cli;
+    bool verb = cli->words_count == 0 && jr_verb_find(word) != NULL;
+    cli->words[cli->words_count++] = word;
+    reading->command =
+        cli->count != NULL && !verb && !jr_mistake_is_spec_name(word);
+}
+
+static int read_option(struct reading *reading, int value)
+{
+    if (value == ':')
+        return jr_cli_say(reading->cli, JR_STATUS_USAGE, "%s wants a value",
+                          reading->argv[reading->at]);
+    if (value == '?')
+        return note_wrong_option(reading);
+    return store_option(reading, option_of(value),
+                        optarg != NULL ? optarg : "");
+}
+
+static int read_words(struct reading *reading)
+{
+    struct option longs[MAX_OPTIONS];
+    char letters[4 * MAX_OPTIONS];
+    int status = 0;
+    fill_getopt_tables(longs, letters);
+    opterr = 0;
+    optind = 0; /* begin anew (glibc) */
+    while (status == 0 && reading->unknown == NULL && !reading->command) {
+        reading->at = optind > 0 ? optind : 1;
+        int value =
+            getopt_long(reading->end, reading->argv, letters, longs, NULL);
+        if (value == -1)
+            break;
+        if (value == 1)
+            read_word(reading, optarg);
+        else
+            status = read_option(reading, value);
+    }
+    return status;
+}
+
+/* The verb is the first word if that is one; else `run`, or `help` where that
+ * is asked for. */
+static void take_verb(struct jr_cli *cli)
+{
+    const struct jr_verb *verb =
+        cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
+    cli->verb = verb != NULL ? verb
+                : cli->help  ? jr_verb_find("help")
+                             : &jr_verbs[0];
+    if (verb == NULL)
+        return;
+    cli->verb_stated = true;
+    cli->words++;
+    cli->words_count--;
+}
+
+/* Every option must be one of the verb's. */
+static int check_allowed(const struct reading *reading)
+{
+    const struct jr_cli *cli = reading->cli;
+    for (size_t i = 0; jr_options[i].name != NULL; i++)
+        if (reading->option_at[i] != 0 &&
+            !jr_option_allowed(&jr_options[i], cli->verb->name))
+            return jr_mistake_foreign_option(
+                cli, &jr_options[i], reading->argv[reading->option_at[i]]);
+    return 0;
+}
+
+/* Where `--` only ends the options, the words after it are as those before. */
+static void join_rest(struct jr_cli *cli)
+{
+    if (cli->verb->flags & (JR_VERB_JOB | JR_VERB_REST))
+        return;
+    for (char **word = cli->rest; word != NULL && *word != NULL; word++)
+        cli->words[cli->words_count++] = *word;
+    cli->rest = NULL;
+}
+
+static int check_line(const struct reading *reading)
+{
+    struct jr_cli *cli = reading->cli;
+    int status = 0;
+    if (reading->command && (cli->verb->flags & JR_VERB_JOB))
+        return jr_mistake_command(cli);
+    if (!cli->help && !cli->version && !cli->verb_stated)
+        status = jr_mistake_first_word(cli);
+    if (status == 0 && reading->unknown != NULL)
+        return jr_mistake_unknown_option(cli, reading->unknown,
+                                         reading->argv[reading->at]);
+    return status != 0 ? status : check_allowed(reading);
+}
+
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
+{
+    struct reading reading = {.cli = ret, .argv = argv, .end = 1};
+    ret->environ = envp;
+    ret->argv = argv;
+    ret->words =
+        jr_arena_array(&ret->arena, (size_t)argc + 1, sizeof *ret->words);
+    if (ret->words == NULL)
+        return jr_cli_say(ret, JR_STATUS_LAUNCH, "out of memory");
+    while (reading.end < argc && strcmp(argv[reading.end], "--") != 0)
+        reading.end++;
+    if (reading.end < argc)
+        ret->rest = argv + reading.end + 1;
+    int status = read_words(&reading);
+    if (status == 0)
+        status = jr_cli_color(ret);
+    if (status != 0)
+        return status;
+    take_verb(ret);
+    status = check_line(&reading);
+    if (status != 0)
+        return status;
+    join_rest(ret);
+    return ret->help ? 0 : jr_mistake_words(ret);
+}

@@ -1,0 +1,151 @@
+#include "report/watch_ranks.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "report/screen.h"
+#include "report/top.h"
+
+#include "base/banned.h"
+
+enum {
+    FIRST_MS = 500, /* before a first table: to see how time is spent */
+    TERMINAL_MS = 1000,
+    PLAIN_MS = 10000
+};
+
+/* Its jobrun may live longer than the run, because of a console that is not
+ * read. */
+static bool is_run_live(const struct jr_top_watch *watch)
+{
+    struct jr_live live;
+    if (jr_live_open(&live, watch->log_dir, watch->id, NULL) != 0)
+        return false;
+    bool running = live.standing == JR_STANDING_RUNNING;
+    jr_live_close(&live);
+    return running;
+}
+
+/* False once the reader has gone. */
+static bool print_table(const struct jr_top_watch *watch, struct jr_top *top)
+{
+    JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
+    struct jr_top_view view = {0};
+    jr_top_look(top);
+    jr_top_print(&table, top, &view);
+    return !table.failed && table.len > 0 &&
+           jr_io_write_all(watch->out, table.data, table.len) == 0;
+}
+
+static void print_tables(const struct jr_top_watch *watch,
+                         const struct jr_live *live, struct jr_top *top)
+{
+    struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
+                           {.fd = watch->out}};
+    int ms = FIRST_MS;
+    while (poll(fds, 2, ms) == 0 && is_run_live(watch) &&
+           print_table(watch, top) && !watch->once)
+        ms = PLAIN_MS;
+}
+
+/* What is drawn, and on what. */
+struct drawing {
+    struct jr_screen screen;
+    struct jr_top *top;
+    struct jr_top_view view;
+    uint64_t next_ns; /* when the ranks are looked at again */
+    int signal;       /* that ends it; 0: none */
+};
+
+static bool draw_table(struct drawing *drawing)
+{
+    JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
+    struct jr_screen_size size = jr_screen_size(&drawing->screen);
+    drawing->view.lines = size.lines;
+    drawing->view.columns = size.columns;
+    drawing->view.keys = drawing->screen.keys >= 0;
+    jr_top_print(&table, drawing->top, &drawing->view);
+    return !table.failed && jr_screen_draw(&drawing->screen, &table);
+}
+
+/* Signals and keys; whether it goes on. */
+static bool hear_reader(struct drawing *drawing, bool signals, bool keys)
+{
+    char typed[64];
+    size_t len = 0;
+    enum jr_screen_event event = JR_SCREEN_NOTHING;
+    if (signals)
+        event = jr_screen_signals(&drawing->screen, &drawing->signal);
+    if (keys)
+        len = jr_screen_keys(&drawing->screen, typed, sizeof typed);
+    if (event == JR_SCREEN_DIE || !jr_top_type(&drawing->view, typed, len))
+        return false;
+    return (event == JR_SCREEN_NOTHING && len == 0) || draw_table(drawing);
+}
+
+/* Look at the ranks once it is time to. */
+static bool look_again(struct drawing *drawing,
+                       const struct jr_top_watch *watch)
+{
+    if (jr_clock_ns() < drawing->next_ns)
+        return true;
+    drawing->next_ns = jr_clock_ns() + TERMINAL_MS * UINT64_C(1000000);
+    if (!is_run_live(watch))
+        return false;
+    jr_top_look(drawing->top);
+    return draw_table(drawing);
+}
+
+static int ms_until(uint64_t ns)
+{
+    uint64_t now = jr_clock_ns();
+    return now >= ns ? 0 : (int)((ns - now) / 1000000 + 1);
+}
+
+static void draw_tables(struct drawing *drawing,
+                        const struct jr_top_watch *watch,
+                        const struct jr_live *live)
+{
+    bool going_on = draw_table(drawing);
+    drawing->next_ns = jr_clock_ns() + FIRST_MS * UINT64_C(1000000);
+    while (going_on) {
+        struct pollfd fds[] = {
+            {.fd = live->pidfd, .events = POLLIN},
+            {.fd = drawing->screen.out},
+            {.fd = drawing->screen.signals, .events = POLLIN},
+            {.fd = drawing->screen.keys, .events = POLLIN}};
+        (void)poll(fds, 4, ms_until(drawing->next_ns));
+        going_on =
+            fds[0].revents == 0 && fds[1].revents == 0 &&
+            hear_reader(drawing, fds[2].revents != 0, fds[3].revents != 0) &&
+            look_again(drawing, watch);
+    }
+}
+
+int jr_watch_ranks(const struct jr_top_watch *watch, const struct jr_live *live,
+                   int *ret_signal, struct jr_error *err)
+{
+    struct jr_top top;
+    struct drawing drawing = {.top = &top};
+    char part[300];
+    *ret_signal = 0;
+    (void)snprintf(part, sizeof part, "%s%s%s", watch->id,
+                   live->part == NULL ? "" : "/",
+                   live->part == NULL ? "" : live->part);
+    if (jr_top_open(&top, watch->log_dir, part, live->pid, err) != 0)
+        return -1;
+    jr_top_look(&top);
+    if (watch->terminal && !watch->once &&
+        jr_screen_open(&drawing.screen, watch->in, watch->out)) {
+        draw_tables(&drawing, watch, live);
+        jr_screen_close(&drawing.screen);
+        *ret_signal = drawing.signal;
+    } else {
+        print_tables(watch, live, &top);
+    }
+    jr_top_close(&top);
+    return 0;
+}

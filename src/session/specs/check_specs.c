@@ -1,0 +1,252 @@
+#include "session/specs/check_specs.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "doc/doc.h"
+#include "resolve/device_profile.h"
+#include "resolve/resolve.h"
+#include "spec/load.h"
+
+#include "base/banned.h"
+
+struct jr_spec_options jr_check_reading(const struct jr_check_options *options)
+{
+    return (struct jr_spec_options){
+        .sets = options->sets,
+        .root = options->root,
+        .environ = options->environ,
+        .allow_env = options->allow_env,
+        .validate = true,
+        .strict = options->strict,
+        .unbound = true,
+    };
+}
+
+/* A target as a spec states it. */
+struct target {
+    const char *profile, *path;
+    const char *written; /* the source, where ${...} had a part; or NULL */
+    struct jr_span at;
+};
+
+/* The lower of two, OK aside: which verdict counts for several. */
+static enum jr_status worse_status(enum jr_status a, enum jr_status b)
+{
+    if (a == JR_STATUS_OK || b == JR_STATUS_OK)
+        return a == JR_STATUS_OK ? b : a;
+    return a < b ? a : b;
+}
+
+/* Resolve the spec on a machine. `name` is told, `at` is where the spec names
+ * it (line 0: it does not). Returns what jr_resolve does. */
+static enum jr_status try_target(const struct jr_spec_file *file,
+                                 const struct jr_host *host, const char *name,
+                                 struct jr_span at, struct jr_diags *diags)
+{
+    struct jr_resolution resolution = JR_RESOLUTION_INIT;
+    const struct jr_resolve_options options = {.target = name, .target_at = at};
+    enum jr_status status =
+        jr_resolve(&resolution, file, host, &options, diags);
+    jr_resolution_release(&resolution);
+    return status;
+}
+
+/* A path as it is seen from the folder `here`; a shorthand is its own name. */
+static const char *path_from_folder(const char *here, const char *profile)
+{
+    size_t len = here == NULL ? 0 : strlen(here);
+    bool below = len > 0 && strncmp(profile, here, len) == 0;
+    return below && profile[len] == '/' ? profile + len + 1 : profile;
+}
+
+/* The machine of a target. Mistakes in one that contains ${...} are reported
+ * with the text of the source. */
+static int load_target(struct jr_host *ret, struct jr_arena *arena,
+                       const struct target *target, struct jr_diags *diags)
+{
+    struct jr_diags silent = JR_DIAGS_INIT;
+    if (target->written == NULL)
+        return jr_profile_load_target(ret, arena, target->profile, target->at,
+                                      diags);
+    int status = jr_profile_load_target(ret, arena, target->profile, target->at,
+                                        &silent);
+    if (status != 0)
+        (void)jr_diags_error(diags, JR_CODE_WRONG_MACHINE_PROFILE, target->at,
+                             target->path,
+                             "'%s' is not a machine after substitution: '%s'",
+                             target->path, target->written);
+    jr_diags_release(&silent);
+    return status;
+}
+
+/* Resolve the spec on each of its own targets, whose facts are read into
+ * `arena` (their texts are quoted by findings). A contradiction of the spec
+ * itself ends the resolving, as no machine can mend it; profiles that cannot be
+ * read are all told. Returns the lowest of what the targets got, OK aside. */
+static enum jr_status try_targets(const struct jr_spec_file *file,
+                                  struct jr_arena *arena,
+                                  struct jr_diags *diags)
+{
+    const struct jr_spec *spec = jr_spec_get(file);
+    enum jr_status worst = JR_STATUS_OK, status = JR_STATUS_OK;
+    JR_FREE char *here = spec->targets_count > 0 ? getcwd(NULL, 0) : NULL;
+    for (uint32_t i = 0; i < spec->targets_count; i++) {
+        struct target target = {
+            .profile = spec->targets[i],
+            .path = jr_arena_printf(arena, "targets[%u]", i),
+        };
+        struct jr_host host;
+        if (target.path == NULL)
+            return JR_STATUS_LAUNCH;
+        target.written = jr_spec_written(file, arena, target.path);
+        target.at = jr_spec_where(file, target.path);
+        const char *name = target.written != NULL
+                               ? target.written
+                               : path_from_folder(here, target.profile);
+        if (load_target(&host, arena, &target, diags) != 0)
+            worst = JR_STATUS_INVALID;
+        else if (status != JR_STATUS_INVALID)
+            status = try_target(file, &host, name, target.at, diags);
+        worst = worse_status(worst, status);
+    }
+    return worst;
+}
+
+/* Start a file; the findings until `end_file` are its own. */
+static bool begin_file(struct jr_spec_checks *checks, const char *name)
+{
+    struct jr_checked *file = jr_arena_push(&checks->arena, &checks->files,
+                                            &checks->files_count, sizeof *file);
+    if (file == NULL)
+        return false;
+    file->name = jr_arena_strdup(&checks->arena, name);
+    file->first = checks->diags.count;
+    file->errors = checks->diags.errors;
+    file->warnings = checks->diags.warnings;
+    return file->name != NULL;
+}
+
+/* Findings that others have, too, in a file that several extend, are reported
+ * once. Returns whether nothing is to be reported about this one. */
+static bool end_file(struct jr_spec_checks *checks, enum jr_status status)
+{
+    struct jr_checked *file = &checks->files[checks->files_count - 1];
+    file->errors = checks->diags.errors - file->errors;
+    file->warnings = checks->diags.warnings - file->warnings;
+    file->folded = jr_diags_fold(&checks->diags, file->first);
+    file->count = checks->diags.count - file->first;
+    jr_diags_sort_from(&checks->diags, file->first);
+    if (checks->options.strict && file->warnings > 0)
+        status = JR_STATUS_INVALID;
+    checks->status = worse_status(checks->status, status);
+    return file->errors + file->warnings == file->folded;
+}
+
+/* Hold a spec that is valid in itself against the machines, if there are any:
+ * a template is for none. Only that takes its values. */
+static enum jr_status check_targets(struct jr_spec_checks *checks,
+                                    struct jr_spec_file *spec)
+{
+    const struct jr_span nowhere = {0};
+    enum jr_status status = JR_STATUS_OK;
+    if (checks->options.on == NULL &&
+        jr_doc_get(jr_spec_tree(spec), "targets") == NULL)
+        return JR_STATUS_OK;
+    if (jr_spec_bind(spec, &checks->diags) != 0)
+        return JR_STATUS_LAUNCH;
+    if (jr_spec_get(spec) == NULL)
+        return JR_STATUS_OK;
+    if (checks->options.on != NULL)
+        status = try_target(spec, checks->machine, checks->options.on, nowhere,
+                            &checks->diags);
+    if (status == JR_STATUS_INVALID)
+        return status;
+    return worse_status(status,
+                        try_targets(spec, &checks->arena, &checks->diags));
+}
+
+static int load_checked_spec(struct jr_spec_checks *checks,
+                             struct jr_spec_file **ret, const char *path)
+{
+    struct jr_spec_source source = {.path = path};
+    JR_FREE char *folder = NULL;
+    if (strcmp(path, "-") == 0 && checks->input.data != NULL) {
+        folder = jr_spec_folder(path);
+        source = (struct jr_spec_source){.name = "stdin",
+                                         .folder = folder,
+                                         .text = checks->input.data,
+                                         .len = checks->input.len};
+        checks->arena.failed |= folder == NULL;
+    }
+    if (checks->arena.failed)
+        return -1;
+    const struct jr_spec_options options = jr_check_reading(&checks->options);
+    return jr_spec_load(ret, &source, &options, &checks->diags);
+}
+
+static void check_file(struct jr_spec_checks *checks, const char *path)
+{
+    struct jr_spec_file **spec = jr_arena_push(
+        &checks->arena, &checks->specs, &checks->specs_count, sizeof *spec);
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    if (spec == NULL || !begin_file(checks, name))
+        return;
+    enum jr_status status = JR_STATUS_INVALID;
+    if (load_checked_spec(checks, spec, path) == 0)
+        status = check_targets(checks, *spec);
+    if (end_file(checks, status)) { /* then nobody quotes it */
+        jr_spec_free(*spec);
+        *spec = NULL;
+    }
+}
+
+/* What cannot be looked at is a finding like any other. */
+static void refuse_path(struct jr_spec_checks *checks, const char *path,
+                        const char *why)
+{
+    struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
+    if (source == NULL || !begin_file(checks, path))
+        return;
+    source->name = checks->files[checks->files_count - 1].name;
+    struct jr_span span = {.source = source};
+    (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE, span, NULL,
+                         "cannot check it: %s", why);
+    (void)end_file(checks, JR_STATUS_INVALID);
+}
+
+void jr_spec_checks_run(struct jr_spec_checks *checks)
+{
+    for (size_t i = 0; i < checks->finds.count; i++) {
+        const struct jr_found_specs *found = &checks->finds.items[i];
+        if (found->why == NULL)
+            check_file(checks, found->path);
+        else
+            refuse_path(checks, found->path, found->why);
+    }
+}
+
+enum jr_status jr_spec_checks_open(struct jr_spec_checks *ret,
+                                   const struct jr_check_options *options)
+{
+    *ret = (struct jr_spec_checks){.options = *options};
+    if (options->on == NULL)
+        return JR_STATUS_OK;
+    ret->machine = jr_arena_alloc(&ret->arena, sizeof *ret->machine);
+    if (ret->machine == NULL)
+        return JR_STATUS_LAUNCH;
+    if (jr_profile_load(ret->machine, &ret->arena, options->on, &ret->diags) ==
+        0)
+        return JR_STATUS_OK;
+    return jr_profile_status(&ret->diags, 0);
+}
+
+void jr_spec_checks_release(struct jr_spec_checks *checks)
+{
+    jr_diags_release(&checks->diags);
+    for (size_t i = 0; i < checks->specs_count; i++)
+        jr_spec_free(checks->specs[i]);
+    jr_arena_release(&checks->arena);
+    jr_buf_release(&checks->input);
+}

@@ -1,0 +1,35 @@
+/*
+ * What a spec can say, for people and for programs that help them to write it:
+ * explain, schema, and the completion of a command line.
+ */
+#ifndef JR_SPEC_HELP_H
+#define JR_SPEC_HELP_H
+
+#include <jobrun/error.h>
+
+#include "base/buf.h"
+
+/* Append every field with its help, in sections. */
+void jr_spec_help_list(struct jr_buf *out);
+
+/* Append all that is known of the field `path`, as a finding shows it: [2] is
+ * an item of a list. -1 with what was probably meant in `err`. */
+int jr_spec_help_field(struct jr_buf *out, const char *path,
+                       struct jr_error *err);
+
+/* Append the JSON Schema of specs. */
+void jr_spec_help_schema(struct jr_buf *out);
+
+/* Gets one text that may stand there, and a word on it or NULL. They live until
+ * it returns. */
+typedef void jr_spec_help_offer(void *data, const char *text, const char *help);
+
+/* Offer the path of each field. */
+void jr_spec_help_paths(jr_spec_help_offer *offer, void *data);
+
+/* Offer what --set may be given where `word` is its beginning: "nodes=", and
+ * once that is typed the values that the field has words for. */
+void jr_spec_help_settings(const char *word, jr_spec_help_offer *offer,
+                           void *data);
+
+#endif

@@ -1,0 +1,218 @@
+/* A launcher's options, from the words to the setters of its tables. */
+#include "session/translate/launcher_options.h"
+
+#include <string.h>
+
+#include "session/translate/flag.h"
+#include "session/translate/put_value.h"
+#include "spec/field.h"
+
+#include "base/banned.h"
+
+static bool same_letter(char a, char b)
+{
+    return a == b || (a == '_' && b == '-') || (a == '-' && b == '_');
+}
+
+/* How much of `name` (of `len` bytes in the row) the given one is: 2 all, 1 the
+ * beginning, 0 nothing. */
+static int match_flag(const char *name, size_t len, const char *given)
+{
+    size_t i = 0;
+    while (i < len && given[i] != '\0' && same_letter(name[i], given[i]))
+        i++;
+    if (i == len || (i == len - 1 && name[i] == '*'))
+        return given[i] == '\0' || name[len - 1] == '*' ? 2 : 0;
+    return given[i] == '\0' ? 1 : 0;
+}
+
+/* The best match among the names of a row. */
+static int match_row(const struct jr_translator *t, const struct jr_flag *row,
+                     const char *given)
+{
+    int best = 0;
+    for (const char *at = row->names; *at != '\0';) {
+        size_t len = strcspn(at, " ");
+        const char *name = at;
+        size_t dashes = t->launcher->words ? strspn(at, "-") : 0;
+        int match = match_flag(name + dashes, len - dashes, given);
+        if (match > best)
+            best = match;
+        at += len + (at[len] == ' ');
+    }
+    return best;
+}
+
+/* The row of a name, which has its dashes unless they do not matter. */
+static const struct jr_flag *find_flag(const struct jr_translator *t,
+                                       const char *given)
+{
+    const struct jr_flag *begun = NULL;
+    size_t begun_count = 0;
+    for (size_t i = 0; i < JR_FLAG_TABLES; i++) {
+        const struct jr_flag *row = t->launcher->tables[i];
+        for (; row != NULL && row->names != NULL; row++) {
+            int match = match_row(t, row, given);
+            if (match == 2)
+                return row;
+            begun = match == 1 ? row : begun;
+            begun_count += match == 1;
+        }
+    }
+    bool is_long = strncmp(given, "--", 2) == 0 && given[2] != '\0';
+    return t->launcher->abbrev && is_long && begun_count == 1 ? begun : NULL;
+}
+
+/* A value that only the shell knows: where to state it by hand. A field that
+ * can be resolved is left to that. */
+static int apply_unknown(struct jr_translator *t, const struct jr_given *given)
+{
+    static const char why[] = "only the shell knows the value";
+    const char *path = given->flag->field;
+    const struct jr_spec_field *field =
+        path == NULL ? NULL : jr_field_find(path);
+    jr_note_add(t, JR_VERDICT_LOST, given->what,
+                path == NULL
+                    ? why
+                    : jr_arena_printf(t->arena, "%s: state '%s'", why, path));
+    return field != NULL && field->need == JR_NEED_RESOLVED
+               ? jr_put(t, given, path, "auto")
+               : 0;
+}
+
+/* Variables are told apart one by one. */
+static bool is_option_unknown(const struct jr_given *given)
+{
+    const char *field = given->flag->field;
+    return given->expands && (field == NULL || strcmp(field, "env") != 0);
+}
+
+static int apply_flag(struct jr_translator *t, const struct jr_given *given)
+{
+    const struct jr_flag *flag = given->flag;
+    if (flag == NULL) {
+        jr_note_add(t, JR_VERDICT_LOST, given->what,
+                    given->value != NULL
+                        ? "jobrun does not know this option"
+                        : "jobrun does not know this option; it was taken for "
+                          "one without a value");
+        return 0;
+    }
+    if (flag->set != NULL && is_option_unknown(given))
+        return apply_unknown(t, given);
+    if (flag->set != NULL && flag->set(t, given) != 0)
+        return -1;
+    if (flag->why != NULL)
+        jr_note_add(t, flag->verdict, given->what, flag->why);
+    return 0;
+}
+
+/* The words [from, t->at) as they are written. */
+static const char *written_words(struct jr_translator *t, size_t from)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (size_t i = from; i < t->at; i++) {
+        const struct jr_shell_word *word = jr_translator_word(t, i);
+        jr_buf_str(&out, i == from ? "" : " ");
+        jr_buf_add(&out, t->words.line + word->start, word->end - word->start);
+    }
+    return jr_buf_keep(&out, t->arena);
+}
+
+/* The values that the flag still wants, from the words that follow. */
+static int take_values(struct jr_translator *t, struct jr_given *given)
+{
+    static const size_t wanted[] = {
+        [JR_TAKES_ONE] = 1, [JR_TAKES_TWO] = 2, [JR_TAKES_MAYBE] = 0};
+    const char **const slots[] = {&given->value, &given->second};
+    for (size_t i = given->value != NULL; i < wanted[given->flag->takes]; i++) {
+        if (t->at == t->words.count)
+            return jr_given_wrong(t, given, "a value");
+        const struct jr_shell_word *word = jr_translator_word(t, t->at++);
+        *slots[i] = word->text;
+        given->expands |= word->expands;
+    }
+    return 0;
+}
+
+/* A flag whose word is already taken; `rest` is what stood behind the name in
+ * the same word, or NULL. */
+static int take_flag(struct jr_translator *t, const struct jr_flag *flag,
+                     const char *name, const char *rest)
+{
+    size_t from = t->at - 1;
+    struct jr_given given = {
+        .flag = flag,
+        .what = name,
+        .name = name + strspn(name, "-"),
+        .value = rest,
+        .expands = rest != NULL && jr_translator_word(t, from)->expands,
+    };
+    if (flag != NULL && flag->takes == JR_TAKES_NONE && rest != NULL)
+        return jr_given_wrong(t, &given, "no value");
+    if (flag != NULL && take_values(t, &given) != 0)
+        return -1;
+    given.what = written_words(t, from);
+    return given.what == NULL ? -1 : apply_flag(t, &given);
+}
+
+/* -n4, -lv: letters, of which the last may have a value. */
+static int take_letters(struct jr_translator *t, const char *letters)
+{
+    while (*letters != '\0') {
+        const char name[] = {'-', *letters++, '\0'};
+        const struct jr_flag *flag = find_flag(t, name);
+        bool more = *letters != '\0';
+        bool valued = flag != NULL && flag->takes != JR_TAKES_NONE;
+        if (flag == NULL && more) /* then the word is no row of letters */
+            return take_flag(t, NULL, jr_translator_word(t, t->at - 1)->text,
+                             NULL);
+        if (take_flag(t, flag, name, valued && more ? letters : NULL) != 0)
+            return -1;
+        if (valued)
+            return 0;
+    }
+    return 0;
+}
+
+static int take_option(struct jr_translator *t)
+{
+    const char *word = jr_translator_word(t, t->at++)->text;
+    bool letters = word[1] != '-' && !t->launcher->words;
+    if (letters)
+        return take_letters(t, word + 1);
+    const char *equals = strchr(word, '=');
+    const char *name = jr_arena_strndup(
+        t->arena, word,
+        equals == NULL ? strlen(word) : (size_t)(equals - word));
+    if (name == NULL)
+        return -1;
+    const char *bare = t->launcher->words ? name + strspn(name, "-") : name;
+    const struct jr_flag *flag = find_flag(t, bare);
+    return take_flag(t, flag, name, equals == NULL ? NULL : equals + 1);
+}
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+           strcmp(word, "-help") == 0;
+}
+
+int jr_translate_options(struct jr_translator *t)
+{
+    while (jr_translator_word(t, t->at)->text[0] == '-' &&
+           jr_translator_word(t, t->at)->text[1] != '\0') {
+        const char *word = jr_translator_word(t, t->at)->text;
+        if (asks_for_help(word)) {
+            t->to->help = t->launcher;
+            return 0;
+        }
+        if (strcmp(word, "--") == 0) {
+            t->at++;
+            return 0;
+        }
+        if (take_option(t) != 0)
+            return -1;
+    }
+    return 0;
+}

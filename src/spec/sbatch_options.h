@@ -1,0 +1,59 @@
+/*
+ * The options of sbatch, by their long names, as Slurm 20.11 to 24.11 have
+ * them, but for those that the job itself decides.
+ *
+ * X(name, form)
+ *   FLAG    no value: true or false
+ *   TEXT    any text
+ *   EITHER  with or without one
+ *   COUNT   an integer of at least 1
+ *   TIME    minutes, or [DAYS-]HOURS:MINUTES:SECONDS
+ *   MEMORY  a number, in MB or with K, M, G or T
+ *   GPUS    [TYPE:]NUMBER, or several with commas
+ *   SIGNAL  [B:]SIGNAL[@SECONDS]
+ */
+#ifndef JR_SBATCH_OPTIONS_H
+#define JR_SBATCH_OPTIONS_H
+
+#include <stdbool.h>
+
+/* clang-format off */
+#define JR_SBATCH_OPTIONS(X)                                                   \
+    X("account", TEXT) X("acctg-freq", TEXT) X("batch", TEXT) X("bb", TEXT)    \
+    X("bbf", TEXT) X("begin", TEXT) X("chdir", TEXT)                           \
+    X("cluster-constraint", TEXT) X("clusters", TEXT) X("comment", TEXT)       \
+    X("consolidate-segments", FLAG) X("constraint", TEXT)                      \
+    X("container", TEXT) X("container-id", TEXT) X("contiguous", FLAG)         \
+    X("core-spec", COUNT) X("cores-per-socket", COUNT) X("cpu-freq", TEXT)     \
+    X("cpus-per-gpu", COUNT) X("cpus-per-task", COUNT) X("deadline", TEXT)     \
+    X("delay-boot", TEXT) X("dependency", TEXT) X("distribution", TEXT)        \
+    X("error", TEXT) X("exclude", TEXT) X("exclusive", EITHER)                 \
+    X("export", TEXT) X("export-file", TEXT) X("extra", TEXT)                  \
+    X("extra-node-info", TEXT) X("get-user-env", EITHER) X("gid", TEXT)        \
+    X("gpu-bind", TEXT) X("gpu-freq", TEXT) X("gpus", GPUS)                    \
+    X("gpus-per-node", GPUS) X("gpus-per-socket", GPUS)                        \
+    X("gpus-per-task", GPUS) X("gres", TEXT) X("gres-flags", TEXT)             \
+    X("hint", TEXT) X("hold", FLAG) X("ignore-pbs", FLAG) X("input", TEXT)     \
+    X("kill-on-invalid-dep", TEXT) X("licenses", TEXT) X("mail-type", TEXT)    \
+    X("mail-user", TEXT) X("mcs-label", TEXT) X("mem", MEMORY)                 \
+    X("mem-bind", TEXT) X("mem-per-cpu", MEMORY) X("mem-per-gpu", MEMORY)      \
+    X("mincpus", COUNT) X("network", TEXT) X("nice", EITHER)                   \
+    X("no-kill", EITHER) X("no-requeue", FLAG) X("nodefile", TEXT)             \
+    X("nodelist", TEXT) X("oom-kill-step", EITHER) X("open-mode", TEXT)        \
+    X("output", TEXT) X("overcommit", FLAG) X("oversubscribe", FLAG)           \
+    X("partition", TEXT) X("power", TEXT) X("prefer", TEXT)                    \
+    X("priority", TEXT) X("profile", TEXT) X("propagate", EITHER)              \
+    X("qos", TEXT) X("quiet", FLAG) X("reboot", FLAG) X("requeue", FLAG)       \
+    X("reservation", TEXT) X("segment", COUNT) X("signal", SIGNAL)             \
+    X("sockets-per-node", COUNT) X("spread-job", FLAG) X("stepmgr", FLAG)      \
+    X("switches", TEXT) X("thread-spec", COUNT) X("threads-per-core", COUNT)   \
+    X("time", TIME) X("time-min", TIME) X("tmp", MEMORY)                       \
+    X("tres-bind", TEXT) X("tres-per-node", TEXT) X("tres-per-task", TEXT)     \
+    X("uid", TEXT) X("use-min-nodes", FLAG) X("verbose", FLAG)                 \
+    X("wait-all-nodes", TEXT) X("wckey", TEXT) X("x11", EITHER)
+/* clang-format on */
+
+/* Whether one of them has this name. check_engine.c */
+bool jr_sbatch_has_option(const char *name);
+
+#endif

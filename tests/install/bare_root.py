@@ -1,0 +1,71 @@
+"""A bare Debian in a folder, by debootstrap: what somebody's machine or container
+has, with nothing of this one but its kernel.
+
+Each command has mounts and processes of its own (unshare), so that nothing is left
+when it ends, and the machine's own mounts are not touched.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+LIMIT = 900  # seconds that any command may take
+MOUNTED = 'mount -t proc proc "$0/proc" && exec "$@"'
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+               "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+
+
+def why_not():
+    """Why there can be none here; None: there can."""
+    if os.geteuid() != 0:
+        return "a bare root needs to be made by root"
+    if not shutil.which("debootstrap"):
+        return "there is no debootstrap"
+    done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"],
+                          capture_output=True, check=False)
+    return None if done.returncode == 0 else "there is no unshare here"
+
+
+class Root:
+    def __init__(self, suite, *packages):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-root-"))
+        self.must(["unshare", "--mount", "debootstrap", "--variant=minbase",
+                   *(["--include=" + ",".join(packages)] if packages else []),
+                   suite, self.path])
+
+    def remove(self):
+        shutil.rmtree(self.path)
+
+    @staticmethod
+    def must(words, **options):
+        done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=LIMIT, check=False, **options)
+        if done.returncode != 0:
+            raise AssertionError(f"{words}\n{done.stdout}")
+        return done.stdout
+
+    def run(self, text):
+        """What a shell in it prints, which must end well."""
+        return self.must(
+            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+             MOUNTED, self.path, "chroot", self.path, "sh", "-euc", text],
+            env=ENVIRONMENT)
+
+    def put(self, name, *paths):
+        """Copies of files in a folder of it."""
+        folder = self.path / name.lstrip("/")
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            shutil.copy(path, folder)
+
+    def write(self, name, text):
+        (self.path / name.lstrip("/")).write_text(text)
+
+    def files(self):
+        """Every path in it, but for what processes and caches have."""
+        passing = ("proc", "dev", "tmp", "var", "root")
+        return {str(path.relative_to(self.path))
+                for top in self.path.iterdir() if top.name not in passing
+                for path in [top, *top.rglob("*")]}

@@ -1,0 +1,203 @@
+"""Command lines as people mistype them: each is answered with what to type
+instead, and nothing is started."""
+import re
+import shlex
+import shutil
+
+import harness
+
+SPEC = "version: 1\ndevice: cpu\nworld_size: 1\nentrypoint: [echo, a]\n"
+
+
+class Case(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("train.jobrun.yaml", SPEC)
+
+    def refused(self, *words):
+        """What is said of a command line that starts nothing."""
+        done = self.expect(self.jobrun(*words), 2)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse((self.folder / "runs").exists())
+        return done.stderr
+
+    def offered(self, *words):
+        """The words of the line that is offered instead; it works."""
+        line = self.refused(*words).splitlines()[1]
+        typed = shlex.split(line[line.index("jobrun "):])
+        self.assertEqual(typed[0], "jobrun")
+        return typed[1:]
+
+
+class ForgottenDashes(Case):
+    def test_a_command(self):
+        self.assertEqual(
+            self.refused("-n", "4", "python3", "train.py"),
+            "jobrun: a command stands behind `--`:\n"
+            "        jobrun -n 4 -- python3 train.py\n")
+
+    def test_what_is_offered_runs(self):
+        for typed, printed in (
+                (["-n", "1", "echo", "b", "--epochs", "3"], "b --epochs 3"),
+                (["-n", "1", "echo", "it's $HOME", "--help"],
+                 "it's $HOME --help"),
+                (["-n", "1", "--color=never", "sh", "-c", "echo $0 $1", "--",
+                  "x"], "-- x"),
+                (["train.jobrun.yaml", "--epochs", "3"], "a --epochs 3"),
+                (["train.jobrun.yaml", "-e", "3", "--", "4"], "a -e 3 4"),
+                (["run", "train.jobrun.yaml", "--local", "b", "--local"],
+                 "a b --local"),
+                (["train.jobrun.yaml", "--rank", "3"], "a --rank 3"),
+                (["train.jobrun.yaml", "--debgu", "3"], "a --debgu 3")):
+            with self.subTest(typed):
+                done = self.expect(self.jobrun(*self.offered(*typed)), 0)
+                self.assertEqual(done.stdout, f"[0] {printed}\n")
+                shutil.rmtree(self.folder / "runs")
+
+    def test_a_program_is_no_spec(self):
+        self.write("tool", "#!/bin/sh\necho \"$RANK of $WORLD_SIZE $*\"\n")
+        (self.folder / "tool").chmod(0o700)
+        self.write("train.py", "import sys\nprint('here', *sys.argv[1:])\n")
+        for typed in (["./tool", "x"], ["sh", "./tool", "x"]):
+            offered = self.offered(*typed)
+            self.assertEqual(offered, ["-n", "2", "--", *typed])
+        self.assertEqual(self.offered("train.py", "--lr", "3"),
+                         ["-n", "2", "--", "python3", "train.py", "--lr", "3"])
+
+    def test_ranks_behind_a_command(self):
+        self.write("train.py", "print('trained')\n")
+        for typed, offered in (
+                (["echo", "b", "-n", "1"], ["-n", "1", "--", "echo", "b"]),
+                (["plan", "./a b", "-n2"],
+                 ["plan", "-n", "2", "--", "./a b"]),
+                (["-n", "1", "train.py", "x"],
+                 ["-n", "1", "--", "python3", "train.py", "x"])):
+            with self.subTest(typed):
+                self.assertEqual(self.offered(*typed), offered)
+        done = self.expect(self.jobrun(*offered), 0)
+        self.assertEqual(done.stdout, "[0] trained\n")
+
+    def test_an_executable_spec_is_one(self):
+        path = self.write("spec", "#!/usr/bin/env jobrun\n" + SPEC)
+        path.chmod(0o700)
+        self.expect(self.jobrun("./spec"), 0)
+
+    def test_two_specs(self):
+        self.write("other.yaml", SPEC)
+        self.assertIn("give one spec only: what is 'other.yaml'?",
+                      self.refused("train.jobrun.yaml", "other.yaml"))
+
+    def test_ranks_of_a_spec(self):
+        said = self.refused("-n", "3", "train.jobrun.yaml")
+        typed = shlex.split(said.split("type: jobrun ")[1])
+        self.expect(self.jobrun(*typed), 0)
+        self.assertEqual(self.results()["world_size"], 3)
+
+    def test_help_behind_a_spec_is_jobruns(self):
+        done = self.expect(self.jobrun("train.jobrun.yaml", "--help"), 0)
+        self.assertIn("usage: jobrun ", done.stdout)
+
+
+class Suggestions(Case):
+    def test_each_mistake(self):
+        for typed, said in (
+                ("validate --strict=yes train.jobrun.yaml",
+                 "--strict takes no value, such as 'yes'; type --strict"),
+                ("validate --strict=no train.jobrun.yaml",
+                 "--strict takes no value, such as 'no'; leave it out"),
+                ("train", "did you mean 'jobrun train.jobrun.yaml'?"),
+                ("new torhc", "did you mean 'jobrun new torch'?"),
+                ("new tensorflow", "there are minimal, torch, python"),
+                ("render train.jobrun.yaml --engine slrum",
+                 "did you mean 'slurm'?"),
+                ("runs --format jsn", "did you mean 'json'?"),
+                ("help rnu", "did you mean 'jobrun help run'?"),
+                ("help world_size", "jobrun explain the fields"),
+                ("help run plan", "help takes one verb: what is 'plan'?"),
+                ("doctor now", "doctor takes no argument: what is 'now'?"),
+                ("version 1", "version takes no argument: what is '1'?"),
+                ("schema -- x", "schema takes no argument: what is 'x'?"),
+                ("train.jobrun.yaml --explain", "(resolve has it)")):
+            with self.subTest(typed):
+                self.assertIn(said, self.refused(*typed.split()))
+
+    def test_a_spec_that_is_not_there(self):
+        for verb in "run", "plan", "validate", "resolve":
+            for name in "train", "trian.jobrun.yaml", "train.yaml":
+                with self.subTest(verb=verb, name=name):
+                    done = self.expect(self.jobrun(verb, name), 3)
+                    self.assertIn(f"{name}: error[JR0101]: there is no such "
+                                  "file\n     help: did you mean "
+                                  "'train.jobrun.yaml'?\n",
+                                  done.stdout + done.stderr)
+        done = self.expect(self.jobrun("plan", "elsewhere.yaml"), 3)
+        self.assertNotIn("did you mean", done.stderr)
+
+    def test_a_run_that_is_not_there(self):
+        self.assertEqual(self.refused("show", "nope"),
+                         "jobrun: no runs in runs (--log-dir DIR: another "
+                         "folder)\n")
+        ids = [f"r{i}" for i in range(6)]
+        for name in ids[:2]:
+            self.expect(self.jobrun("-n", "1", "--run-id", name, "--", "true"),
+                        0)
+        for verb in "show", "logs", "report", "wait", "stop", "top", "rerun":
+            done = self.expect(self.jobrun(verb, "nope"), 2)
+            self.assertIn("jobrun: no run 'nope' in runs; the runs are:\n",
+                          done.stderr)
+            self.assertEqual(self.listed(done.stderr), ["r1", "r0"])
+        for name in ids[2:]:
+            self.expect(self.jobrun("-n", "1", "--run-id", name, "--", "true"),
+                        0)
+        done = self.expect(self.jobrun("show", "nope"), 2)
+        self.assertIn("; the newest are:\n", done.stderr)
+        self.assertEqual(self.listed(done.stderr), ids[:0:-1])
+        done = self.expect(self.jobrun("show", "r"), 2)
+        self.assertEqual(self.listed(done.stderr), [])
+        self.assertIn("'r' matches 6 runs: ", done.stderr)
+
+    @staticmethod
+    def listed(text):
+        return re.findall(r"^succeeded .* (\S+)$", text, re.M)
+
+
+class HelpAndVersion(Case):
+    def printed(self, *words):
+        return self.expect(self.jobrun(*words), 0).stdout
+
+    def verbs(self, *words):
+        rows = self.printed(*words).split("\nverbs:\n")[1].split("\n\n")[0]
+        return re.findall(r"^  (\w+)", rows, re.M)
+
+    def test_help_is_help(self):
+        for typed in (["-h"], ["--help"]):
+            self.assertEqual(self.printed(*typed), self.printed("help"))
+        self.assertEqual(self.printed("help", "run"),
+                         self.printed("run", "--help"))
+        self.assertEqual(self.printed("help", "agent"),
+                         self.printed("agent", "-h"))
+        self.assertEqual(self.printed("help", "help"),
+                         self.printed("help", "--help"))
+
+    def test_a_beginner_sees_no_agent(self):
+        few, all_ = self.verbs("help"), self.verbs("help", "--all")
+        self.assertEqual(sorted(set(all_) - set(few)), ["agent", "migrate"])
+        self.assertEqual(self.verbs("--help", "--all"), all_)
+        self.assertIn("`jobrun help --all`", self.printed("help"))
+        self.expect(self.jobrun("run", "--all"), 2)
+
+    def test_versions(self):
+        told = self.printed("--version")
+        self.assertRegex(told, r"^jobrun \d+\.\d+\.\d+\n$")
+        for typed in (["version"], ["-v"], ["-V"], ["run", "-v"]):
+            self.assertEqual(self.printed(*typed), told)
+
+    def test_dashes_only_end_the_options(self):
+        self.write("-odd.jobrun.yaml", SPEC)
+        self.expect(self.jobrun("validate", "--", "-odd.jobrun.yaml"), 0)
+        self.expect(self.jobrun("-n", "1", "--run-id", "one", "--", "true"), 0)
+        self.assertIn("succeeded", self.printed("show", "--", "one"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,182 @@
+"""plan says what the launch will miss on this machine, and starts nothing."""
+import os
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+HEAD = "version: 1\nworld_size: 2\ndevice: cpu\n"
+
+
+class Preflight(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("done.py", "print('done')\n")
+        self.write("file", "")
+        self.program("works", "#!/bin/sh\necho works\n")
+
+    def program(self, name, text):
+        path = self.write(name, text)
+        path.chmod(0o755)
+        return path
+
+    def plan(self, text, *words, code=4):
+        """The plan of a spec, and what is said below it."""
+        self.write("job.jobrun.yaml", HEAD + text)
+        done = self.expect(self.jobrun("plan", "job.jobrun.yaml", *words), code)
+        self.assertIn("rank  local", done.stdout)
+        self.assertEqual(set(os.listdir(self.folder)) & {"runs"}, set())
+        return done.stderr
+
+    def test_what_is_there_is_no_finding(self):
+        for text in ("entrypoint: [./works]\n", "entrypoint: [echo, hello]\n",
+                     "entrypoint: {shell: no-such-program}\n",
+                     "entrypoint: {python: {script: done.py}}\n",
+                     "entrypoint: [./works]\nworkdir: '%{rank_dir}'\n",
+                     "entrypoint: [./works]\nlog_dir: a/b/c\n"
+                     "results: {file: 'new/%{rank}.json', "
+                     "artifacts: ['new/%{rank}/x', '%{rank_dir}/y']}\n"):
+            self.assertEqual(self.plan(text, code=0), "", text)
+        self.expect(self.jobrun("plan", "-n", "2", "--", "echo"), 0)
+
+    def test_programs(self):
+        self.write("plain.sh", "#!/bin/sh\n")
+        self.program("windows", "#!/bin/sh\r\necho x\r\n")
+        self.program("strange", "#! /no/such/shell -x\n")
+        (self.folder / "folder").mkdir()
+        for word, message, help_ in (
+                ("./trian", "the program './trian' cannot be executed: No such "
+                 "file or directory", ""),
+                ("no-such-program", "no program 'no-such-program' is in PATH",
+                 ""),
+                ("works", "no program 'works' is in PATH",
+                 "write ./works for the file in the working directory"),
+                ("./plain.sh", "cannot be executed: Permission denied",
+                 "make it executable: chmod +x ./plain.sh"),
+                ("./done.py", "cannot be executed: Permission denied",
+                 "put python3 before it, or make it executable"),
+                ("./folder", "cannot be executed: Is a directory", ""),
+                ("./windows", "its first line names '/bin/sh\\x0d'",
+                 "its lines end as on Windows"),
+                ("./strange", "its first line names '/no/such/shell'", "")):
+            told = self.plan(f"entrypoint: [{word}]\n")
+            self.assertIn("job.jobrun.yaml:4:14: error[JR0512]: ", told)
+            self.assertIn(message, told)
+            self.assertIn(help_, told)
+
+    def test_the_path_is_that_of_the_ranks(self):
+        told = self.plan("entrypoint: [echo]\nenv: {PATH: /no/such}\n")
+        self.assertIn("no program 'echo' is in PATH", told)
+        folder = str(self.folder)
+        self.plan(f"entrypoint: [works]\nenv: {{PATH: '{folder}'}}\n", code=0)
+        # one rank of two
+        told = self.plan("entrypoint: [echo]\n"
+                         "per_rank: {1: {env: {PATH: /no/such}}}\n")
+        self.assertIn("no program 'echo' is in PATH", told)
+
+    def test_interpreters_scripts_and_libraries(self):
+        told = self.plan("entrypoint: {python: {script: gone.py, "
+                         "interpreter: python0}}\n")
+        self.assertIn("4:31: error[JR0513]: the script", told)
+        self.assertIn("gone.py' cannot be read: No such file", told)
+        self.assertIn("error[JR0512]: no program 'python0' is in PATH", told)
+        told = self.plan("entrypoint: {library: {path: ./gone.so, "
+                         "symbol: step}}\n")
+        self.assertIn("4:30: error[JR0513]: the library", told)
+        told = self.plan("entrypoint: {python: {function: 'm:f', "
+                         "interpreter: python0}}\nstart_method: forkserver\n")
+        self.assertIn("no program 'python0' is in PATH", told)
+
+    def test_scripts_in_a_command(self):
+        for words in ("python3, trian.py", "python3, -u, trian.py, --lr, 1",
+                      "/usr/bin/python3, -uB, trian.py"):
+            told = self.plan(f"entrypoint: [{words}]\n")
+            self.assertIn("error[JR0513]: the script 'trian.py' cannot be "
+                          "read: No such file", told)
+            self.assertIn(":4:" + str(14 + words.index("trian")) + ":", told)
+        self.plan("entrypoint: [python3, done.py]\nworkdir: gone\n")
+        (self.folder / "w").mkdir()
+        told = self.plan("entrypoint: [python3, done.py]\nworkdir: w\n")
+        self.assertIn("'done.py' cannot be read", told)
+        for words in ("python3, done.py", "python3, -m, trian",
+                      "python3, -c, trian", "python3, -W, ignore, done.py",
+                      "python3, '-'", "echo, trian.py", "python3"):
+            self.assertEqual(self.plan(f"entrypoint: [{words}]\n", code=0),
+                             "", words)
+        told = self.expect(self.jobrun("plan", "-n", "2", "--", "python3",
+                                       "trian.py"), 4).stderr
+        self.assertIn("the script 'trian.py' cannot be read", told)
+
+    def test_working_directories(self):
+        told = self.plan("entrypoint: [echo]\nworkdir: gone\n")
+        self.assertIn("5:10: error[JR0511]: rank 0 cannot run in", told)
+        self.assertIn("No such file or directory", told)
+        told = self.plan("entrypoint: [echo]\nworkdir: file\n")
+        self.assertIn("Not a directory", told)
+        (self.folder / "w0").mkdir()
+        told = self.plan("entrypoint: [echo]\nworkdir: 'w%{rank}'\n")
+        self.assertIn("error[JR0511]: rank 1 cannot run in", told)
+
+    def test_folders_to_write(self):
+        told = self.plan(
+            "entrypoint: [echo]\nlog_dir: file/runs\nresults: {file: "
+            "'file/%{rank}.json', artifacts: [ok, 'file/x/%{rank}']}\n")
+        self.assertIn("5:10: error[JR0514]: the run folder", told)
+        self.assertIn("6:17: error[JR0514]: rank 0 cannot write", told)
+        self.assertIn("6:54: error[JR0514]: rank 0 cannot write "
+                      "'file/x/%s': Not a directory" % 0, told)
+        self.assertIn("3 errors", told)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
+                         "SKIPPED: takes root, to become somebody else")
+    def test_folders_of_others(self):
+        """What root may do says nothing of what its users may."""
+        self.folder.chmod(0o755)
+        self.write("job.jobrun.yaml", HEAD + "entrypoint: [echo]\n"
+                   "results: {artifacts: ['new/%{rank}']}\n")
+        program = shutil.copy(harness.JOBRUN, self.folder)
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+             program, "plan", "job.jobrun.yaml"], cwd=self.folder, text=True,
+            env=harness.clean_environment(), stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=harness.LIMIT)
+        self.expect(done, 4)
+        self.assertIn("error[JR0514]: rank 0 cannot write 'new/0': Permission "
+                      "denied", done.stderr)
+        self.assertIn("error[JR0514]: the run folder", done.stderr)
+
+    def test_setup_may_provide_it(self):
+        told = self.plan("entrypoint: [./trian]\nsetup: make trian\n", code=0)
+        self.assertIn("warning[JR0512]: the program './trian' cannot be "
+                      "executed", told)
+        self.assertIn("`setup` has to provide it", told)
+        self.plan("entrypoint: [./works]\nsetup: mkdir gone\nworkdir: gone\n")
+
+    def test_another_machine_is_not_looked_at(self):
+        self.assertEqual(
+            self.plan("entrypoint: [./trian]\nworkdir: gone\nlog_dir: file/x\n",
+                      "--on", "1x0,4c", code=0), "")
+
+    def test_as_json(self):
+        self.write("job.jobrun.yaml", HEAD + "entrypoint: [./trian]\n")
+        done = self.expect(self.jobrun("plan", "job.jobrun.yaml", "--json"), 4)
+        self.assertEqual(done.stdout[0], "{")
+        self.assertIn("JR0512", done.stderr)
+
+    def test_the_run_fails_as_ever(self):
+        self.write("job.jobrun.yaml", HEAD + "entrypoint: [./trian]\n")
+        self.expect(self.jobrun("job.jobrun.yaml"), 7)
+
+    def test_a_secret_is_not_told(self):
+        self.write("job.jobrun.yaml", HEAD
+                   + "entrypoint: ['${env:MY_TOKEN}/x']\n")
+        done = self.expect(self.jobrun(
+            "plan", "job.jobrun.yaml", env={"MY_TOKEN": "sesame-sesame"}), 4)
+        self.assertIn("the program '${env:MY_TOKEN}/x' cannot be executed",
+                      done.stderr)
+        self.assertNotIn("sesame", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,126 @@
+#include "base/shell_words.h"
+
+#include "unit.h"
+
+static struct jr_arena arena;
+
+/* The words of a line as "[a][b]"; those that a shell would change as "<c>",
+ * and those with globs as "{d}". */
+static const char *split(const char *line, const char **ret_tail)
+{
+    static char text[512];
+    struct jr_shell_words words;
+    struct jr_error err;
+    size_t used = 0;
+    text[0] = '\0';
+    if (jr_shell_split(&words, &arena, line, &err) != 0)
+        return NULL;
+    for (size_t i = 0; i < words.count; i++) {
+        unsigned how = words.items[i].expands + 2u * words.items[i].globs;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%c%s%c",
+                                 "[<{"[how], words.items[i].text, "]>}"[how]);
+    }
+    *ret_tail = words.tail;
+    return text;
+}
+
+static void refuses_open_quotes(void)
+{
+    static const struct {
+        const char *line, *said;
+    } rows[] = {
+        {"a 'b", "the line has an open single quote"},
+        {"a \"b\\\"", "the line has an open double quote"},
+        {"a \"$(b\"", "the line has an open $("},
+        {"a $(b (c)", "the line has an open $("},
+        {"a ${b", "the line has an open ${"},
+        {"a \"`b\"", "the line has an open `"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_shell_words words;
+        struct jr_error err = {0};
+        CU_ASSERT_EQUAL(jr_shell_split(&words, &arena, rows[i].line, &err), -1);
+        JR_ASSERT_TEXT(err.text, rows[i].said);
+        CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
+    }
+    jr_arena_release(&arena);
+}
+
+static void says_when_memory_runs_out(void)
+{
+    struct jr_shell_words words;
+    struct jr_error err = {0};
+    struct jr_arena small = {.limit = 16};
+    CU_ASSERT_EQUAL(jr_shell_split(&words, &small, "a b c d e f g h i j", &err),
+                    -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    jr_arena_release(&small);
+}
+
+static void splits(void)
+{
+    static const struct {
+        const char *line, *words;
+    } rows[] = {
+        {"", ""},
+        {" \t\n ", ""},
+        {"# a", ""},
+        {"a b\tc\rd", "[a][b][c][d]"},
+        {"a#b #c", "[a#b]"},
+        {"'a b'\"c d\"e", "[a bc de]"},
+        {"'' \"\"", "[][]"},
+        {"a\\ b \\' \\", "[a b]['][\\]"},
+        {"\"a\\b\\\"\\\\\\$\\`\"", "[a\\b\"\\$`]"},
+        {"'a\\b$c`d*'", "[a\\b$c`d*]"},
+        {"a\\\nb \\\n c", "[ab][c]"},
+        {"\"a\\\nb\"", "[ab]"},
+        {"'a\nb'", "[a\nb]"},
+        {"$a \"$b\" ${c d} $(e f) `g h`", "<$a><$b><${c d}><$(e f)><`g h`>"},
+        {"\"$(a (b) c) d\"", "<$(a (b) c) d>"},
+        {"$ a$ $. \"$\" \"a$ b\"", "[$][a$][$.][$][a$ b]"},
+        {"* a? [b] '*'", "{*}{a?}{[b]}[*]"},
+        {"~ ~/a a~ --b=~/c", "<~><~/a>[a~]<--b=~/c>"},
+        {"1 2", "[1][2]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *tail = NULL;
+        JR_ASSERT_TEXT(split(rows[i].line, &tail), rows[i].words);
+        CU_ASSERT_PTR_NULL(tail);
+    }
+    jr_arena_release(&arena);
+}
+
+static void ends_at_operators(void)
+{
+    static const struct {
+        const char *line, *words, *tail;
+    } rows[] = {
+        {"a|b", "[a]", "|b"},        {"a > b c", "[a]", "> b c"},
+        {"a 2>&1", "[a]", "2>&1"},   {"a b2>c", "[a][b2]", ">c"},
+        {"a '2'>c", "[a][2]", ">c"}, {"a & ", "[a]", "& "},
+        {"a; b", "[a]", "; b"},      {"a\nb", "[a]", "\nb"},
+        {"a # b\nc", "[a]", "\nc"},  {"(a)", "", "(a)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *tail = NULL;
+        JR_ASSERT_TEXT(split(rows[i].line, &tail), rows[i].words);
+        JR_ASSERT_TEXT(tail, rows[i].tail);
+    }
+    jr_arena_release(&arena);
+}
+
+static void knows_where_words_stand(void)
+{
+    struct jr_shell_words words;
+    CU_ASSERT_EQUAL_FATAL(jr_shell_split(&words, &arena, " a 'b c'd", NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(words.count, 2);
+    CU_ASSERT_EQUAL(words.items[0].start, 1);
+    CU_ASSERT_EQUAL(words.items[0].end, 2);
+    CU_ASSERT_EQUAL(words.items[1].start, 3);
+    CU_ASSERT_EQUAL(words.items[1].end, 9);
+    jr_arena_release(&arena);
+}
+
+JR_UNIT_MAIN("shell_words", CASE(refuses_open_quotes),
+             CASE(says_when_memory_runs_out), CASE(splits),
+             CASE(ends_at_operators), CASE(knows_where_words_stand))

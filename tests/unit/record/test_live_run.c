@@ -1,0 +1,344 @@
+/* A run as another jobrun sees it: how it stands, and what is done about what a
+ * lost one has left. */
+#include "record/live_run.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "fake_run.h"
+#include "record/record_facts.h"
+#include "spawn/cgroup_tree.h"
+
+/* A LOG_DIR, and the record of this process in it. */
+struct bench {
+    struct fake fake;
+    struct jr_record_facts facts;
+};
+
+static void begin(struct bench *bench)
+{
+    *bench = (struct bench){.facts = {0}};
+    fake_start(&bench->fake, 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_facts_fill(&bench->facts,
+                                               &bench->fake.arena,
+                                               &bench->fake.plan, NULL),
+                          0);
+}
+
+/* The record of a run whose jobrun is gone. */
+static void begin_lost(struct bench *bench)
+{
+    begin(bench);
+    bench->facts.pid = 2000000000; /* beyond any pid */
+}
+
+static void add_record(struct bench *bench, const char *id)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_record_run_json(&text, &bench->facts);
+    (void)mkdirat(bench->fake.fd, id, 0700);
+    fake_write(&bench->fake,
+               jr_arena_printf(&bench->fake.arena, "%s/run.json", id),
+               text.data);
+}
+
+static void add_results(struct bench *bench, const char *id, const char *text)
+{
+    fake_write(&bench->fake,
+               jr_arena_printf(&bench->fake.arena, "%s/results.json", id),
+               text);
+}
+
+static enum jr_standing standing_of(struct bench *bench, const char *id,
+                                    struct jr_live *live)
+{
+    *live = (struct jr_live){.pidfd = -1};
+    CU_ASSERT_EQUAL(jr_live_open(live, bench->fake.dir, id, NULL), 0);
+    return live->standing;
+}
+
+static void what_is_no_run_is_not_opened(void)
+{
+    struct bench bench;
+    struct jr_live live = {.pidfd = 7};
+    struct jr_error err = {0};
+    begin(&bench);
+    CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
+    (void)mkdirat(bench.fake.fd, "r", 0700);
+    CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
+    CU_ASSERT_EQUAL(strncmp(err.text, "run.json: ", 10), 0);
+    CU_ASSERT_EQUAL(live.pidfd, 7); /* as it was */
+    fake_end(&bench.fake);
+}
+
+static void the_record_says_where_and_whose_it_is(void)
+{
+    struct bench bench;
+    struct jr_live live;
+    begin(&bench);
+    bench.facts.cgroup = "/sys/fs/cgroup/somewhere";
+    add_record(&bench, "r");
+    CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
+    CU_ASSERT_EQUAL(live.pid, getpid());
+    JR_ASSERT_TEXT(live.host, bench.facts.host);
+    JR_ASSERT_TEXT(live.user, bench.facts.user);
+    JR_ASSERT_TEXT(live.cgroup, "/sys/fs/cgroup/somewhere");
+    CU_ASSERT_PTR_NULL(live.part);
+    CU_ASSERT_TRUE(live.ours && live.placed && !live.contained);
+    CU_ASSERT_TRUE(live.pidfd >= 0);
+    CU_ASSERT_EQUAL(fcntl(live.pidfd, F_GETFD), FD_CLOEXEC);
+    jr_live_close(&live);
+    CU_ASSERT_TRUE(live.pidfd == -1 && live.host == NULL);
+    jr_live_close(&live); /* once more does no harm */
+    bench.facts.pid_namespace++;
+    add_record(&bench, "r");
+    CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_ELSEWHERE);
+    CU_ASSERT_TRUE(live.contained && live.placed && live.pidfd == -1);
+    jr_live_close(&live);
+    bench.facts.pid_namespace = 0;
+    bench.facts.user = NULL;
+    add_record(&bench, "r");
+    CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
+    CU_ASSERT_TRUE(!live.contained && !live.placed && !live.ours);
+    jr_live_close(&live);
+    fake_end(&bench.fake);
+}
+
+static void results_say_how_it_ended(void)
+{
+    static const struct {
+        const char *text, *status;
+        int exit_code;
+    } vectors[] = {
+        {"{\"status\": \"odd\", \"exit_code\": 3}", "unknown", 3},
+        {"{\"exit_code\": 4}", "unknown", 4},
+        {"{\"status\": \"failed\"}", "failed", 0},
+        {"{\"status\": \"succeeded\", \"exit_code\": 0}", "succeeded", 0},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        struct jr_live live;
+        begin_lost(&bench);
+        add_record(&bench, "r");
+        CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_LOST);
+        jr_live_close(&live);
+        add_results(&bench, "r", vectors[i].text);
+        CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_FINISHED);
+        JR_ASSERT_TEXT(live.status, vectors[i].status);
+        CU_ASSERT_EQUAL(live.exit_code, vectors[i].exit_code);
+        CU_ASSERT_EQUAL(live.pidfd, -1);
+        jr_live_close(&live);
+        fake_end(&bench.fake);
+    }
+}
+
+/* Of a run in parts, the one that goes on stands for it. */
+static void a_part_stands_for_the_run(void)
+{
+    struct bench bench;
+    struct jr_live live;
+    begin(&bench);
+    (void)mkdirat(bench.fake.fd, "p", 0700);
+    add_record(&bench, "p/node_1");
+    bench.facts.pid = 2000000000;
+    add_record(&bench, "p/node_0");
+    CU_ASSERT_EQUAL(standing_of(&bench, "p", &live), JR_STANDING_RUNNING);
+    JR_ASSERT_TEXT(live.part, "node_1");
+    CU_ASSERT_EQUAL(live.pid, getpid());
+    jr_live_close(&live);
+    CU_ASSERT_EQUAL(standing_of(&bench, "p/node_0", &live), JR_STANDING_LOST);
+    CU_ASSERT_PTR_NULL(live.part);
+    jr_live_close(&live);
+    add_record(&bench, "p/node_1");
+    add_results(&bench, "p/node_0", "{\"status\": \"failed\", \"ranks\": []}");
+    CU_ASSERT_EQUAL(standing_of(&bench, "p", &live), JR_STANDING_FINISHED);
+    jr_live_close(&live);
+    fake_end(&bench.fake);
+}
+
+/* A control group with so many processes, each called `name`; false where none
+ * can be made, loudly. */
+static bool fill_group(struct jr_group *group, const char *id, int count,
+                       const char *name, pid_t *ret)
+{
+    int ready[2];
+    char byte;
+    jr_group_make(group, id);
+    if (group->path[0] == '\0') {
+        (void)printf("\n    SKIPPED: no control group can be made here\n");
+        return false;
+    }
+    CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+    for (int i = 0; i < count; i++) {
+        ret[i] = jr_group_fork(group);
+        if (ret[i] == 0) {
+            (void)prctl(PR_SET_NAME, name);
+            if (write(ready[1], "!", 1) == 1)
+                for (;;)
+                    (void)pause();
+            _exit(1);
+        }
+        CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+    }
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return true;
+}
+
+/* Whether a process of the group was killed; it is reaped. */
+static bool was_killed(pid_t pid)
+{
+    int status = 0;
+    bool ended = waitpid(pid, &status, WNOHANG) == pid;
+    if (!ended) {
+        (void)kill(pid, SIGTERM);
+        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    }
+    return ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* What a lost run of ours has left is ended; of any other, nothing is. */
+static void what_a_lost_run_left_is_ended(void)
+{
+    enum bend { NOTHING, RUNS, FINISHED, THEIRS, ELSEWHERE, NO_GROUP, BENDS };
+    for (int bend = NOTHING; bend < BENDS; bend++) {
+        struct bench bench;
+        struct jr_group group;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        pid_t pids[2];
+        if (!fill_group(&group, "r", 2, "rank", pids))
+            return;
+        begin_lost(&bench);
+        bench.facts.cgroup = bend == NO_GROUP ? NULL : group.path;
+        if (bend == RUNS)
+            bench.facts.pid = getpid();
+        if (bend == THEIRS)
+            bench.facts.user = "somebody else";
+        if (bend == ELSEWHERE)
+            bench.facts.pid_namespace++;
+        add_record(&bench, "r");
+        if (bend == FINISHED)
+            add_results(&bench, "r", "{\"status\": \"failed\"}");
+        unsigned count = jr_lost_sweep(&out, bench.fake.dir, "r");
+        CU_ASSERT_EQUAL(count, bend == NOTHING ? 2 : 0);
+        JR_ASSERT_TEXT(out.len == 0 ? "" : out.data,
+                       bend == NOTHING ? "the lost run r had left 2 processes, "
+                                         "now killed"
+                                       : "");
+        for (int i = 0; i < 2; i++)
+            CU_ASSERT_EQUAL(was_killed(pids[i]), bend == NOTHING);
+        CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
+        jr_group_remove(&group);
+        fake_end(&bench.fake);
+    }
+}
+
+/* A record may name any group: only one of its own run is touched. */
+static void another_runs_group_is_left_alone(void)
+{
+    struct bench bench;
+    struct jr_group group;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    pid_t pid;
+    if (!fill_group(&group, "other", 1, "rank", &pid))
+        return;
+    begin_lost(&bench);
+    bench.facts.cgroup = group.path;
+    add_record(&bench, "r");
+    CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"), 0);
+    CU_ASSERT_FALSE(was_killed(pid));
+    jr_group_remove(&group);
+    fake_end(&bench.fake);
+}
+
+/* Records of earlier builds do not say to which PID namespace their pid
+ * belongs: the run may live in another one, as long as its runner is there. */
+static void a_group_with_a_runner_is_left_alone(void)
+{
+    static const struct {
+        const char *name;
+        bool placed, killed;
+    } vectors[] = {{JR_RUNNER_NAME, false, false},
+                   {JR_RUNNER_NAME, true, true},
+                   {"rank", false, true}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        struct jr_group group;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        pid_t pid;
+        if (!fill_group(&group, "r", 1, vectors[i].name, &pid))
+            return;
+        begin_lost(&bench);
+        bench.facts.cgroup = group.path;
+        if (!vectors[i].placed)
+            bench.facts.pid_namespace = 0;
+        add_record(&bench, "r");
+        CU_ASSERT_EQUAL(jr_lost_sweep(&out, bench.fake.dir, "r"),
+                        vectors[i].killed);
+        CU_ASSERT_EQUAL(was_killed(pid), vectors[i].killed);
+        jr_group_remove(&group);
+        fake_end(&bench.fake);
+    }
+}
+
+static void take_line(void *data, const char *line)
+{
+    jr_buf_printf(data, "%s\n", line);
+}
+
+/* All of a LOG_DIR, and each node of a run in parts by itself. */
+static void all_lost_runs_are_swept(void)
+{
+    struct bench bench;
+    struct jr_group group;
+    struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
+    pid_t pid;
+    if (!fill_group(&group, "p", 1, "rank", &pid))
+        return;
+    begin_lost(&bench);
+    add_record(&bench, "a");
+    (void)mkdirat(bench.fake.fd, "p", 0700);
+    add_record(&bench, "p/node_0");
+    bench.facts.cgroup = group.path;
+    add_record(&bench, "p/node_1");
+    fake_write(&bench.fake, "file", "x");
+    CU_ASSERT_EQUAL(symlinkat("p", bench.fake.fd, "link"), 0);
+    jr_lost_sweep_all("/nonexistent", take_line, &lines);
+    CU_ASSERT_EQUAL(lines.len, 0);
+    jr_lost_sweep_all(bench.fake.dir, take_line, &lines);
+    JR_ASSERT_TEXT(lines.len == 0 ? "" : lines.data,
+                   "the lost run p/node_1 had left 1 process, now killed\n");
+    CU_ASSERT_TRUE(was_killed(pid));
+    jr_group_remove(&group);
+    fake_end(&bench.fake);
+}
+
+/* What has results is not even opened. */
+static void finished_runs_are_not_swept(void)
+{
+    struct bench bench;
+    struct jr_group group;
+    struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
+    pid_t pid;
+    if (!fill_group(&group, "r", 1, "rank", &pid))
+        return;
+    begin_lost(&bench);
+    bench.facts.cgroup = group.path;
+    add_record(&bench, "r");
+    add_results(&bench, "r", "torn");
+    jr_lost_sweep_all(bench.fake.dir, take_line, &lines);
+    CU_ASSERT_EQUAL(lines.len, 0);
+    CU_ASSERT_FALSE(was_killed(pid));
+    jr_group_remove(&group);
+    fake_end(&bench.fake);
+}
+
+JR_UNIT_MAIN("live_run", CASE(what_is_no_run_is_not_opened),
+             CASE(the_record_says_where_and_whose_it_is),
+             CASE(results_say_how_it_ended), CASE(a_part_stands_for_the_run),
+             CASE(what_a_lost_run_left_is_ended),
+             CASE(another_runs_group_is_left_alone),
+             CASE(a_group_with_a_runner_is_left_alone),
+             CASE(all_lost_runs_are_swept), CASE(finished_runs_are_not_swept))

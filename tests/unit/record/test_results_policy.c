@@ -1,0 +1,124 @@
+/* Earlier attempts in results.json, written and read back. */
+#include "record/results_table.h"
+
+#include "fake_run.h"
+#include "judge/restart.h"
+
+static const struct jr_attempt attempts[] = {
+    {.number = 0,
+     .status = JR_RUN_FAILED,
+     .exit_code = 3,
+     .cause = "rank 3 \"exited\"",
+     .started_ns = FAKE_SECOND,
+     .ended_ns = 3 * FAKE_SECOND + FAKE_SECOND / 2,
+     .started_wall_ns = FAKE_WALL + 1999999,
+     .wait_ms = 1500},
+    {.number = 1,
+     .status = JR_RUN_HUNG,
+     .exit_code = 6,
+     .cause = NULL,
+     .started_ns = 5 * FAKE_SECOND,
+     .ended_ns = 5 * FAKE_SECOND,
+     .started_wall_ns = FAKE_WALL + 4 * FAKE_SECOND},
+};
+
+static const struct jr_results_row row = {.key = "attempts"};
+
+/* The member of results.json, with its key. */
+static void put(struct jr_buf *out, const struct jr_judgement *report)
+{
+    const struct jr_results_run run = {.report = report};
+    jr_results_put_attempts(out, &row, &run);
+}
+
+static void attempts_are_written(void)
+{
+    static const char *const expected[] = {
+        "\"attempts\": []",
+        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
+        "\"exit_code\": 3, "
+        "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
+        "\\\"exited\\\"\", \"wait\": 1.5}]",
+        "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
+        "\"exit_code\": 3, "
+        "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
+        "\\\"exited\\\"\", \"wait\": 1.5}, {\"attempt\": 1, \"status\": "
+        "\"hung\", \"exit_code\": 6, \"started\": 1800000004.0, "
+        "\"seconds\": 0.0, \"cause\": null, \"wait\": 0.0}]",
+    };
+    for (size_t count = 0; count < 3; count++) {
+        struct jr_judgement report = {.earlier = attempts,
+                                      .earlier_count = count};
+        struct jr_buf text = JR_BUF_INIT;
+        put(&text, &report);
+        JR_ASSERT_TEXT(text.data, expected[count]);
+        jr_buf_release(&text);
+    }
+}
+
+static json_t *parse(const char *text)
+{
+    json_t *json = jr_json_parse(text, strlen(text), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    return json;
+}
+
+static void what_is_no_list_holds_no_attempts(void)
+{
+    static const char *const vectors[] = {"null", "{}", "7", "\"x\"", "[]"};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_loaded_run loaded = {.report.earlier_count = 7};
+        json_t *json = parse(vectors[i]);
+        jr_results_get_attempts(&loaded, &row, json);
+        CU_ASSERT_EQUAL(loaded.report.earlier_count, 0);
+        jr_arena_release(&loaded.arena);
+        json_decref(json);
+    }
+}
+
+static void entries_may_be_anything(void)
+{
+    struct jr_loaded_run loaded = {0};
+    json_t *json = parse("[7, {\"attempt\": -1, \"status\": \"odd\", "
+                         "\"started\": \"x\", \"seconds\": -3, \"cause\": 5}]");
+    jr_results_get_attempts(&loaded, &row, json);
+    CU_ASSERT_EQUAL_FATAL(loaded.report.earlier_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(loaded.report.earlier[i].number, 0);
+        CU_ASSERT_EQUAL(loaded.report.earlier[i].started_wall_ns, 0);
+        CU_ASSERT_EQUAL(loaded.report.earlier[i].ended_ns, 0);
+        JR_ASSERT_TEXT(loaded.report.earlier[i].cause, "");
+    }
+    jr_arena_release(&loaded.arena);
+    json_decref(json);
+}
+
+static void attempts_are_read_as_they_were_written(void)
+{
+    struct jr_judgement report = {.earlier = attempts, .earlier_count = 2};
+    struct jr_loaded_run loaded = {0};
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_char(&text, '{');
+    put(&text, &report);
+    jr_buf_char(&text, '}');
+    json_t *json = parse(text.data);
+    jr_results_get_attempts(&loaded, &row, json_object_get(json, row.key));
+    CU_ASSERT_EQUAL_FATAL(loaded.report.earlier_count, 2);
+    CU_ASSERT_EQUAL(loaded.report.earlier[1].number, 1);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].status, JR_RUN_FAILED);
+    CU_ASSERT_EQUAL(loaded.report.earlier[1].status, JR_RUN_HUNG);
+    JR_ASSERT_TEXT(loaded.report.earlier[0].cause, "rank 3 \"exited\"");
+    JR_ASSERT_TEXT(loaded.report.earlier[1].cause, "");
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].ended_ns, 2500000000);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].started_ns, 0);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].started_wall_ns / 1000000,
+                    UINT64_C(1800000000001));
+    jr_arena_release(&loaded.arena);
+    json_decref(json);
+    jr_buf_release(&text);
+}
+
+JR_UNIT_MAIN("results_policy", CASE(attempts_are_written),
+             CASE(what_is_no_list_holds_no_attempts),
+             CASE(entries_may_be_anything),
+             CASE(attempts_are_read_as_they_were_written))
