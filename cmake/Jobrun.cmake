@@ -72,7 +72,7 @@ endif()
 # fails. One test asks the kernel which pages are mapped.
 set(JR_NO_MEMCHECK base.beneath cluster.controller cluster.srun judge.pattern
     judge.restart output.line_writer output.replay record.await_run
-    record.record_facts record.record_folder record.run_list
+    record.merge_nodes record.record_facts record.record_folder record.run_list
     resolve.custom_device run.rank_state session.session store.outcome vcs.git
     vcs.revision worker.entry_call worker.threads)
 # What takes 20 s and more there, and has nothing that AddressSanitizer does not

@@ -177,8 +177,8 @@ class Install(unittest.TestCase):
             "add_executable(example example.c)\n"
             f"target_link_libraries(example {target})\n")
         cmake = os.environ["CMAKE"]
-        self.good(cmake, "-S", project, "-B", project / "build",
-                  f"-DCMAKE_C_COMPILER={os.environ['CC']}",
+        self.good(cmake, "-S", project, "-B", project / "build", "-G",
+                  os.environ["GENERATOR"], f"-DCMAKE_C_COMPILER={os.environ['CC']}",
                   f"-DCMAKE_C_FLAGS={' '.join(FLAGS)}",
                   f"-DCMAKE_PREFIX_PATH={self.prefix}")
         self.good(cmake, "--build", project / "build")
