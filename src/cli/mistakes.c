@@ -59,8 +59,9 @@ static int print_corrected_line(const struct jr_cli *cli, const char *text,
     jr_buf_printf(&out, "\n        %s", prompt);
     add_corrected_line(&out, cli, word, lead);
     jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
     jr_cli_err(cli, &out);
-    return JR_STATUS_USAGE;
+    return status;
 }
 
 /* "NAME: arguments ...", with the line that has `--` before `word`. */
@@ -117,8 +118,9 @@ static int print_late_count(const struct jr_cli *cli)
     jr_buf_escaped(&out, line.data, line.failed ? 0 : line.len);
     jr_buf_char(&out, '\n');
     jr_buf_release(&line);
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
     jr_cli_err(cli, &out);
-    return JR_STATUS_USAGE;
+    return status;
 }
 
 int jr_mistake_count(const struct jr_cli *cli)

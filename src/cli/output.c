@@ -88,6 +88,8 @@ int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
     jr_buf_str(&out, "jobrun: ");
     jr_buf_escaped(&out, line, strlen(line));
     jr_buf_char(&out, '\n');
+    if (out.failed)
+        status = JR_STATUS_LAUNCH;
     jr_cli_err(cli, &out);
     return status;
 }

@@ -34,7 +34,8 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
  * failure there has no one to be told. */
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);
 
-/* "jobrun: " and one line. Returns `status`. */
+/* "jobrun: " and one line. Returns `status`; where memory ran out for it, and
+ * that was said instead, JR_STATUS_LAUNCH. */
 int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/pidfd.h"
 #include "base/strv.h"
+#include "base/user.h"
 #include "judge/words.h"
 #include "record/multinode.h"
 #include "record/record_facts.h"
@@ -70,7 +71,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     live->user = live_text(live, run, "user");
     live->cgroup = live_text(live, run, "cgroup");
     live->part = live_text(live, run, "part");
-    const char *me = jr_record_user(&live->arena);
+    const char *me = jr_user_name(&live->arena, geteuid());
     live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
                  live->user != NULL && strcmp(me, live->user) == 0;
     live->contained = jr_record_folder_is_contained(run);

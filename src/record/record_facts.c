@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "base/proc.h"
 #include "base/redact.h"
 #include "base/strv.h"
+#include "base/user.h"
 #include "generated/version.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
@@ -89,16 +89,6 @@ static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
     return argv.items;
 }
 
-char *jr_record_user(struct jr_arena *arena)
-{
-    struct passwd entry, *found = NULL;
-    char text[4096];
-    if (getpwuid_r(geteuid(), &entry, text, sizeof text, &found) != 0 ||
-        found == NULL)
-        return jr_arena_printf(arena, "%u", (unsigned)geteuid());
-    return jr_arena_strdup(arena, found->pw_name);
-}
-
 static const char *read_cwd(struct jr_arena *arena)
 {
     JR_FREE char *cwd = getcwd(NULL, 0);
@@ -135,7 +125,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .run_id = plan->run_id,
         .version = JR_VERSION,
         .host = jr_arena_strdup(arena, here.nodename),
-        .user = jr_record_user(arena),
+        .user = jr_user_name(arena, geteuid()),
         .os = read_os(arena),
         .kernel = jr_arena_strdup(arena, here.release),
         .arch = jr_arena_strdup(arena, here.machine),

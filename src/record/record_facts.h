@@ -26,9 +26,6 @@ struct jr_record_facts {
     int exit_code;                    /* once finished */
 };
 
-/* The name of the user that we act as, or its number. */
-char *jr_record_user(struct jr_arena *arena);
-
 /* Fill in what this process can tell of itself and of the plan: everything but
  * git, spec, cgroup and the end. Copies live in `arena`. */
 int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,

@@ -139,21 +139,27 @@ class WithoutMemory(harness.Case):
         super().setUp()
         self.scarce = harness.preload(self, "SCARCE_LIBRARY")
 
-    def plan(self, *words, **environment):
-        return self.jobrun("plan", *words, env={**self.scarce, **environment})
+    def scarce_jobrun(self, *words, **environment):
+        return self.jobrun(*words, env={**self.scarce, **environment})
 
     def test_is_told_wherever_it_runs_out(self):
         spec = self.write("t.jobrun.yaml", HEAD + "world_size: 1\n"
                           "entrypoint: [true]\n")
-        if self.plan(spec).returncode != 0:
+        if self.scarce_jobrun("plan", spec).returncode != 0:
             self.skipTest("the sanitizers have an allocator of their own")
-        for number in itertools.chain(range(40), itertools.count(40, 17)):
-            done = self.plan(spec, SCARCE=str(number))
-            if done.returncode == 0:
-                break
-            self.assertIn(done.returncode, (3, 7), (number, done.stderr))
-            self.assertIn("emory", done.stderr, number)
-        self.assertGreater(number, 40)
+        # Who holds the usual port is told by name.
+        holder = self.start("-n", "1", "--", "sleep", "1000")
+        self.await_event(event="rank_started", rank=0)
+        for verb in "plan", "run":
+            for number in itertools.chain(range(40), itertools.count(40, 17)):
+                done = self.scarce_jobrun(verb, spec, "-s", f"log_dir=n{number}",
+                                          SCARCE=str(number))
+                if done.returncode == 0:
+                    break
+                self.assertIn(done.returncode, (3, 7), (number, done.stderr))
+                self.assertIn("emory", done.stderr, number)
+            self.assertGreater(number, 40)
+        self.assertIsNone(holder.poll())
 
 
 class WrongRuns(harness.Case):
