@@ -72,8 +72,8 @@ endif()
 # fails. One test asks the kernel which pages are mapped.
 set(JR_NO_MEMCHECK base.beneath cluster.controller cluster.srun judge.pattern
     judge.restart output.line_writer output.replay record.await_run
-    record.merge_nodes record.record_facts record.record_folder record.run_list
-    resolve.custom_device run.rank_state session.session store.outcome vcs.git
+    record.live_run record.merge_nodes record.record_facts record.record_folder
+    record.run_list resolve.custom_device run.rank_state session.session store.outcome vcs.git
     vcs.revision worker.entry_call worker.threads)
 # What takes 20 s and more there, and has nothing that AddressSanitizer does not
 # see: vectors by the thousand.
