@@ -155,10 +155,18 @@ static void end_output_limit(struct jr_runner *runner)
     runner->output_timeout.timer.at = 0;
 }
 
+/* Other nodes may still run, and be asked how long all have been silent: what
+ * was written since the last look counts. */
+static void close_output_timeout(struct jr_runner *runner)
+{
+    note_all_grown_files(runner);
+    end_output_limit(runner);
+}
+
 const struct jr_runner_policy jr_output_timeout_policy = {
     .name = "output_timeout",
     .open = open_output_timeout,
     .stopping = end_output_limit,
     .resumed = extend_output_limit,
-    .close = end_output_limit,
+    .close = close_output_timeout,
 };

@@ -10,7 +10,8 @@
  *   late N MS           the same, on its way for so long
  *   event N NAME R C    of rank R, with exit code C, by that clock
  *   report N NAME S     of all ranks of the node, silent for S seconds
- *   end N CODES         the outcome of its ranks, one digit each, and `done`
+ *   end N CODES         the outcome of its ranks, one digit each, and `done`;
+ *                       with a q behind, they were silent for 6 s before
  *   await TYPE          until the controller has said it
  *   rest MS             do nothing
  *   leave               end, while another process goes on with the rest
@@ -160,6 +161,8 @@ static void play_end(unsigned node, const char *codes)
         ranks[i].exit_code = codes[i] <= '9' ? codes[i] - '0' : 0;
         ranks[i].started_ns = clock_of(node);
         ranks[i].ended_ns = ranks[i].heard_ns = clock_of(node);
+        if (codes[EACH] == 'q')
+            ranks[i].heard_ns -= 6 * SECOND_NS;
         ranks[i].alive_ns = ranks[i].exiting_ns = clock_of(node);
         ranks[i].told_ns = i == 0 ? clock_of(node) : 0;
     }
@@ -924,8 +927,16 @@ static void asks_all_nodes_about_silence(void)
          "report 0 silent 0\nawait query\n"
          "report 1 quiet 7\nreport 0 quiet 6\n",
          "await hang\n", 1, 2},
-        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "await hang\n", 1,
+        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00q\n", "await hang\n", 1,
          1},
+        /* A node that has just ended was heard until then. */
+        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "", 0, 1},
+        {"report 0 quiet 6\nreport 1 quiet 4\nend 1 00\n"
+         "report 0 silent 0\nawait query\nreport 0 quiet 6\n",
+         "", 0, 2},
+        {"report 0 quiet 6\nreport 1 quiet 4\nend 1 00q\n"
+         "report 0 silent 0\nawait query\nreport 0 quiet 6\n",
+         "await hang\n", 1, 2},
         {"event 0 stop 0 0\nreport 0 quiet 6\nreport 1 quiet 6\n", "", 0, 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
