@@ -169,6 +169,7 @@ static int print_end_texts(struct jr_session *session, const struct jr_cli *cli,
                                           : JR_TEXT_REPORT);
         code = jr_session_exit_code(session);
     }
+    jr_session_await_on_end(session);
     jr_session_show_rest(session);
     return code;
 }
@@ -185,6 +186,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
     struct jr_error err = {0};
     jr_hold_signals(session);
     jr_session_open_console(session, &console);
+    jr_session_defer_on_end(session);
     cli->session = session;
     print_start_texts(session, cli);
     enum jr_status status = jr_session_run(session, &console, &err);

@@ -149,6 +149,19 @@ static void print_plan_start(struct jr_buf *out, const struct jr_plan *plan)
     }
 }
 
+/* What runs once, when all is over. */
+static void print_on_end(struct jr_buf *out, const struct jr_policy *policy)
+{
+    if (policy->on_end_count == 0)
+        return;
+    jr_buf_printf(out, "%-9s", "on_end");
+    for (uint32_t i = 0; i < policy->on_end_count; i++) {
+        jr_buf_char(out, ' ');
+        print_word(out, policy->on_end[i]);
+    }
+    jr_buf_char(out, '\n');
+}
+
 static void print_plan_text(struct jr_buf *out, const char *label,
                             const char *text)
 {
@@ -194,6 +207,7 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
                       plan->first, plan->first + plan->count - 1);
     print_plan_start(out, plan);
     print_command(out, plan, model);
+    print_on_end(out, plan->policy);
     print_plan_text(out, "workdir", model->workdir);
     print_plan_text(out, "folder", plan->own_dir);
     print_master(out, plan);

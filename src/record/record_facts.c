@@ -227,6 +227,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set(run, "git", git_json(facts));
     jr_json_set_str(run, "fingerprint", facts->fingerprint);
     jr_json_set_str(run, "spec", facts->spec);
+    jr_json_set_str(run, "spec_folder", facts->spec_folder);
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_int(run, "attempt", facts->attempt);

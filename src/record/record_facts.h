@@ -16,6 +16,7 @@ struct jr_record_facts {
     const bool *dirty;      /* NULL: unknown */
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
+    const char *spec_folder;          /* the folder of that, absolute */
     const char *rerun_of;             /* the id of the run that it repeats */
     uint32_t world_size, nodes;       /* of all of it */
     uint32_t first_rank, ranks;       /* that this jobrun starts */

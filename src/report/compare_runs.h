@@ -17,6 +17,7 @@ struct jr_record_origin {
     const char *run_dir;     /* absolute; of a run in parts that of one */
     const char *log_dir;     /* absolute */
     const char *fingerprint; /* NULL: unknown */
+    const char *spec_folder; /* of the spec as it was; NULL: unknown */
     bool local;              /* --local */
     struct jr_trust trust;   /* whether it may be run by its word */
     const char *spec; /* the text of resolved.yaml; NULL: there is none */

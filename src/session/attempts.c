@@ -22,6 +22,7 @@
 #include "session/findings_text.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/on_end.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
@@ -62,6 +63,8 @@ static void complete_killed_attempt(void *data,
     if (session->plan.policy->restart.max > 0)
         session->report.not_again = "jobrun itself was killed";
     jr_session_write_judgement(session);
+    jr_on_end_start(session);
+    jr_on_end_await(session, false);
 }
 
 static struct jr_run_options make_run_options(
@@ -286,6 +289,8 @@ int jr_session_attempts(struct jr_session *session,
     if (result == 0)
         result = jr_session_finish(session, err);
     jr_session_show_rest(session);
+    if (!session->on_end.deferred)
+        jr_on_end_await(session, true);
     jr_between_attempts_close(&pause);
     return result;
 }
@@ -328,6 +333,7 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
 int jr_session_finish(struct jr_session *session, struct jr_error *err)
 {
     jr_session_write_judgement(session);
+    jr_on_end_start(session);
     jr_companion_release(&session->companion);
     return fill_ranks(session, err);
 }

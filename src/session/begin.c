@@ -184,6 +184,7 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
     record->dirty = git->dirty_known ? &git->dirty : NULL;
     record->spec =
         session->options.rerun_of == NULL ? session->spec_name : NULL;
+    record->spec_folder = jr_spec_folder_of(session->file);
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
     record->attempt = session->attempt;

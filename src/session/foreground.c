@@ -4,6 +4,7 @@
 
 #include "cluster/controller.h"
 #include "eventloop/signals.h"
+#include "session/on_end.h"
 #include "session/session.h"
 #include "session/stages.h"
 
@@ -37,6 +38,16 @@ bool jr_session_print(struct jr_session *session, const char *text, size_t len)
         return false;
     jr_replay_turn(&session->replay);
     return true;
+}
+
+void jr_session_defer_on_end(struct jr_session *session)
+{
+    session->on_end.deferred = true;
+}
+
+void jr_session_await_on_end(struct jr_session *session)
+{
+    jr_on_end_await(session, true);
 }
 
 void jr_session_show_rest(struct jr_session *session)

@@ -29,6 +29,14 @@ void jr_session_open_console(struct jr_session *session,
  * or if memory runs out. */
 bool jr_session_print(struct jr_session *session, const char *text, size_t len);
 
+/* Have the session leave waiting for the command of `on_end` to the caller, who
+ * has the report to print first, and then calls jr_session_await_on_end. */
+void jr_session_defer_on_end(struct jr_session *session);
+
+/* Wait until the command of `on_end` has ended, or until a signal comes that
+ * would stop the run, all of which are blocked. What went wrong is noted. */
+void jr_session_await_on_end(struct jr_session *session);
+
 /* Show what is left: however long the console takes, or until a signal comes
  * that would stop the run, all of which are blocked. */
 void jr_session_show_rest(struct jr_session *session);

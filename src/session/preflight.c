@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/strv.h"
+#include "session/on_end.h"
 #include "session/session.h"
 #include "spawn/program.h"
 
@@ -432,7 +433,7 @@ enum jr_status jr_session_preflight(struct jr_session *session)
     struct jr_arena arena = JR_ARENA_INIT;
     struct preflight preflight = {.session = session, .arena = &arena};
     const struct jr_plan *plan = &session->plan;
-    size_t errors = session->diags.errors;
+    const size_t errors = session->diags.errors;
     if (session->controller != NULL)
         return JR_STATUS_OK;
     uint32_t count = are_ranks_different(session) ? plan->count : 1;
@@ -445,6 +446,7 @@ enum jr_status jr_session_preflight(struct jr_session *session)
         jr_arena_release(&scratch);
     }
     check_target(&preflight);
+    jr_on_end_check(session);
     check_log_dir(&preflight);
     jr_arena_release(&arena);
     return session->diags.errors > errors ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;

@@ -90,8 +90,10 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                             id);
     if (!jr_trust_is_ours(&origin.trust) && !options->trust)
         return refuse_untrusted_rerun(id, spec, &origin, err);
+    bool known = origin.spec_folder != NULL && origin.spec_folder[0] == '/';
     ret->source = (struct jr_spec_source){.name = spec,
-                                          .folder = origin.run_dir,
+                                          .folder = known ? origin.spec_folder
+                                                          : origin.run_dir,
                                           .text = origin.spec,
                                           .len = strlen(origin.spec)};
     ret->local = options->local || origin.local;

@@ -1,8 +1,9 @@
 /*
  * The session of jobrun.h: what its files share. stages.c takes it from a text
  * to a plan, begin.c opens the run folder, attempts.c leads through all of it,
- * executes and judges, write_judgement.c writes that down, findings_text.c
- * hands out what there is. Each has a header of its own.
+ * executes and judges, write_judgement.c writes that down, on_end.c runs what
+ * is to follow, findings_text.c hands out what there is. Each has a header of
+ * its own.
  *
  * What is written before the first rank starts is the spec, what it resolved
  * to, the plan and a record that says `running`; what is written at the end is
@@ -25,6 +26,7 @@
 #include "run/companion.h"
 #include "run/guard.h"
 #include "spawn/cgroup_tree.h"
+#include "spawn/keeper.h"
 #include "spec/load.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
@@ -39,6 +41,13 @@ enum jr_progress {
     JR_PROGRESS_RESOLVED,
     JR_PROGRESS_PLANNED,
     JR_PROGRESS_DONE
+};
+
+/* The command of `on_end`. */
+struct jr_on_end {
+    struct jr_keeper keeper; /* without a pid it does not run */
+    int unlogged;  /* why its output is lost, an errno; 0: it is not */
+    bool deferred; /* who runs the session waits for its end */
 };
 
 struct jr_session {
@@ -77,6 +86,7 @@ struct jr_session {
     struct jr_history history;
     struct jr_rank_result *ranks; /* outcome.count of them */
     int exit_code;
+    struct jr_on_end on_end;
 };
 
 #endif

@@ -339,6 +339,7 @@ static void check_secrets(const struct jr_check *check)
     check_shell(check, jr_doc_find(tree, "entrypoint.shell"),
                 "entrypoint.shell");
     check_shell(check, jr_doc_get(tree, "setup"), "setup");
+    check_arguments(check, jr_doc_get(tree, "on_end"), "on_end");
     for (size_t i = 0; entries != NULL && i < entries->count; i++) {
         const struct jr_node *entry = entries->pairs[i].value;
         check_secret_variables(check, jr_doc_get(entry, "env"), "per_rank");

@@ -24,7 +24,8 @@ struct shell_place {
     const struct jr_node *node;
     const char *in, *key; /* path and key of an entry; or NULL: entry `index` */
     size_t index;
-    bool argument; /* `shell` would be the way to have it read by one */
+    const char *shell; /* the way to have it read by one; NULL: there is none */
+    bool templates;    /* it may have %{rank} and the like */
 };
 
 /* The scalar as it is written somewhere, whatever it is handed on by. */
@@ -80,11 +81,19 @@ static void help_with_variable(const struct shell_place *place,
     const struct jr_node *env = jr_doc_get(place->check->tree, "env");
     const struct jr_node *own = env == NULL ? NULL : jr_doc_get(env, name);
     const char *template = template_of(name);
-    const char *shell = place->argument ? ", or use `shell:`" : "";
     bool known = own != NULL && own != place->node &&
                  strcmp(own->text, "???") != 0 &&
                  jr_scalar_type(own) != JR_SCALAR_NULL;
-    if (template != NULL)
+    const char *shell = place->shell == NULL
+                            ? ""
+                            : jr_arena_printf(place->check->lint->arena,
+                                              ", or use %s", place->shell);
+    if (shell == NULL)
+        return;
+    bool later = !place->templates && strncmp(name, "JOBRUN_", 7) == 0;
+    if (later || (template != NULL && !place->templates))
+        jr_diag_help(diags, diag, "use %s", place->shell);
+    else if (template != NULL)
         jr_diag_help(diags, diag, "write %s%s", template, shell);
     else if (known)
         jr_diag_help(diags, diag, "write ${env.%s} for the value of `env`%s",
@@ -118,8 +127,9 @@ static bool check_dollar(const struct shell_place *place, const char *text)
             place, from, to, "is not replaced: no shell reads it");
         if (named)
             help_with_variable(place, diag, name);
-        else if (place->argument)
-            jr_diag_help(place->check->lint->diags, diag, "use `shell:`");
+        else if (place->shell != NULL)
+            jr_diag_help(place->check->lint->diags, diag, "use %s",
+                         place->shell);
         return true;
     }
     return false;
@@ -162,10 +172,10 @@ static bool check_operator(const struct shell_place *place, const char *text)
     struct jr_diag *diag =
         warn_of_syntax(place, 0, strlen(text),
                        "is an argument of the program: no shell reads it");
-    jr_diag_help(place->check->lint->diags, diag,
-                 redirects || strchr(text, '>') != NULL
-                     ? "use `shell:`; `redirects` keeps output in files"
-                     : "use `shell:`");
+    bool kept = redirects || strchr(text, '>') != NULL;
+    jr_diag_help(
+        place->check->lint->diags, diag, "use %s%s", place->shell,
+        kept && place->templates ? "; `redirects` keeps output in files" : "");
     return true;
 }
 
@@ -188,7 +198,7 @@ static bool check_glob(const struct shell_place *place, const char *text)
     struct jr_diag *diag = warn_of_syntax(
         place, 0, strlen(text), "does not stand for files: no shell reads it");
     jr_diag_help(place->check->lint->diags, diag,
-                 "use `shell:`, or let the program look for them");
+                 "use %s, or let the program look for them", place->shell);
     return true;
 }
 
@@ -235,6 +245,7 @@ static bool is_command_line(const struct jr_node *node)
 static void check_word_list(const struct jr_check *check, const char *path,
                             const struct jr_node *words)
 {
+    const bool own = strcmp(path, "on_end") == 0; /* has no form of a shell */
     bool text = false;
     for (size_t i = 0; words != NULL && i < words->count; i++) {
         const struct jr_node *node = words->items[i];
@@ -243,7 +254,13 @@ static void check_word_list(const struct jr_check *check, const char *path,
             text = false;
             continue;
         }
-        const struct shell_place place = {check, node, path, NULL, i, true};
+        const struct shell_place place = {.check = check,
+                                          .node = node,
+                                          .in = path,
+                                          .index = i,
+                                          .shell = own ? "[sh, -c, TEXT]"
+                                                       : "`shell:`",
+                                          .templates = !own};
         const char *word = written_text(node);
         if (!text && strpbrk(word, " \n\\") == NULL)
             (void)(check_operator(&place, word) || check_dollar(&place, word) ||
@@ -257,6 +274,10 @@ static void check_command_words(const struct jr_check *check)
     const struct jr_node *command =
         jr_doc_find(check->tree, "entrypoint.command");
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    const struct jr_node *on_end = jr_doc_get(check->tree, "on_end");
+    if (on_end != NULL && on_end->count > 0 &&
+        !reads_itself(on_end->items[0]->text))
+        check_word_list(check, "on_end", on_end);
     if (jr_doc_find(check->tree, "entrypoint.python.function") != NULL)
         return;
     if (command != NULL && command->count > 0 &&
@@ -277,8 +298,11 @@ static void check_env_values(const struct jr_check *check, const char *path,
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         const struct jr_pair *pair = &env->pairs[i];
-        const struct shell_place place = {check,           pair->value, path,
-                                          pair->key->text, 0,           false};
+        const struct shell_place place = {.check = check,
+                                          .node = pair->value,
+                                          .in = path,
+                                          .key = pair->key->text,
+                                          .templates = true};
         if (pair->value->kind != JR_NODE_SCALAR ||
             jr_env_matches(check->secrets, check->secrets_count,
                            pair->key->text, pair->key->len))
@@ -291,7 +315,8 @@ static void check_env_values(const struct jr_check *check, const char *path,
 static void check_path_value(const struct jr_check *check, const char *path)
 {
     const struct jr_node *node = jr_check_raw(check, path);
-    const struct shell_place place = {check, node, "", path, 0, false};
+    const struct shell_place place = {
+        .check = check, .node = node, .in = "", .key = path, .templates = true};
     if (node == NULL || node->kind != JR_NODE_SCALAR)
         return;
     (void)check_dollar(&place, written_text(node)); /* ~ is an error there */

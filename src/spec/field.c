@@ -142,6 +142,9 @@ TYPE(HANG_SIGNAL, .kind = JR_KIND_TEXT,
 TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
      .wants = "a word; the only template in it may be %{pid}",
      .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
+TYPE(END_WORD, .kind = JR_KIND_TEXT,
+     .wants = "a word without templates such as %{rank}",
+     .pattern = "^([^%]|%(?!\\{))*$")
 TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17})$")
 TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
@@ -202,6 +205,8 @@ TYPE(STREAMS, .kind = JR_KIND_STREAMS,
      .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
 
 TYPE(HANG_COMMAND, LIST_OF(HANG_WORD), .min = 1,
+     .wants = "a program and its arguments")
+TYPE(END_COMMAND, LIST_OF(END_WORD), .min = 1,
      .wants = "a program and its arguments")
 TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
 TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,

@@ -167,6 +167,9 @@
     X("restart", RESTART, OPTIONAL, MAP(policy.restart, RESTART), NULL, NULL,  \
       SUPERVISION, "never",                                                    \
       "when and how often the whole job is started again")                     \
+    X("on_end", END_COMMAND, OPTIONAL, STRS(policy.on_end), NULL, NULL,        \
+      SUPERVISION, "none",                                                     \
+      "a command that is run once, after the run has ended")                   \
     X("limits", LIMITS, OPTIONAL, MAP(policy.limits, LIMITS), NULL, NULL,      \
       EXPERIMENT, "inherited", "resource limits of the ranks")                 \
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \

@@ -286,6 +286,19 @@
       "does under nohup. A second stop signal kills without the grace period. "\
       "TSTP and CONT suspend and resume the ranks unless they are named here.",\
       "signals: {USR1: forward, HUP: ignore}")                                 \
+    N("on_end",                                                                \
+      "The command runs without a shell, in the spec's folder, once "          \
+      "results.json has been written: after a success, a failure, and a stop. "\
+      "It has jobrun's own environment with four more variables: "             \
+      "JOBRUN_RUN_ID, JOBRUN_RUN_DIR (the folder with results.json), "         \
+      "JOBRUN_STATUS (such as succeeded or failed) and JOBRUN_EXIT_CODE. Its " \
+      "output goes to on_end.log in that folder.\n\n"                          \
+      "jobrun waits for it for at most 60 s. After that, or at a stop signal, "\
+      "the command is killed. Processes that it leaves behind are killed, too. "\
+      "If it fails, jobrun prints a warning, and its own exit status stays as "\
+      "it is. If each node has a jobrun of its own, the command runs on each " \
+      "node.",                                                                 \
+      "on_end: [./notify.sh, --channel, training]")                            \
     N("on_failure", "", "on_failure: continue")                                \
     N("exit_barrier",                                                          \
       "A rank that has returned does not exit until all ranks of its node "    \

@@ -461,6 +461,8 @@ struct jr_policy {
     struct jr_signal_rule *signals;
     uint32_t signals_count;
     struct jr_restart restart;
+    char **on_end; /* a command to run once the record is complete */
+    uint32_t on_end_count;
     struct jr_console console;
     struct jr_results results;
     struct jr_engine engine;

@@ -204,6 +204,7 @@ static void the_record_is_written_key_by_key(void)
         .dirty = &dirty,
         .fingerprint = "f",
         .spec = "s",
+        .spec_folder = "/s",
         .rerun_of = "q",
         .world_size = 8,
         .nodes = 2,
@@ -239,6 +240,7 @@ static void the_record_is_written_key_by_key(void)
                    "    \"dirty\": true\n  },\n"
                    "  \"fingerprint\": \"f\",\n"
                    "  \"spec\": \"s\",\n"
+                   "  \"spec_folder\": \"/s\",\n"
                    "  \"rerun_of\": \"q\",\n"
                    "  \"local\": true,\n"
                    "  \"attempt\": 5,\n"
@@ -265,7 +267,7 @@ static void a_record_without_facts_is_null(void)
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 29);
+    CU_ASSERT_EQUAL(json_object_size(record), 30);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
     json_t *git = json_object_get(record, "git");
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "commit")));

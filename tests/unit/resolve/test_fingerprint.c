@@ -157,6 +157,7 @@ static const struct {
      ENTRY "timeouts: {after_first_exit: 1h}\n"},
     {"on_hang.signal", ENTRY, ENTRY "on_hang: {signal: USR1}\n"},
     {"on_hang.wait", ENTRY, ENTRY "on_hang: {wait: 1h}\n"},
+    {"on_end", ENTRY, ENTRY "on_end: [./notify]\n"},
     {"on_hang.command", ENTRY, ENTRY "on_hang: {command: [gdb]}\n"},
     {"timeouts.stop_grace", ENTRY, ENTRY "timeouts: {stop_grace: 1s}\n"},
     {"stop_target", ENTRY, ENTRY "stop_target: group\n"},

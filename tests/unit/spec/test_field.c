@@ -119,6 +119,7 @@ static void has_every_field_of_the_contract(void)
         "on_failure",
         "exit_barrier",
         "restart",
+        "on_end",
         "limits",
         "exit_status",
         "engine.slurm",
