@@ -325,8 +325,10 @@ static void add_files(const struct jr_html_page *html)
          "what jobrun planned to start, with the environment of each rank"},
         {"events.jsonl", "the events of the run, one per line"},
         {"results.json", "the outcome and the result of each rank"},
+        {"metrics.jsonl", "the steps and metrics, one line per point"},
         {"run.json", "the record of the run"},
         {"console.log", "the console output of a detached run"},
+        {"on_end.log", "the output of on_end"},
     };
     jr_html_page_open(html, "files", "Files");
     jr_buf_str(html->out, "<ul>\n");
@@ -349,6 +351,7 @@ static void add_document(const struct jr_html_page *html)
     add_account(html);
     jr_html_page_hang(html);
     jr_html_page_time(html);
+    jr_html_page_curves(html);
     jr_html_page_results(html);
     jr_html_page_mesh(html);
     jr_html_page_ranks(html);

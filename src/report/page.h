@@ -2,7 +2,8 @@
  * The report as one HTML file, in parts; page.c puts them together, and has the
  * first and the last of them: verdict, origin, place and files. Nothing in the
  * file is fetched or executed: text, tables and drawings. This is the header of
- * page.c and of its parts: page_time.c, page_ranks.c and page_result.c.
+ * page.c and of its parts: page_time.c, page_curves.c, page_ranks.c and
+ * page_result.c.
  */
 #ifndef JR_PAGE_H
 #define JR_PAGE_H
@@ -27,7 +28,11 @@ void jr_html_page_hang(const struct jr_html_page *html);
 /* page_time.c: when each rank ran, drawn; and what happened, as a list. */
 void jr_html_page_time(const struct jr_html_page *html);
 
-/* The same file: the mesh. */
+/* page_curves.c: the metrics over the steps, drawn, and their extremes. Nothing
+ * where there are none. */
+void jr_html_page_curves(const struct jr_html_page *html);
+
+/* page_ranks.c: the mesh. */
 void jr_html_page_mesh(const struct jr_html_page *html);
 
 /* The same file: what became of each rank. */

@@ -1,6 +1,7 @@
 """jobrun report: the file that a run can be handed on as."""
 import html.parser
 import json
+import os
 import pathlib
 import re
 import urllib.parse
@@ -128,6 +129,48 @@ class Report(harness.Case):
                      "t.jobrun.yaml:3:13", "began", "kernel", "first output"):
             self.assertIn(word, text)
         self.assertEqual(page.count["table"], page.count["caption"])
+
+    def test_metrics_are_drawn(self):
+        run = self.run_of("true")
+        before = self.page()
+        self.assertNotIn("curves", before.ids)
+        lines = [{"ns": step, "time": "t", "attempt": attempt, "rank": rank,
+                  "step": step, "metrics": {
+                      "loss": None if step == 7 else 1 / (step + rank + 1),
+                      "acc": step / 100}}
+                 for attempt in (0, 1) for step in range(100)
+                 for rank in (0, 1)]
+        path = run / "metrics.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        page = self.page()
+        self.assertIn("curves", page.ids)
+        self.assertEqual(page.count["path"] - before.count.get("path", 0), 8)
+        text = "".join(page.text)
+        for word in ("loss 0.01 at step 99", "one line for each rank",
+                     "pale lines are earlier attempts", "metrics.jsonl: "):
+            self.assertIn(word, text)
+
+    def test_a_hostile_file_of_metrics(self):
+        run = self.run_of("true")
+        path = run / "metrics.jsonl"
+        name = EVIL + "\x1b[2J\u202e"
+        path.write_text(json.dumps({"step": 1, "metrics": {name: 2}}) + "\n"
+                        "junk\n{\"step\": 2")
+        page = self.page()
+        self.assertIn(EVIL, "".join(page.text))
+        self.assertNotIn("\x1b", "".join(page.text))
+        self.assertIn("missing or unreadable", "".join(page.text))
+        path.unlink()
+        path.symlink_to("/etc/passwd")
+        self.assertNotIn("curves", self.page().ids)
+        path.unlink()
+        os.mkfifo(path)
+        self.assertNotIn("curves", self.page().ids)
+        path.unlink()
+        with open(path, "wb") as file:
+            file.truncate(1 << 40)
+        with self.takes_less(20):
+            self.assertNotIn("curves", self.page().ids)
 
     def test_values_of_the_command_line(self):
         self.expect(self.jobrun("-n", "2", "-s", "threads=1", "--", "true"), 0)

@@ -1,0 +1,389 @@
+/* A part of the HTML report: the metrics that a job has told with its steps,
+ * one drawing each, and a table with the same in numbers. page.h declares it.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "record/load_metrics.h"
+#include "report/page.h"
+
+#include "base/banned.h"
+
+enum {
+    PLOT_HEIGHT = 140,
+    LABEL_HEIGHT = 14,
+    SCALE = 1000,      /* of a drawing, either way */
+    MOST_DRAWN = 4000, /* points of a metric; of more, extremes are drawn */
+    MOST_LINES = 512,  /* of a metric */
+    MOST_RANKS = 16,   /* with lines of their own */
+    TICKS = 4,         /* about as many */
+    MOST_TICKS = 12
+};
+
+/* One metric: its points, and the extent of those that have a value. */
+struct curve {
+    const struct jr_html_page *html;
+    const char *name;
+    const struct jr_metric_point *points;
+    size_t count, values; /* of points, and of those with a value */
+    size_t lines;         /* a line has the points of one rank and attempt */
+    uint32_t ranks, last_attempt;
+    double from, to; /* steps */
+    const struct jr_metric_point *low, *high, *last;
+};
+
+static bool is_line_start(const struct curve *curve, size_t i)
+{
+    const struct jr_metric_point *point = &curve->points[i];
+    return i == 0 || point->rank != point[-1].rank ||
+           point->attempt != point[-1].attempt;
+}
+
+static void extend_curve(struct curve *curve,
+                         const struct jr_metric_point *point)
+{
+    if (isnan(point->value))
+        return;
+    if (curve->values++ == 0) {
+        curve->from = curve->to = point->step;
+        curve->low = curve->high = point;
+    }
+    if (point->step < curve->from)
+        curve->from = point->step;
+    if (point->step > curve->to)
+        curve->to = point->step;
+    if (point->value < curve->low->value)
+        curve->low = point;
+    if (point->value > curve->high->value)
+        curve->high = point;
+    /* of the first rank, by its last attempt */
+    if (curve->last == NULL || point->rank == curve->last->rank)
+        curve->last = point;
+}
+
+/* The metric of points[0], which are sorted. */
+static struct curve make_curve(const struct jr_html_page *html,
+                               const struct jr_metrics *metrics,
+                               const struct jr_metric_point *points)
+{
+    const struct jr_metric_point *end = metrics->points + metrics->points_count;
+    struct curve curve = {
+        .html = html, .name = metrics->names[points->metric], .points = points};
+    while (points + curve.count < end &&
+           points[curve.count].metric == points->metric) {
+        const struct jr_metric_point *point = &points[curve.count];
+        curve.lines += is_line_start(&curve, curve.count);
+        curve.ranks += curve.count == 0 || point->rank != point[-1].rank;
+        if (point->attempt > curve.last_attempt)
+            curve.last_attempt = point->attempt;
+        extend_curve(&curve, point);
+        curve.count++;
+    }
+    return curve;
+}
+
+/* Where a value is between two others, 0 to 1; in halves, for their difference
+ * may be larger than a number can be. */
+static double part_between(double value, double low, double high)
+{
+    double range = high / 2 - low / 2;
+    return range > 0 ? (value / 2 - low / 2) / range : 0.5;
+}
+
+static void add_point(const struct curve *curve,
+                      const struct jr_metric_point *point, bool *down)
+{
+    jr_buf_printf(curve->html->out, *down ? "L%.4g %.4g" : "M%.4g %.4gh0",
+                  SCALE * part_between(point->step, curve->from, curve->to),
+                  SCALE * (1 - part_between(point->value, curve->low->value,
+                                            curve->high->value)));
+    *down = true;
+}
+
+/* The extremes of `count` points, in their order. Where none has a value the
+ * line is interrupted. */
+static void add_extremes(const struct curve *curve,
+                         const struct jr_metric_point *points, size_t count,
+                         bool *down)
+{
+    const struct jr_metric_point *low = NULL, *high = NULL;
+    for (const struct jr_metric_point *at = points; at < points + count; at++) {
+        if (isnan(at->value))
+            continue;
+        low = low == NULL || at->value < low->value ? at : low;
+        high = high == NULL || at->value > high->value ? at : high;
+    }
+    if (low == NULL) {
+        *down = false;
+        return;
+    }
+    add_point(curve, low < high ? low : high, down);
+    if (low != high)
+        add_point(curve, low < high ? high : low, down);
+}
+
+/* The points from i to the end of their line. */
+static void add_line(const struct curve *curve, size_t i)
+{
+    struct jr_buf *out = curve->html->out;
+    const struct jr_metric_point *first = &curve->points[i];
+    size_t end = i + 1, each = 1;
+    bool down = false;
+    while (end < curve->count && !is_line_start(curve, end))
+        end++;
+    size_t most = MOST_DRAWN / curve->lines + 2;
+    if (end - i > most)
+        each = ((end - i) * 2 + most - 1) / most;
+    jr_buf_str(out, first->attempt < curve->last_attempt
+                        ? "<path class=\"earlier\" d=\""
+                        : "<path d=\"");
+    for (; i < end; i += each)
+        add_extremes(curve, &curve->points[i], end - i < each ? end - i : each,
+                     &down);
+    jr_buf_printf(out, "\"><title>rank %u, attempt %u</title></path>",
+                  first->rank, first->attempt);
+}
+
+/* Those of earlier attempts lie below. */
+static void add_lines(const struct curve *curve, bool earlier)
+{
+    size_t drawn = 0;
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < curve->count; i++) {
+        const struct jr_metric_point *point = &curve->points[i];
+        ranks += i == 0 || point->rank != point[-1].rank;
+        if (ranks > MOST_RANKS || drawn == MOST_LINES)
+            return;
+        if (!is_line_start(curve, i) ||
+            (point->attempt < curve->last_attempt) != earlier)
+            continue;
+        add_line(curve, i);
+        drawn++;
+    }
+}
+
+/* 1, 2 or 5 times a power of ten: the step of about TICKS ticks; 0: there are
+ * none. */
+static double tick_step(double low, double high)
+{
+    double raw = (high - low) / TICKS, power = 1;
+    if (!isnormal(raw) || !(raw > 0))
+        return 0;
+    while (power <= raw / 10)
+        power *= 10;
+    while (power > raw)
+        power /= 10;
+    double times = raw / power;
+    double step = power * (times < 1.5   ? 1
+                           : times < 3.5 ? 2
+                           : times < 7.5 ? 5
+                                         : 10);
+    return isnormal(step) ? step : 0;
+}
+
+/* Round numbers between two others, at most MOST_TICKS; without any, the two.
+ * They are `least` apart at least. */
+static size_t make_ticks(double ret[static MOST_TICKS], double low, double high,
+                         double least)
+{
+    double step = tick_step(low, high);
+    size_t count = 0;
+    if (step < least)
+        step = least;
+    /* farther from zero they could not be told apart */
+    bool round = step > 0 && fabs(low / step) < 1e15;
+    int64_t first = round ? (int64_t)(low / step) : 0;
+    if (round && (double)first * step < low)
+        first++;
+    while (round && count < MOST_TICKS &&
+           (double)(first + (int64_t)count) * step <= high) {
+        ret[count] = (double)(first + (int64_t)count) * step;
+        count++;
+    }
+    if (count > 0)
+        return count;
+    ret[0] = low;
+    ret[1] = high;
+    return low < high ? 2 : 1;
+}
+
+/* A number as short as it can be told from its neighbours. */
+static void add_number(struct jr_buf *out, double value, double range)
+{
+    bool fine = range > 0 && fabs(value) / range > 500;
+    jr_buf_printf(out, fine ? "%.7g" : "%.4g", value);
+}
+
+static void add_value_axis(const struct curve *curve)
+{
+    struct jr_buf *out = curve->html->out;
+    double low = curve->low->value, high = curve->high->value;
+    double ticks[MOST_TICKS];
+    size_t count = make_ticks(ticks, low, high, 0);
+    jr_buf_printf(out,
+                  "<svg class=\"labels\" width=\"64\" height=\"%d\" "
+                  "aria-hidden=\"true\">",
+                  PLOT_HEIGHT + LABEL_HEIGHT);
+    for (size_t i = 0; i < count; i++) {
+        jr_buf_printf(out, "<text x=\"58\" y=\"%.1f\">",
+                      4 + PLOT_HEIGHT *
+                              (1 - part_between(ticks[i], low, high)));
+        add_number(out, ticks[i], high - low);
+        jr_buf_str(out, "</text>");
+    }
+    jr_buf_str(out, "</svg>");
+}
+
+static void add_grid(const struct curve *curve)
+{
+    struct jr_buf *out = curve->html->out;
+    double low = curve->low->value, high = curve->high->value;
+    double ticks[MOST_TICKS];
+    size_t count = make_ticks(ticks, low, high, 0);
+    for (size_t i = 0; i < count; i++) {
+        double y = PLOT_HEIGHT * (1 - part_between(ticks[i], low, high));
+        jr_buf_printf(
+            out, "<line x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>", y, y);
+    }
+    count = make_ticks(ticks, curve->from, curve->to, 1);
+    for (size_t i = 0; i < count; i++) {
+        double x = 100 * part_between(ticks[i], curve->from, curve->to);
+        jr_buf_printf(out, "<text class=\"%s\" x=\"%.2f%%\" y=\"%d\">%.0f",
+                      x < 5    ? "left"
+                      : x > 95 ? "right"
+                               : "tick",
+                      x, PLOT_HEIGHT + 12, ticks[i]);
+        jr_buf_str(out, "</text>");
+    }
+}
+
+static void add_caption(const struct curve *curve)
+{
+    struct jr_buf *out = curve->html->out;
+    jr_buf_str(out, "<figcaption><strong>");
+    jr_html_text(out, curve->name);
+    jr_buf_printf(out, "</strong> %.6g at step %.0f</figcaption>\n",
+                  curve->last->value, curve->last->step);
+}
+
+static void add_curve(const struct curve *curve)
+{
+    struct jr_buf *out = curve->html->out;
+    jr_buf_printf(out, "<figure%s>\n",
+                  curve->ranks > 1 ? " class=\"many\"" : "");
+    add_caption(curve);
+    jr_buf_str(out, "<div class=\"chart\">");
+    add_value_axis(curve);
+    jr_buf_printf(out,
+                  "<svg class=\"bars\" height=\"%d\" role=\"img\" "
+                  "aria-label=\"",
+                  PLOT_HEIGHT + LABEL_HEIGHT);
+    jr_html_text(out, curve->name);
+    jr_buf_str(out,
+               " over the steps; the table of metrics has its extremes\">");
+    add_grid(curve);
+    jr_buf_printf(out,
+                  "<svg width=\"100%%\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                  "preserveAspectRatio=\"none\">",
+                  PLOT_HEIGHT, SCALE, SCALE);
+    add_lines(curve, true);
+    add_lines(curve, false);
+    jr_buf_str(out, "</svg></svg></div>\n</figure>\n");
+}
+
+/* A cell with a value and its step; empty where there is none. */
+static void add_value_cell(struct jr_buf *out,
+                           const struct jr_metric_point *point)
+{
+    jr_buf_str(out, "<td class=\"n\">");
+    if (point != NULL)
+        jr_buf_printf(out, "%.6g <small>step %.0f</small>", point->value,
+                      point->step);
+    jr_buf_str(out, "</td>");
+}
+
+static void add_row(const struct curve *curve)
+{
+    struct jr_buf *out = curve->html->out;
+    jr_buf_str(out, "<tr><th scope=\"row\">");
+    jr_html_text(out, curve->name);
+    jr_buf_str(out, "</th>");
+    add_value_cell(out, curve->last);
+    add_value_cell(out, curve->low);
+    add_value_cell(out, curve->high);
+    jr_buf_printf(out,
+                  "<td class=\"n\">%zu</td><td class=\"n\">%zu</td></tr>\n",
+                  curve->count, curve->count - curve->values);
+}
+
+/* What a reader of the drawings has to know. */
+static void add_notes(const struct jr_html_page *html,
+                      const struct jr_metrics *metrics)
+{
+    uint32_t ranks = 0;
+    bool again = false;
+    for (const struct jr_metric_point *at = metrics->points;
+         at < metrics->points + metrics->points_count;) {
+        struct curve curve = make_curve(html, metrics, at);
+        ranks = curve.ranks > ranks ? curve.ranks : ranks;
+        again |= curve.points[0].attempt < curve.last_attempt;
+        at += curve.count;
+    }
+    jr_buf_str(html->out, "<p>The metrics over the steps of the job");
+    if (ranks > MOST_RANKS)
+        jr_buf_printf(html->out, ", of the first %d of %u ranks", MOST_RANKS,
+                      ranks);
+    else if (ranks > 1)
+        jr_buf_str(html->out, ", with one line for each rank");
+    if (again)
+        jr_buf_str(html->out, "; the pale lines are earlier attempts");
+    jr_buf_str(html->out, ".");
+    if (metrics->partial)
+        jr_buf_str(html->out,
+                   " Some of " JR_METRICS_FILE " is missing or unreadable.");
+    jr_buf_str(html->out, "</p>\n");
+}
+
+static void add_table(const struct jr_html_page *html,
+                      const struct jr_metrics *metrics)
+{
+    jr_buf_str(html->out,
+               "<div class=\"wide\"><table>\n<caption>Metrics</caption>\n"
+               "<thead><tr><th scope=\"col\">metric</th>"
+               "<th scope=\"col\" class=\"n\">last</th>"
+               "<th scope=\"col\" class=\"n\">lowest</th>"
+               "<th scope=\"col\" class=\"n\">highest</th>"
+               "<th scope=\"col\" class=\"n\">points</th>"
+               "<th scope=\"col\" class=\"n\">nan or inf</th></tr></thead>\n"
+               "<tbody>\n");
+    for (const struct jr_metric_point *at = metrics->points;
+         at < metrics->points + metrics->points_count;) {
+        struct curve curve = make_curve(html, metrics, at);
+        add_row(&curve);
+        at += curve.count;
+    }
+    jr_buf_str(html->out, "</tbody>\n</table></div>\n");
+}
+
+void jr_html_page_curves(const struct jr_html_page *html)
+{
+    struct jr_metrics metrics;
+    jr_metrics_read(&metrics, html->fd);
+    html->out->failed |= metrics.arena.failed;
+    if (metrics.points_count > 0) {
+        jr_html_page_open(html, "curves", "Metrics");
+        add_notes(html, &metrics);
+        jr_buf_str(html->out, "<div class=\"curves\">\n");
+        for (const struct jr_metric_point *at = metrics.points;
+             at < metrics.points + metrics.points_count;) {
+            struct curve curve = make_curve(html, &metrics, at);
+            if (curve.values > 0)
+                add_curve(&curve);
+            at += curve.count;
+        }
+        jr_buf_str(html->out, "</div>\n");
+        add_table(html, &metrics);
+        jr_html_page_close(html);
+    }
+    jr_metrics_release(&metrics);
+}

@@ -1,0 +1,198 @@
+/* The drawings of metrics: where lines go, and what is said beside them. */
+#include "report/page.h"
+
+#include <math.h>
+
+#include "scratch.h"
+
+/* What is drawn of a metrics.jsonl; NULL: there is none. */
+static void draw(struct jr_buf *out, const char *metrics)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    if (metrics != NULL)
+        scratch_write(&scratch, "metrics.jsonl", metrics);
+    const struct jr_html_page html = {.out = out, .fd = scratch.fd};
+    jr_html_page_curves(&html);
+    CU_ASSERT_FALSE(out->failed);
+    if (out->data == NULL)
+        jr_buf_str(out, "");
+    scratch_end(&scratch);
+}
+
+static size_t count_of(const struct jr_buf *text, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = text->data;
+         at != NULL && (at = strstr(at, word)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void check_holds(const struct jr_buf *text, const char *word)
+{
+    if (text->data == NULL || strstr(text->data, word) == NULL)
+        printf("\n  no %s in\n%s\n", word,
+               text->data == NULL ? "" : text->data);
+    CU_ASSERT_TRUE(text->data != NULL && strstr(text->data, word) != NULL);
+}
+
+static void nothing_is_drawn_of_nothing(void)
+{
+    static const char *const texts[] = {NULL, "", "junk\n",
+                                        "{\"step\":1,\"metrics\":{}}\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct jr_buf out = JR_BUF_INIT;
+        draw(&out, texts[i]);
+        CU_ASSERT_EQUAL(out.len, 0);
+        jr_buf_release(&out);
+    }
+}
+
+#define POINT(step, value) "{\"step\":" step ",\"metrics\":{\"a\":" value "}}\n"
+
+static void lines_follow_the_values(void)
+{
+    static const struct {
+        const char *text, *path;
+    } vectors[] = {
+        {POINT("0", "1") POINT("10", "3") POINT("20", "2"),
+         "<path d=\"M0 1000h0L500 0L1000 500\">"},
+        /* what has no value interrupts the line */
+        {POINT("0", "1") POINT("5", "null") POINT("10", "3") POINT("20", "2"),
+         "<path d=\"M0 1000h0M500 0h0L1000 500\">"},
+        /* one point, and a level: in the middle */
+        {POINT("7", "4"), "<path d=\"M500 500h0\">"},
+        {POINT("0", "4") POINT("1", "4"), "<path d=\"M0 500h0L1000 500\">"},
+        /* a step that goes back */
+        {POINT("0", "0") POINT("4", "4") POINT("2", "2"),
+         "<path d=\"M0 1000h0L1000 0L500 500\">"},
+        /* no difference is too large */
+        {POINT("0", "-1.7e308") POINT("1", "1.7e308") POINT("2", "0"),
+         "<path d=\"M0 1000h0L500 0L1000 500\">"},
+        {POINT("0", "5e-324") POINT("1", "0"), "<path d=\""},
+        {POINT("-9007199254740992", "0") POINT("9007199254740992", "1"),
+         "<path d=\"M0 1000h0L1000 0\">"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf out = JR_BUF_INIT;
+        draw(&out, vectors[i].text);
+        check_holds(&out, vectors[i].path);
+        CU_ASSERT_EQUAL(count_of(&out, "<path"), 1);
+        CU_ASSERT_EQUAL(count_of(&out, ">nan<"), 0);
+        CU_ASSERT_EQUAL(count_of(&out, ">inf<"), 0);
+        jr_buf_release(&out);
+    }
+}
+
+static void without_a_value_there_is_no_drawing(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, POINT("1", "null") POINT("2", "null"));
+    CU_ASSERT_EQUAL(count_of(&out, "<svg"), 0);
+    check_holds(&out, "<tr><th scope=\"row\">a</th><td class=\"n\"></td>"
+                      "<td class=\"n\"></td><td class=\"n\"></td>"
+                      "<td class=\"n\">2</td><td class=\"n\">2</td></tr>");
+    jr_buf_release(&out);
+}
+
+static void numbers_are_told(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, POINT("0", "2.5") POINT("100", "0.125") POINT("200", "0.25"));
+    check_holds(&out, "<strong>a</strong> 0.25 at step 200</figcaption>");
+    check_holds(&out, "<td class=\"n\">0.25 <small>step 200</small></td>"
+                      "<td class=\"n\">0.125 <small>step 100</small></td>"
+                      "<td class=\"n\">2.5 <small>step 0</small></td>"
+                      "<td class=\"n\">3</td><td class=\"n\">0</td>");
+    /* the axes: round numbers */
+    check_holds(&out, ">0.5</text>");
+    check_holds(&out, ">2.5</text>");
+    check_holds(&out, "<text class=\"left\" x=\"0.00%\" y=\"152\">0</text>");
+    check_holds(&out, "<text class=\"tick\" x=\"50.00%\" y=\"152\">100</text>");
+    check_holds(&out,
+                "<text class=\"right\" x=\"100.00%\" y=\"152\">200</text>");
+    jr_buf_release(&out);
+}
+
+static void ranks_and_attempts_have_lines_of_their_own(void)
+{
+    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    for (int rank = 0; rank < 3; rank++)
+        for (int attempt = 0; attempt < 2; attempt++)
+            for (int step = 0; step < 2; step++)
+                jr_buf_printf(&text,
+                              "{\"step\":%d,\"rank\":%d,\"attempt\":%d,"
+                              "\"metrics\":{\"a\":%d}}\n",
+                              step, rank, attempt, rank + step);
+    draw(&out, text.data);
+    CU_ASSERT_EQUAL(count_of(&out, "<path"), 6);
+    CU_ASSERT_EQUAL(count_of(&out, "<path class=\"earlier\""), 3);
+    check_holds(&out, "<title>rank 2, attempt 1</title>");
+    check_holds(&out, "with one line for each rank; the pale lines are "
+                      "earlier attempts.");
+    check_holds(&out, "<figure class=\"many\">");
+    jr_buf_clear(&text);
+    jr_buf_clear(&out);
+    for (int rank = 0; rank < 1000; rank++)
+        jr_buf_printf(&text,
+                      "{\"step\":1,\"rank\":%d,\"metrics\":{\"a\":%d}}\n", rank,
+                      rank);
+    draw(&out, text.data);
+    CU_ASSERT_EQUAL(count_of(&out, "<path"), 16);
+    check_holds(&out, "of the first 16 of 1000 ranks.");
+    jr_buf_release(&text);
+    jr_buf_release(&out);
+}
+
+/* A long line is drawn by its extremes: a peak of one point is kept. */
+static void a_page_stays_small(void)
+{
+    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    for (int step = 0; step < 100000; step++)
+        jr_buf_printf(&text, "{\"step\":%d,\"metrics\":{\"a\":%d}}\n", step,
+                      step == 77777 ? 1000 : step % 2);
+    draw(&out, text.data);
+    CU_ASSERT_TRUE(out.len < 100000);
+    CU_ASSERT_EQUAL(count_of(&out, " 0L"), 1);
+    check_holds(&out, "L777.8 0L");
+    jr_buf_clear(&text);
+    jr_buf_clear(&out);
+    /* a rank that starts again for ever */
+    for (int attempt = 0; attempt < 100000; attempt++)
+        jr_buf_printf(&text,
+                      "{\"step\":1,\"attempt\":%d,\"metrics\":{\"a\":1}}\n",
+                      attempt);
+    draw(&out, text.data);
+    CU_ASSERT_TRUE(out.len < 100000);
+    jr_buf_release(&text);
+    jr_buf_release(&out);
+}
+
+static void names_are_no_markup(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, "{\"step\":1,\"metrics\":"
+               "{\"</svg><script>\\\"'&\\u001b[2J\":1}}\n");
+    CU_ASSERT_EQUAL(count_of(&out, "<script"), 0);
+    CU_ASSERT_EQUAL(count_of(&out, "\033"), 0);
+    CU_ASSERT_EQUAL(count_of(&out, "&lt;/svg&gt;&lt;script&gt;&quot;&#39;&amp;"
+                                   "\\x1b[2J"),
+                    3);
+    jr_buf_release(&out);
+}
+
+static void damage_is_told(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, POINT("1", "1") "{\"step\":");
+    check_holds(&out, "Some of metrics.jsonl is missing or unreadable.");
+    jr_buf_release(&out);
+}
+
+JR_UNIT_MAIN("curves", CASE(nothing_is_drawn_of_nothing),
+             CASE(lines_follow_the_values),
+             CASE(without_a_value_there_is_no_drawing), CASE(numbers_are_told),
+             CASE(ranks_and_attempts_have_lines_of_their_own),
+             CASE(a_page_stays_small), CASE(names_are_no_markup),
+             CASE(damage_is_told))
