@@ -43,6 +43,7 @@ struct jr_cli {
     bool strict, quiet, fix; /* validate */
     bool exact, trust;       /* rerun */
     bool exit_code;          /* diff */
+    bool code;               /* diff */
     bool detach, dry_run;
     bool wait;                  /* submit */
     struct jr_session *session; /* that runs, with whose console we share

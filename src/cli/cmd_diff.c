@@ -76,6 +76,7 @@ int jr_cmd_diff(struct jr_cli *cli)
         .log_dir = jr_cli_log_dir(cli),
         .environ = cli->environ,
         .rev = cli->rev,
+        .code = cli->code,
         .on = cli->on,
         .note = note_diff_line,
         .data = cli,

@@ -110,6 +110,8 @@ const struct jr_option jr_options[] = {
          "accept a run of another user, or one that everybody may write to"),
     TEXT(0, "rev", "REV", rev, "diff",
          "compare the specs below the folders with this revision"),
+    FLAG(0, "code", code, "diff",
+         "show the uncommitted code changes of both runs"),
     FLAG(0, "exit-code", exit_code, "diff",
          "exit with status 1 if they differ"),
     TEXT(0, "from", "LINE", from, "new",

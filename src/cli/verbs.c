@@ -267,7 +267,9 @@ static const struct jr_usage usages[] = {
      "as they are written. The last line says whether they are the same "
      "experiment: whether only placement, names, output, records and times "
      "differ. Paths count as the same if they are the same from the top of "
-     "their checkouts.\n"
+     "their checkouts. Two runs are the same experiment only if their code was "
+     "the same, too; otherwise the line names the files that differ, as far as "
+     "the recorded commits and patches show, and `--code` prints the patches.\n"
      "\n"
      "With `--rev`, the arguments are files and folders (default: the current "
      "folder), and every spec below them is compared with that revision: which "
@@ -277,7 +279,7 @@ static const struct jr_usage usages[] = {
      "files of this machine, and executes nothing from the repository.",
      "jobrun diff a.jobrun.yaml b.jobrun.yaml --on 2x8:H100\n"
      "jobrun diff main:./train.jobrun.yaml train.jobrun.yaml\n"
-     "jobrun diff 20261121-06 latest\n"
+     "jobrun diff 20261121-06 latest --code\n"
      "jobrun diff --rev origin/main specs/ --format markdown"},
     {"migrate",
      "Updates specs in place to the current version of the spec language, and "

@@ -127,12 +127,20 @@ bool jr_part_has_fingerprint(const json_t *run, const char *fingerprint)
     return own == NULL || strcmp(own, fingerprint) == 0;
 }
 
+static bool has_code_of(const json_t *run, const json_t *other)
+{
+    const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
+    const char *before =
+        jr_json_get_str(json_object_get(other, "code"), "tree");
+    return tree == NULL || before == NULL || strcmp(tree, before) == 0;
+}
+
 /* The record of the node that gives the state of the whole run. */
 static json_t *deciding_record(int fd, const struct jr_multinode *parts)
 {
     json_t *found = NULL;
     int least = 0;
-    bool alike = true;
+    bool alike = true, one_code = true;
     for (size_t i = 0; i < parts->count; i++) {
         uint32_t node = parts->nodes[i];
         json_t *run = jr_node_part_json(fd, node, "run.json", false);
@@ -142,6 +150,7 @@ static json_t *deciding_record(int fd, const struct jr_multinode *parts)
         const char *before = jr_json_get_str(found, "fingerprint");
         alike =
             alike && (before == NULL || jr_part_has_fingerprint(run, before));
+        one_code = one_code && (found == NULL || has_code_of(run, found));
         if (run == NULL || (found != NULL && weight >= least)) {
             json_decref(run);
             continue;
@@ -153,6 +162,8 @@ static json_t *deciding_record(int fd, const struct jr_multinode *parts)
     }
     if (found != NULL && !alike)
         jr_json_set_null(found, "fingerprint");
+    if (found != NULL && !one_code)
+        jr_json_set_null(found, "code");
     return found;
 }
 

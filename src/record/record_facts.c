@@ -225,6 +225,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set(run, "argv", argv_json(facts->argv));
     jr_json_set_str(run, "cwd", facts->cwd);
     jr_json_set(run, "git", git_json(facts));
+    jr_json_set(run, "code", jr_record_code_json(&facts->code));
     jr_json_set_str(run, "fingerprint", facts->fingerprint);
     jr_json_set_str(run, "spec", facts->spec);
     jr_json_set_str(run, "spec_folder", facts->spec_folder);

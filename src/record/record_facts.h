@@ -3,6 +3,7 @@
 #define JR_RECORD_FACTS_H
 
 #include "judge/judgement.h"
+#include "record/record_code.h"
 
 /* What run.json says. Strings are borrowed; NULL is null. */
 struct jr_record_facts {
@@ -14,6 +15,7 @@ struct jr_record_facts {
     char **argv;            /* NULL-terminated, secrets redacted */
     const char *commit;     /* of git; NULL: unknown */
     const bool *dirty;      /* NULL: unknown */
+    struct jr_record_code code;
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
     const char *spec_folder;          /* the folder of that, absolute */
@@ -28,7 +30,7 @@ struct jr_record_facts {
 };
 
 /* Fill in what this process can tell of itself and of the plan: everything but
- * git, spec, cgroup and the end. Copies live in `arena`. */
+ * git, code, spec, cgroup and the end. Copies live in `arena`. */
 int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
                          const struct jr_plan *plan, struct jr_error *err);
 

@@ -9,6 +9,7 @@
 #include "generated/sheets.h"
 #include "judge/words.h"
 #include "record/merge_nodes.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "report/failure_text.h"
 #include "report/show.h"
@@ -260,6 +261,18 @@ static void add_commit_row(const struct jr_html_page *html)
     add_origin_row(html, "git commit", text.data);
 }
 
+static void add_code_row(const struct jr_html_page *html)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_record_code code;
+    if (jr_record_code_read(&code, &arena, html->run)) {
+        jr_record_code_print(&text, &code);
+        add_origin_row(html, "code", text.data);
+    }
+    jr_arena_release(&arena);
+}
+
 static void add_command_row(const struct jr_html_page *html)
 {
     const json_t *argv = json_object_get(html->run, "argv");
@@ -285,6 +298,7 @@ static void add_place(const struct jr_html_page *html)
     add_key(html, "repeats", "rerun_of");
     add_key(html, "folder", "cwd");
     add_commit_row(html);
+    add_code_row(html);
     add_key(html, "fingerprint", "fingerprint");
     add_key(html, "host", "host");
     add_key(html, "user", "user");

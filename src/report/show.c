@@ -14,6 +14,7 @@
 #include "record/merge_nodes.h"
 #include "record/multinode.h"
 #include "record/node_mismatch.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "report/summary.h"
 #include "report/verdict_text.h"
@@ -47,6 +48,22 @@ static void add_escaped(struct jr_buf *out, const json_t *object,
     const char *text = jr_json_get_str(object, key);
     if (text != NULL)
         jr_buf_safe(out, text);
+}
+
+/* The code of a run in a work tree. */
+static void show_code(struct jr_buf *out, int fd)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_record_code code;
+    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    if (jr_record_code_read(&code, &arena, run) &&
+        (code.tree != NULL || code.problem != NULL)) {
+        jr_buf_str(out, "  code: ");
+        jr_record_code_print(out, &code);
+        jr_buf_char(out, '\n');
+    }
+    json_decref(run);
+    jr_arena_release(&arena);
 }
 
 /* Between two attempts, as the last event says: what has failed, and how long
@@ -182,6 +199,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     if (!run_dir.failed && jr_loaded_run_load(&loaded, fd, name.data, log_dir,
                                               id, &missing) == 0) {
         show_results(out, &loaded, fd, view);
+        show_code(out, fd);
         jr_loaded_run_release(&loaded);
         return 0;
     }
@@ -192,6 +210,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
         show_run_parts(out, run, run_dir.data, fd);
     else
         show_unfinished(out, run, log_dir, id, fd);
+    show_code(out, fd);
     json_decref(run);
     return 0;
 }

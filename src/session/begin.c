@@ -13,14 +13,12 @@
 #include "record/record_facts.h"
 #include "session/findings_text.h"
 #include "session/multinode_session.h"
+#include "session/record_code.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
 
 #include "base/banned.h"
-
-/* How long a launch may wait for git to say whether the tree is dirty. */
-enum { GIT_MS = 300 };
 
 int jr_session_write(struct jr_session *session, const char *name,
                      struct jr_buf *bytes, struct jr_error *err)
@@ -172,16 +170,12 @@ static void make_session_group(struct jr_session *session)
         jr_group_make(&session->group, id);
 }
 
-/* The part of run.json about this process, the spec and its commit. */
+/* The part of run.json about this process and the spec. */
 static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_record_facts *record = &session->record;
     if (jr_record_facts_fill(record, &session->arena, &session->plan, err) != 0)
         return -1;
-    jr_git_finish(&session->git, GIT_MS);
-    const struct jr_git *git = &session->git;
-    record->commit = git->commit[0] != '\0' ? git->commit : NULL;
-    record->dirty = git->dirty_known ? &git->dirty : NULL;
     record->spec =
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->spec_folder = jr_spec_folder_of(session->file);
@@ -295,13 +289,15 @@ enum jr_status jr_session_begin(struct jr_session *session,
     }
     jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
                       session);
-    jr_git_start(&session->git, session->resolution.job.workdir,
-                 session->options.envp);
     status = open_folder(session, err);
     if (status != JR_STATUS_OK)
         return status;
     if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
+    jr_session_record_code(session);
+    if (session->run_tree.work_tree &&
+        jr_session_write_record(session, &why) != 0)
+        jr_session_note(session, why.text);
     jr_session_reserve(session);
     if (jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);

@@ -30,7 +30,7 @@
 #include "spec/load.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
-#include "vcs/git.h"
+#include "vcs/run_tree.h"
 
 struct jr_controller;
 
@@ -77,7 +77,7 @@ struct jr_session {
     struct jr_replay replay;
     struct jr_group group;
     struct jr_companion companion;
-    struct jr_git git;
+    struct jr_run_tree run_tree;
     struct jr_record_facts record;
     struct jr_artifacts *before;
     struct jr_outcome outcome;

@@ -28,7 +28,6 @@ struct jr_session *jr_session_open(const struct jr_session_options *options)
     *session = (struct jr_session){
         .resolution = JR_RESOLUTION_INIT,
         .dir = JR_RUN_FOLDER_INIT,
-        .git = JR_GIT_INIT,
         .report = {.status = JR_RUN_LAUNCH_FAILED},
         .exit_code = JR_STATUS_LAUNCH,
     };
@@ -48,7 +47,7 @@ void jr_session_close(struct jr_session *session)
     jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     jr_artifacts_free(session->before);
-    jr_git_finish(&session->git, 0);
+    jr_run_tree_release(&session->run_tree);
     jr_group_remove(&session->group);
     if (session->replays)
         jr_replay_close(&session->replay);

@@ -1,6 +1,5 @@
 #include "vcs/git.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -101,105 +100,91 @@ static const char *read_commit(struct jr_arena *arena, const char *git_dir)
     return commit != NULL ? commit : find_packed(arena, dir, ref);
 }
 
-/* Start `git status` with its output in a pipe. */
-static void spawn_status(struct jr_git *git, const char *folder,
-                         char *const *envp)
-{
-    static const char *const words[] = {"status", "--porcelain",
-                                        "--untracked-files=no",
-                                        "--ignore-submodules=all", NULL};
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
-    const int fds[3] = {-1, ends[1], -1};
-    pid_t pid = jr_git_spawn(folder, words, fds, envp);
-    (void)close(ends[1]);
-    git->fd = ends[0];
-    if (pid < 0)
-        (void)close(jr_steal_fd(&git->fd));
-    else
-        git->pid = pid;
-}
-
-void jr_git_start(struct jr_git *git, const char *folder, char *const *envp)
+bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const char *git_dir = find_git_dir(&arena, folder);
     const char *commit = git_dir == NULL ? NULL : read_commit(&arena, git_dir);
-    if (commit != NULL && is_hash(commit))
-        (void)snprintf(git->commit, sizeof git->commit, "%s", commit);
-    if (git_dir != NULL)
-        spawn_status(git, folder, envp);
+    bool found = commit != NULL && is_hash(commit);
+    (void)snprintf(ret, JR_GIT_HASH, "%s", found ? commit : "");
     jr_arena_release(&arena);
+    return found;
 }
 
-/* Read the output up to its end or the deadline. Returns whether it ended, and
- * whether there was any. */
-static bool read_git_status(int fd, uint64_t deadline_ns, bool *ret_any)
+/* Whether `path` is a program in a folder whose names not everybody may change.
+ */
+static bool is_program(const char *folder, const char *path)
 {
-    char text[4096];
-    for (;;) {
-        uint64_t now = jr_clock_ns();
-        int left = now >= deadline_ns
-                       ? 0
-                       : (int)((deadline_ns - now + 999999) / 1000000);
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
-        int ready = poll(&wait, 1, left);
-        if (ready < 0 && errno == EINTR)
-            continue;
-        ssize_t got = ready <= 0 ? -1 : read(fd, text, sizeof text);
-        if (got <= 0)
-            return got == 0;
-        *ret_any = true;
+    struct stat st;
+    return stat(folder, &st) == 0 && (st.st_mode & S_IWOTH) == 0 &&
+           stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+/* The git of the PATH's absolute folders. A relative one is wherever the
+ * repository is that is looked at: what lies there is not to be executed. */
+static const char *find_program(struct jr_arena *arena, char *const *envp)
+{
+    const char *at = jr_env_get(envp, "PATH");
+    for (size_t len; at != NULL; at = at[len] == '\0' ? NULL : at + len + 1) {
+        len = strcspn(at, ":");
+        const char *folder = jr_arena_strndup(arena, at, len);
+        const char *path =
+            folder == NULL ? NULL : jr_arena_printf(arena, "%s/git", folder);
+        if (path != NULL && folder[0] == '/' && is_program(folder, path))
+            return path;
     }
+    return NULL;
 }
 
-void jr_git_finish(struct jr_git *git, int timeout_ms)
-{
-    if (git->pid == 0)
-        return;
-    bool any = false;
-    uint64_t wait_ns = (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000U;
-    bool ended = read_git_status(git->fd, jr_clock_ns() + wait_ns, &any);
-    if (!ended)
-        (void)kill(git->pid, SIGKILL);
-    git->dirty_known = jr_git_reap(git->pid) == 0 && ended;
-    git->dirty = git->dirty_known && any;
-    git->pid = 0;
-    (void)close(jr_steal_fd(&git->fd));
-}
-
-enum { MOST_WORDS = 16 };
-
-/* posix_spawn's failures are those of the last resort: memory and processes. */
-static pid_t spawn_git(char *const *argv, const int fds[static 3],
-                       char *const *env)
+/* posix_spawn's failures are those of the last resort: memory and processes.
+ * git leads a group of its own, so that what it starts can be ended with it. */
+static pid_t spawn_git(const char *path, char *const *argv,
+                       const int fds[static 3], char *const *env)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t how;
     pid_t pid = -1;
     int failed = posix_spawn_file_actions_init(&actions);
-    if (failed == 0) {
-        for (int fd = 0; fd < 3 && failed == 0; fd++)
-            failed =
-                fds[fd] < 0
-                    ? posix_spawn_file_actions_addopen(&actions, fd,
-                                                       "/dev/null", O_RDWR, 0)
-                    : posix_spawn_file_actions_adddup2(&actions, fds[fd], fd);
-        if (failed == 0)
-            failed = posix_spawnp(&pid, "git", &actions, NULL, argv, env);
-        (void)posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) {
+        errno = failed;
+        return -1;
     }
+    failed = posix_spawnattr_init(&how);
+    for (int fd = 0; fd < 3 && failed == 0; fd++)
+        failed = fds[fd] < 0
+                     ? posix_spawn_file_actions_addopen(&actions, fd,
+                                                        "/dev/null", O_RDWR, 0)
+                     : posix_spawn_file_actions_adddup2(&actions, fds[fd], fd);
+    if (failed == 0) {
+        (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+        failed = posix_spawn(&pid, path, &actions, &how, argv, env);
+        (void)posix_spawnattr_destroy(&how);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
     errno = failed;
     return failed == 0 ? pid : -1;
 }
 
-pid_t jr_git_spawn(const char *folder, const char *const *words,
-                   const int fds[static 3], char *const *envp)
+static void push_word(struct jr_strv *argv, struct jr_arena *arena,
+                      const char *word)
 {
-    const char *argv[MOST_WORDS + 16] = {"git",
-                                         "-C",
-                                         folder,
-                                         "--no-pager",
+    jr_strv_push(argv, arena, jr_arena_strdup(arena, word));
+}
+
+static void push_words(struct jr_strv *argv, struct jr_arena *arena,
+                       const char *const *words)
+{
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        push_word(argv, arena, words[i]);
+}
+
+/* What the repository may say is to be executed, said otherwise. */
+static void make_argv(struct jr_strv *argv, struct jr_arena *arena,
+                      const struct jr_git_command *command)
+{
+    static const char *const before[] = {"git", "-C", NULL};
+    static const char *const behind[] = {"--no-pager",
                                          "--no-optional-locks",
                                          "--no-replace-objects",
                                          "-c",
@@ -207,21 +192,59 @@ pid_t jr_git_spawn(const char *folder, const char *const *words,
                                          "-c",
                                          "core.hooksPath=/dev/null",
                                          "-c",
-                                         "protocol.allow=never"};
-    size_t count = 12;
+                                         "protocol.allow=never",
+                                         NULL};
+    push_words(argv, arena, before);
+    push_word(argv, arena, command->folder);
+    push_words(argv, arena, behind);
+    for (size_t i = 0;
+         command->settings != NULL && command->settings[i] != NULL; i++) {
+        push_word(argv, arena, "-c");
+        push_word(argv, arena, command->settings[i]);
+    }
+    push_words(argv, arena, command->words);
+}
+
+/* Nothing is asked of anybody, nothing is fetched whatever the repository
+ * allows, and what git says is said in English. */
+static void make_environment(struct jr_strv *env, struct jr_arena *arena,
+                             const struct jr_git_command *command)
+{
+    static const char *const own[] = {"GIT_TERMINAL_PROMPT=0",
+                                      "GIT_ALLOW_PROTOCOL=none",
+                                      "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", NULL};
+    jr_strv_copy(env, arena, command->envp);
+    jr_env_unset(env, "GIT_*");
+    jr_env_unset(env, "LC_ALL");
+    jr_env_unset(env, "SSH_ASKPASS");
+    push_words(env, arena, own);
+    push_words(env, arena, command->variables);
+}
+
+pid_t jr_git_spawn_command(const struct jr_git_command *command,
+                           const int fds[static 3])
+{
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv env = {0};
-    for (size_t i = 0; words[i] != NULL && i < MOST_WORDS; i++)
-        argv[count++] = words[i];
-    jr_strv_copy(&env, &arena, envp);
-    jr_env_unset(&env, "GIT_*");
-    errno = ENOMEM;
-    pid_t pid =
-        arena.failed ? -1 : spawn_git((char *const *)argv, fds, env.items);
+    struct jr_strv argv = {0}, env = {0};
+    make_argv(&argv, &arena, command);
+    make_environment(&env, &arena, command);
+    const char *path = find_program(&arena, command->envp);
+    errno = arena.failed ? ENOMEM : ENOENT;
+    pid_t pid = arena.failed || path == NULL
+                    ? -1
+                    : spawn_git(path, argv.items, fds, env.items);
     int error = errno;
     jr_arena_release(&arena);
     errno = error;
     return pid;
+}
+
+pid_t jr_git_spawn(const char *folder, const char *const *words,
+                   const int fds[static 3], char *const *envp)
+{
+    const struct jr_git_command command = {
+        .folder = folder, .words = words, .envp = envp};
+    return jr_git_spawn_command(&command, fds);
 }
 
 int jr_git_reap(pid_t pid)
@@ -232,6 +255,12 @@ int jr_git_reap(pid_t pid)
         reaped = waitpid(pid, &status, 0);
     while (reaped < 0 && errno == EINTR);
     return reaped == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void jr_git_kill(pid_t pid)
+{
+    (void)kill(-pid, SIGKILL);
+    (void)kill(pid, SIGKILL);
 }
 
 enum { LIMIT_MS = 10000, MOST_BYTES = 64 << 20 };
@@ -274,7 +303,7 @@ static bool list_ignored(struct jr_buf *out, const char *folder,
     bool answered = pid > 0 && read_ignored_list(out, ends[0]);
     (void)close(ends[0]);
     if (pid > 0 && !answered)
-        (void)kill(pid, SIGKILL);
+        jr_git_kill(pid);
     return pid > 0 && jr_git_reap(pid) == 0 && answered;
 }
 

@@ -1,15 +1,8 @@
 /*
- * What git says of the folder that a spec lies in: the commit, by reading
- * .git; and whether tracked files differ from it, by one `git status` that
- * runs while the caller does something else. Hooks, monitors and locks are
- * off, and the wait for it is bounded.
- *
- *     struct jr_git git = JR_GIT_INIT;
- *     jr_git_start(&git, folder, environ);
- *     ... make the plan ...
- *     jr_git_finish(&git, 300);
- *
- * Finish before jr_run: a run ends every descendant that it finds.
+ * Asking git about the repository of a user who has not asked for that: what is
+ * started only reads, runs nothing that the repository configures (hooks,
+ * monitors, prompts, transports), takes no lock, and is found in the absolute
+ * folders of the PATH alone. The commit is read without git.
  */
 #ifndef JR_GIT_H
 #define JR_GIT_H
@@ -19,35 +12,35 @@
 
 #include "base/strv.h"
 
-struct jr_git {
-    char commit[72];  /* hex; "" where it could not be told */
-    bool dirty_known; /* false: no git, no work tree, or no time */
-    bool dirty;
-    pid_t pid; /* of `git status`, until it is finished; 0: none */
-    int fd;    /* its output */
+enum { JR_GIT_HASH = 72 }; /* bytes of the largest name of an object */
+
+/* Read the commit that the work tree around the absolute path `folder` is at,
+ * from the files of .git. False, and "", where there is none, or it could not
+ * be told. */
+bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder);
+
+/* A git process. NULL where there is nothing. */
+struct jr_git_command {
+    const char *folder;           /* absolute, that it is about */
+    const char *const *words;     /* the command and its arguments */
+    const char *const *settings;  /* NAME=VALUE, over those of the repository */
+    const char *const *variables; /* NAME=VALUE, for its environment */
+    char *const *envp;            /* less GIT_*, which are not passed on */
 };
 
-#define JR_GIT_INIT ((struct jr_git){.fd = -1})
+/* Start it with descriptors 0 to 2 as in `fds`, where -1 is /dev/null, as the
+ * leader of a process group. Returns its pid, or -1 with errno set: ENOENT
+ * where there is no git in an absolute folder of the PATH of `envp`, or only in
+ * one that everybody may write to. */
+pid_t jr_git_spawn_command(const struct jr_git_command *command,
+                           const int fds[static 3]);
 
-/* Find the work tree around the absolute path `folder`, read its commit, and
- * start `git status` with `envp` less what begins with GIT_. Nothing happens if
- * there is no work tree or no git. */
-void jr_git_start(struct jr_git *git, const char *folder, char *const *environ);
-
-/* Wait for it, at most `timeout_ms`; after that it is killed. Safe to call
- * twice, and after a start that did nothing. */
-void jr_git_finish(struct jr_git *git, int timeout_ms);
-
-/*
- * A git process that only reads: no hooks, monitors, locks, replaced objects,
- * prompts, or network, and nothing of what GIT_ variables would tell it.
- */
-
-/* Start `git -C folder WORDS...` (NULL-terminated, at most 16) with descriptors
- * 0 to 2 as in `fds`, where -1 is /dev/null. Returns its pid, or -1 with errno
- * set. */
+/* The same for a command without settings and variables. */
 pid_t jr_git_spawn(const char *folder, const char *const *words,
                    const int fds[static 3], char *const *envp);
+
+/* End it, and what it has started. */
+void jr_git_kill(pid_t pid);
 
 /* Wait for it. Returns its exit status; -1 when a signal ended it. */
 int jr_git_reap(pid_t pid);

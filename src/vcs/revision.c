@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,7 @@ static int run_list(struct jr_revision *rev, const char *commit,
         got = read_git_output(from, &rev->list);
     while (got > 0 && rev->list.len < MOST_LIST);
     if (got != 0)
-        (void)kill(pid, SIGKILL);
+        jr_git_kill(pid);
     if (jr_git_reap(pid) == 0)
         return 0;
     if (got != 0)
@@ -176,7 +175,7 @@ int jr_revision_open(struct jr_revision **ret, const char *folder,
 static void stop_cat_file(struct jr_revision *rev)
 {
     if (rev->pid > 0) {
-        (void)kill(rev->pid, SIGKILL);
+        jr_git_kill(rev->pid);
         (void)jr_git_reap(rev->pid);
     }
     rev->pid = 0;

@@ -370,7 +370,8 @@ class DiffOfRuns(Case):
         self.expect(self.jobrun("rerun", "--exact"), 0)
         again = self.record()["run_id"]
         done = self.diff(first["run_id"], again, "--exit-code")
-        self.assertIn("no field differs: the same experiment", done.stdout)
+        self.assertIn("no field differs: the same spec; code not recorded\n",
+                      done.stdout)
 
     def test_a_run_that_failed(self):
         text = HEAD + "world_size: 2\nname: t\n" + report()

@@ -40,6 +40,7 @@ static const struct entry files[] = {
     {"plan.json", "what jobrun planned to start"},
     {"events.jsonl", "the events of the run, one per line"},
     {"run.json", "the record: host, versions, git commit, times, outcome"},
+    {"code.patch", "the changes to the code that were not committed"},
     {"results.json", "the root cause, and for each rank how it ended and its "
                      "result"},
     {"attempt_0/RANK/", "the logs and the result of a rank"},

@@ -90,7 +90,23 @@ bool jr_comparison_differs(const struct jr_comparison *comparison)
             return true;
     return comparison->specs.count > 0 || comparison->a.name == NULL ||
            comparison->b.name == NULL || is_mixed(&comparison->a) ||
-           is_mixed(&comparison->b);
+           is_mixed(&comparison->b) ||
+           comparison->code.verdict == JR_CODES_DIFFERENT;
+}
+
+/* What the fields and the code of two runs, or the fields of specs, come to. */
+static void add_likeness(struct jr_buf *out,
+                         const struct jr_comparison *comparison)
+{
+    if (comparison->code.verdict == JR_CODES_UNKNOWN) {
+        jr_buf_str(out, "the same spec; code not recorded\n");
+    } else if (comparison->code.verdict == JR_CODES_DIFFERENT) {
+        jr_buf_str(out, "same spec, different code: ");
+        jr_code_contrast_names(out, &comparison->code);
+        jr_buf_char(out, '\n');
+    } else {
+        jr_buf_str(out, "the same experiment\n");
+    }
 }
 
 /* The conclusion, in a line of its own; there is none about one side. */
@@ -102,17 +118,25 @@ static void add_conclusion(struct jr_buf *out,
         return;
     if (comparison->specs.count > 0 || comparison->runs.count > 0)
         jr_buf_char(out, '\n');
-    if (is_mixed(&comparison->a) || is_mixed(&comparison->b))
-        jr_buf_printf(out, "%zu field%s\n", count,
-                      count == 1 ? " differs" : "s differ");
-    else if (count == 0)
-        jr_buf_str(out, "no field differs: the same experiment\n");
-    else
-        jr_buf_printf(
-            out, "%zu field%s%s\n", count, count == 1 ? " differs" : "s differ",
-            comparison->same
-                ? ", none of them part of the experiment: the same experiment"
-                : ": another experiment");
+    if (count > 0 || comparison->code.verdict != JR_CODES_DIFFERENT)
+        jr_buf_printf(out,
+                      count == 0   ? "no field differs"
+                      : count == 1 ? "%zu field differs"
+                                   : "%zu fields differ",
+                      count);
+    if (is_mixed(&comparison->a) || is_mixed(&comparison->b)) {
+        jr_buf_char(out, '\n');
+        return;
+    }
+    if (!comparison->same) {
+        jr_buf_str(out, ": another experiment\n");
+        return;
+    }
+    if (count > 0)
+        jr_buf_str(out, ", none of them part of the experiment: ");
+    else if (comparison->code.verdict != JR_CODES_DIFFERENT)
+        jr_buf_str(out, ": ");
+    add_likeness(out, comparison);
 }
 
 static void add_side_name(struct jr_buf *out, const char *letter,
@@ -166,17 +190,22 @@ static json_t *compared_side_json(const struct jr_side *side)
     return object;
 }
 
-json_t *jr_comparison_json(const struct jr_comparison *comparison)
+json_t *jr_comparison_json(const struct jr_comparison *comparison, bool patches)
 {
+    enum jr_code_verdict verdict = comparison->code.verdict;
     json_t *object = json_object();
     bool runs = comparison->a.run[0] != '\0' && comparison->b.run[0] != '\0';
     jr_json_set(object, "a", compared_side_json(&comparison->a));
     jr_json_set(object, "b", compared_side_json(&comparison->b));
-    jr_json_set_bool(object, "same_experiment", comparison->same);
+    jr_json_set_bool(object, "same_experiment",
+                     comparison->same && (verdict == JR_CODES_NONE ||
+                                          verdict == JR_CODES_SAME));
     jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
     jr_json_set(object, "fields", jr_diff_table_json(&comparison->specs));
     jr_json_set(object, "outcome",
                 runs ? jr_diff_table_json(&comparison->runs) : json_null());
+    jr_json_set(object, "code",
+                jr_code_contrast_json(&comparison->code, patches));
     return object;
 }
 
@@ -184,6 +213,7 @@ void jr_comparison_release(struct jr_comparison *comparison)
 {
     jr_diff_table_release(&comparison->specs);
     jr_diff_table_release(&comparison->runs);
+    jr_code_contrast_release(&comparison->code);
     jr_side_release(&comparison->a);
     jr_side_release(&comparison->b);
 }

@@ -5,13 +5,15 @@
 #define JR_COMPARISON_H
 
 #include "base/diff_table.h"
+#include "session/specs/compare_code.h"
 #include "session/specs/diff_side.h"
 
 struct jr_comparison {
     struct jr_side a, b;
     struct jr_diff_table specs;
-    struct jr_diff_table runs; /* empty unless both are runs */
-    bool same;                 /* the experiment, as far as can be told */
+    struct jr_diff_table runs;    /* empty unless both are runs */
+    struct jr_code_contrast code; /* the same */
+    bool same;                    /* the experiment, as far as can be told */
 };
 
 #define JR_COMPARISON_INIT                                                     \
@@ -38,8 +40,10 @@ void jr_comparison_text(struct jr_buf *out,
 void jr_comparison_markdown(struct jr_buf *out,
                             const struct jr_comparison *comparison);
 
-/* An object of both sides, and of what differs. */
-json_t *jr_comparison_json(const struct jr_comparison *comparison);
+/* An object of both sides, and of what differs; `patches`: with those of the
+ * code of runs. */
+json_t *jr_comparison_json(const struct jr_comparison *comparison,
+                           bool patches);
 
 /* Free both sides, and what differs. */
 void jr_comparison_release(struct jr_comparison *comparison);

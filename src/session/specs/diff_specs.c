@@ -16,9 +16,11 @@ static enum jr_status diff_runs(struct jr_comparison *comparison,
     const char *const ids[] = {comparison->a.run, comparison->b.run};
     if (ids[0][0] == '\0' || ids[1][0] == '\0')
         return JR_STATUS_OK;
-    return jr_record_compare(&comparison->runs, options->log_dir, ids, err) == 0
-               ? JR_STATUS_OK
-               : JR_STATUS_LAUNCH;
+    if (jr_record_compare(&comparison->runs, options->log_dir, ids, err) != 0 ||
+        jr_code_contrast_make(&comparison->code, options->log_dir, ids,
+                              options->environ, err) != 0)
+        return JR_STATUS_LAUNCH;
+    return JR_STATUS_OK;
 }
 
 static void note_unresolved(const struct jr_comparison *comparison,
@@ -68,11 +70,12 @@ static enum jr_status compare_sides(struct jr_diff *diff,
 }
 
 static void add_comparison_json(struct jr_buf *out,
-                                const struct jr_comparison *comparison)
+                                const struct jr_comparison *comparison,
+                                bool patches)
 {
     json_t *top = json_object();
     jr_json_set_int(top, "format_version", 1);
-    json_t *body = jr_comparison_json(comparison);
+    json_t *body = jr_comparison_json(comparison, patches);
     (void)json_object_update(top, body);
     json_decref(body);
     jr_json_print(out, top, 2);
@@ -82,14 +85,18 @@ static void add_comparison_json(struct jr_buf *out,
 
 static void add_comparison(struct jr_buf *out,
                            const struct jr_comparison *comparison,
-                           enum jr_diff_format format)
+                           const struct jr_diff_options *options)
 {
-    if (format == JR_DIFF_JSON)
-        add_comparison_json(out, comparison);
-    else if (format == JR_DIFF_MARKDOWN)
+    if (options->format == JR_DIFF_JSON) {
+        add_comparison_json(out, comparison, options->code);
+        return;
+    }
+    if (options->format == JR_DIFF_MARKDOWN)
         jr_comparison_markdown(out, comparison);
     else
         jr_comparison_text(out, comparison);
+    if (options->code)
+        jr_code_contrast_patches(out, &comparison->code);
 }
 
 enum jr_status jr_diff_two(struct jr_diff *ret,
@@ -110,7 +117,7 @@ enum jr_status jr_diff_two(struct jr_diff *ret,
     if (status != JR_STATUS_OK)
         return status;
     note_unresolved(ret->sides, options);
-    add_comparison(&ret->text, ret->sides, options->format);
+    add_comparison(&ret->text, ret->sides, options);
     ret->differs = jr_comparison_differs(ret->sides);
     return JR_STATUS_OK;
 }

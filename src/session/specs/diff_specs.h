@@ -18,6 +18,7 @@ struct jr_diff_options {
     const char *log_dir;  /* of runs */
     char *const *environ; /* what ${env:NAME} reads, and git's own */
     const char *rev;      /* of a tree: a revision of git */
+    bool code;            /* of runs: with the patches of their code */
     const char *on;       /* of a tree: the profile to resolve for; NULL */
     void (*note)(void *data, const char *line); /* told what need not be true,
                                                    or is not compared */

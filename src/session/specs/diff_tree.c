@@ -229,7 +229,7 @@ static void add_entry_json(struct tree *tree, const struct entry *entry,
     jr_json_set_str(object, "state", entry_state(comparison, wrong));
     jr_json_set_str(object, "message", wrong);
     if (wrong == NULL) {
-        json_t *body = jr_comparison_json(comparison);
+        json_t *body = jr_comparison_json(comparison, false);
         (void)json_object_update(object, body);
         json_decref(body);
     }

@@ -174,8 +174,8 @@ static void the_user_is_the_one_that_acts(void)
     struct jr_record_facts facts;
     fake_start(&fake, 1);
     CU_ASSERT_EQUAL(seteuid(64123), 0);
-    CU_ASSERT_EQUAL(
-        jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL), 0);
+    CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
+                    0);
     CU_ASSERT_EQUAL(seteuid(0), 0);
     JR_ASSERT_TEXT(facts.user, "64123");
     fake_end(&fake);
@@ -202,6 +202,14 @@ static void the_record_is_written_key_by_key(void)
         .argv = (char *[]){(char *)"jobrun", (char *)"a", NULL},
         .commit = "c0ffee",
         .dirty = &dirty,
+        .code = {.commit = "c0ffee",
+                 .tree = "7ee",
+                 .top = "/x",
+                 .dirty = true,
+                 .patch = true,
+                 .left_out = &(struct jr_record_left_out){"w.bin", "size"},
+                 .left_out_count = 1,
+                 .left_out_all = 1},
         .fingerprint = "f",
         .spec = "s",
         .spec_folder = "/s",
@@ -238,6 +246,15 @@ static void the_record_is_written_key_by_key(void)
                    "  \"cwd\": \"/x\",\n"
                    "  \"git\": {\n    \"commit\": \"c0ffee\",\n"
                    "    \"dirty\": true\n  },\n"
+                   "  \"code\": {\n    \"commit\": \"c0ffee\",\n"
+                   "    \"dirty\": true,\n    \"tree\": \"7ee\",\n"
+                   "    \"patch\": \"code.patch\",\n"
+                   "    \"left_out\": [\n      {\n"
+                   "        \"path\": \"w.bin\",\n"
+                   "        \"why\": \"size\"\n      }\n    ],\n"
+                   "    \"left_out_count\": 1,\n"
+                   "    \"frozen\": false,\n    \"top\": \"/x\",\n"
+                   "    \"problem\": null\n  },\n"
                    "  \"fingerprint\": \"f\",\n"
                    "  \"spec\": \"s\",\n"
                    "  \"spec_folder\": \"/s\",\n"
@@ -267,8 +284,11 @@ static void a_record_without_facts_is_null(void)
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 30);
+    CU_ASSERT_EQUAL(json_object_size(record), 31);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
+    json_t *code = json_object_get(record, "code");
+    CU_ASSERT_TRUE(json_is_null(json_object_get(code, "tree")));
+    CU_ASSERT_TRUE(json_is_null(json_object_get(code, "dirty")));
     json_t *git = json_object_get(record, "git");
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "commit")));
     CU_ASSERT_TRUE(json_is_null(json_object_get(git, "dirty")));
@@ -294,9 +314,48 @@ static void the_end_is_added(void)
     fake_end(&fake);
 }
 
+/* What is written of the code is read back, and told; of records of earlier
+ * versions it is not known. */
+static void code_is_read_back(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf text = JR_BUF_INIT;
+    const struct jr_record_left_out left_out[] = {{"w.bin", "size"},
+                                                  {"\x1b", "link"}};
+    const struct jr_record_code written = {.commit = "0123456789abcdef",
+                                           .tree = "fedcba9876543210",
+                                           .dirty = true,
+                                           .patch = true,
+                                           .left_out = left_out,
+                                           .left_out_count = 2,
+                                           .left_out_all = 7};
+    struct jr_record_code code;
+    json_t *run = json_object();
+    CU_ASSERT_FALSE(jr_record_code_read(&code, &arena, run));
+    CU_ASSERT_FALSE(jr_record_code_read(&code, &arena, NULL));
+    jr_record_code_print(&text, &code);
+    JR_ASSERT_TEXT(text.data, "not recorded");
+    jr_buf_clear(&text);
+    jr_json_set(run, "code", jr_record_code_json(&written));
+    CU_ASSERT_TRUE(jr_record_code_read(&code, &arena, run));
+    jr_record_code_print(&text, &code);
+    JR_ASSERT_TEXT(text.data,
+                   "commit 0123456789ab, tree fedcba987654, with changes that "
+                   "were not committed (code.patch); not, or not whole, in the "
+                   "patch: w.bin (size), \\x1b (link) and 5 more");
+    jr_buf_clear(&text);
+    code = (struct jr_record_code){.problem = "git is slow"};
+    jr_record_code_print(&text, &code);
+    JR_ASSERT_TEXT(text.data, "not recorded: git is slow");
+    json_decref(run);
+    jr_buf_release(&text);
+    jr_arena_release(&arena);
+}
+
 JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted),
              CASE(long_command_lines_are_cut),
              CASE(the_facts_are_those_of_the_machine),
              CASE(the_user_is_the_one_that_acts),
              CASE(the_record_is_written_key_by_key),
-             CASE(a_record_without_facts_is_null), CASE(the_end_is_added))
+             CASE(a_record_without_facts_is_null), CASE(code_is_read_back),
+             CASE(the_end_is_added))

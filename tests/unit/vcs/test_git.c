@@ -1,21 +1,19 @@
-#include "base/clock.h"
+#include <errno.h>
+
+#include "base/buf.h"
 #include "scratch.h"
 #include "vcs/git.h"
 
 #define HASH_A "0123456789abcdef0123456789abcdef01234567"
 #define HASH_B "89abcdef0123456789abcdef0123456789abcdef"
 
-static char *no_path[] = {NULL};
-
 static void commit_of(const struct scratch *scratch, const char *folder,
                       const char *expected)
 {
-    struct jr_git git = JR_GIT_INIT;
-    char path[256];
+    char path[256], commit[JR_GIT_HASH];
     (void)snprintf(path, sizeof path, "%s/%s", scratch->dir, folder);
-    jr_git_start(&git, path, no_path);
-    jr_git_finish(&git, 5000);
-    JR_ASSERT_TEXT(git.commit, expected);
+    CU_ASSERT_EQUAL(jr_git_commit(commit, path), expected[0] != '\0');
+    JR_ASSERT_TEXT(commit, expected);
 }
 
 static void make(struct scratch *scratch, const char *folder)
@@ -26,14 +24,8 @@ static void make(struct scratch *scratch, const char *folder)
 static void no_work_tree(void)
 {
     struct scratch scratch;
-    struct jr_git git = JR_GIT_INIT;
     scratch_start(&scratch);
-    jr_git_start(&git, scratch.dir, no_path);
-    CU_ASSERT_EQUAL(git.pid, 0);
-    jr_git_finish(&git, 0);
-    jr_git_finish(&git, 0);
-    CU_ASSERT_FALSE(git.dirty_known);
-    JR_ASSERT_TEXT(git.commit, "");
+    commit_of(&scratch, ".", "");
     commit_of(&scratch, "none", "");
     scratch_end(&scratch);
 }
@@ -94,80 +86,50 @@ static void linked_work_trees_share_the_refs(void)
     scratch_end(&scratch);
 }
 
-/* Run git with a home and settings of its own; false where there is none. */
-static bool shell(const struct scratch *scratch, const char *command)
+/* A git that says that it was started, in a folder of the scratch. */
+static void make_git(struct scratch *scratch, const char *folder, mode_t mode)
 {
-    char text[1024];
-    (void)snprintf(text, sizeof text,
-                   "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && "
-                   "{ %s; } >/dev/null 2>&1",
-                   scratch->dir, command);
-    return system(text) == 0;
+    char name[64];
+    make(scratch, folder);
+    (void)fchmodat(scratch->fd, folder, mode, 0);
+    (void)snprintf(name, sizeof name, "%s/git", folder);
+    scratch_write(scratch, name, "#!/bin/sh\nexit 42\n");
+    (void)fchmodat(scratch->fd, name, 0700, 0);
 }
 
-static void expect_dirty(const struct scratch *scratch, bool dirty)
+/* `path`, in which @ stands for the scratch folder. */
+static int exit_with_path(const struct scratch *scratch, const char *path)
 {
-    struct jr_git git = JR_GIT_INIT;
-    jr_git_start(&git, scratch->dir, environ);
-    CU_ASSERT_TRUE(git.pid > 0);
-    jr_git_finish(&git, 20000);
-    CU_ASSERT_TRUE(git.dirty_known);
-    CU_ASSERT_EQUAL(git.dirty, dirty);
-    CU_ASSERT_EQUAL(strlen(git.commit), 40);
-    CU_ASSERT_EQUAL(git.pid, 0);
-    CU_ASSERT_EQUAL(git.fd, -1);
+    static const char *const words[] = {"status", NULL};
+    static const int fds[3] = {-1, -1, -1};
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_replaced(&text, path, "@", scratch->dir);
+    char *envp[] = {text.data, NULL};
+    pid_t pid = jr_git_spawn(scratch->dir, words, fds, envp);
+    int result = pid < 0 ? -errno : jr_git_reap(pid);
+    jr_buf_release(&text);
+    return result;
 }
 
-static void tracked_changes_are_dirty(void)
+/* What lies where the repository is, or where everybody may write, is not
+ * executed. */
+static void git_is_found_in_safe_folders(void)
 {
     struct scratch scratch;
     scratch_start(&scratch);
-    scratch_write(&scratch, "spec.yaml", "version: 1\n");
-    if (shell(&scratch, "git init -q && git add spec.yaml && "
-                        "git -c user.name=n -c user.email=e@example.org "
-                        "commit -q -m m")) {
-        expect_dirty(&scratch, false);
-        scratch_write(&scratch, "untracked", "x");
-        expect_dirty(&scratch, false);
-        scratch_write(&scratch, "spec.yaml", "version: 1 # changed\n");
-        expect_dirty(&scratch, true);
-        /* A monitor would run for every status. */
-        CU_ASSERT_TRUE(shell(&scratch, "git config core.fsmonitor "
-                                    "'touch monitored; false'"));
-        expect_dirty(&scratch, true);
-        CU_ASSERT_EQUAL(faccessat(scratch.fd, "monitored", F_OK, 0), -1);
-    }
-    scratch_end(&scratch);
-}
-
-/* A git that never ends, as the only one on the PATH. */
-static void the_wait_is_bounded(void)
-{
-    struct scratch scratch;
-    struct jr_git git = JR_GIT_INIT;
-    scratch_start(&scratch);
-    make(&scratch, ".git");
-    scratch_write(&scratch, "git", "#!/bin/sh\nexec /bin/sleep 60\n");
-    (void)fchmodat(scratch.fd, "git", 0700, 0);
-    char *old = strdup(getenv("PATH"));
-    (void)setenv("PATH", scratch.dir, 1);
-    uint64_t start = jr_clock_ns();
-    jr_git_start(&git, scratch.dir, environ);
-    CU_ASSERT_TRUE(git.pid > 0);
-    jr_git_finish(&git, 50);
-    uint64_t took = jr_clock_ns() - start;
-    CU_ASSERT_TRUE(took >= 40 * UINT64_C(1000000000) / 1000);
-    CU_ASSERT_TRUE(took < 20 * UINT64_C(1000000000));
-    CU_ASSERT_FALSE(git.dirty_known);
-    (void)unlinkat(scratch.fd, "git", 0);
-    jr_git_start(&git, scratch.dir, environ);
-    CU_ASSERT_EQUAL(git.pid, 0);
-    jr_git_finish(&git, 50);
-    (void)setenv("PATH", old, 1);
-    free(old);
+    make_git(&scratch, "safe", 0755);
+    make_git(&scratch, "open", 0777);
+    CU_ASSERT_EQUAL_FATAL(chdir(scratch.dir), 0);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "PATH=@/safe"), 42);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "PATH=@/open:@/safe"), 42);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "PATH=@/open"), -ENOENT);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "PATH=safe:./safe"), -ENOENT);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "PATH="), -ENOENT);
+    CU_ASSERT_EQUAL(exit_with_path(&scratch, "P=@"), -ENOENT);
+    CU_ASSERT_EQUAL(chdir("/"), 0);
     scratch_end(&scratch);
 }
 
 JR_UNIT_MAIN("git", CASE(no_work_tree), CASE(the_commit_is_read_from_files),
              CASE(linked_work_trees_share_the_refs),
-             CASE(tracked_changes_are_dirty), CASE(the_wait_is_bounded))
+             CASE(git_is_found_in_safe_folders))

@@ -1,0 +1,132 @@
+#include "record/record_code.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+enum { SHORT = 12, MOST_SHOWN = 5 };
+
+/* What is named of the files that are left out, so that run.json stays small.
+ */
+enum { MOST_NAMED = 1000, MOST_NAMES = 64 << 10 };
+
+static json_t *left_out_json(const struct jr_record_code *code)
+{
+    json_t *list = json_array();
+    size_t bytes = 0;
+    for (size_t i = 0; i < code->left_out_count && i < MOST_NAMED; i++) {
+        const struct jr_record_left_out *one = &code->left_out[i];
+        bytes += strlen(one->path);
+        if (bytes > MOST_NAMES)
+            break;
+        json_t *entry = json_object();
+        jr_json_set_str(entry, "path", one->path);
+        jr_json_set_str(entry, "why", one->why);
+        jr_json_append(list, entry);
+    }
+    return list;
+}
+
+json_t *jr_record_code_json(const struct jr_record_code *code)
+{
+    json_t *object = json_object();
+    jr_json_set_str(object, "commit", code->commit);
+    if (code->tree == NULL)
+        jr_json_set_null(object, "dirty");
+    else
+        jr_json_set_bool(object, "dirty", code->dirty);
+    jr_json_set_str(object, "tree", code->tree);
+    jr_json_set_str(object, "patch", code->patch ? JR_PATCH_FILE : NULL);
+    jr_json_set(object, "left_out", left_out_json(code));
+    jr_json_set_int(object, "left_out_count", (json_int_t)code->left_out_all);
+    jr_json_set_bool(object, "frozen", false);
+    jr_json_set_str(object, "top", code->top);
+    jr_json_set_str(object, "problem", code->problem);
+    return object;
+}
+
+static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena,
+                          const json_t *list)
+{
+    size_t count = json_array_size(list);
+    struct jr_record_left_out *items =
+        jr_arena_array(arena, count, sizeof *items);
+    for (size_t i = 0; i < count && items != NULL; i++) {
+        const json_t *entry = json_array_get(list, i);
+        const char *path = jr_json_get_str(entry, "path");
+        const char *why = jr_json_get_str(entry, "why");
+        if (path != NULL)
+            items[ret->left_out_count++] = (struct jr_record_left_out){
+                path, why == NULL ? "unknown" : why};
+    }
+    ret->left_out = items;
+}
+
+bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
+                         const json_t *run)
+{
+    const json_t *code = json_object_get(run, "code");
+    *ret = (struct jr_record_code){0};
+    if (!json_is_object(code))
+        return false;
+    ret->commit = jr_json_get_str(code, "commit");
+    ret->tree = jr_json_get_str(code, "tree");
+    ret->top = jr_json_get_str(code, "top");
+    ret->dirty = jr_json_get_bool(code, "dirty");
+    ret->patch = jr_json_get_str(code, "patch") != NULL;
+    ret->problem = jr_json_get_str(code, "problem");
+    read_left_out(ret, arena, json_object_get(code, "left_out"));
+    json_int_t all = jr_json_get_int(code, "left_out_count");
+    ret->left_out_all = ret->left_out_count;
+    if (all > (json_int_t)ret->left_out_count)
+        ret->left_out_all = (size_t)all;
+    return true;
+}
+
+static void print_left_out(struct jr_buf *out,
+                           const struct jr_record_code *code)
+{
+    size_t shown = 0;
+    if (code->left_out_all == 0)
+        return;
+    jr_buf_str(out, "; not, or not whole, in the patch: ");
+    for (; shown < code->left_out_count && shown < MOST_SHOWN; shown++) {
+        jr_buf_str(out, shown == 0 ? "" : ", ");
+        jr_buf_safe(out, code->left_out[shown].path);
+        jr_buf_str(out, " (");
+        jr_buf_safe(out, code->left_out[shown].why);
+        jr_buf_char(out, ')');
+    }
+    if (code->left_out_all > shown)
+        jr_buf_printf(out, " and %zu more", code->left_out_all - shown);
+}
+
+static void print_hash(struct jr_buf *out, const char *hash)
+{
+    jr_buf_escaped(out, hash, strnlen(hash, SHORT));
+}
+
+void jr_record_code_print(struct jr_buf *out, const struct jr_record_code *code)
+{
+    if (code->tree == NULL) {
+        jr_buf_str(out, "not recorded");
+        if (code->problem != NULL) {
+            jr_buf_str(out, ": ");
+            jr_buf_safe(out, code->problem);
+        }
+        return;
+    }
+    if (code->commit == NULL) {
+        jr_buf_str(out, "no commit yet");
+    } else {
+        jr_buf_str(out, "commit ");
+        print_hash(out, code->commit);
+    }
+    jr_buf_str(out, ", tree ");
+    print_hash(out, code->tree);
+    if (code->dirty)
+        jr_buf_str(out, ", with changes that were not committed");
+    if (code->patch)
+        jr_buf_str(out, " (" JR_PATCH_FILE ")");
+    print_left_out(out, code);
+}

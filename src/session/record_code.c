@@ -1,0 +1,151 @@
+/*
+ * This is done after the run has a folder and a record, and before its first
+ * rank starts: what is recorded is the tree at the launch, which a rank, or
+ * who edits on, may change a moment later. The launch waits for it, at most
+ * LIMIT_MS, because a tree that is read while ranks run would be no one's.
+ */
+#include "session/record_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/redact.h"
+#include "doc/doc.h"
+#include "session/begin.h"
+#include "session/findings_text.h"
+#include "session/session.h"
+#include "session/stages.h"
+
+#include "base/banned.h"
+
+enum { LIMIT_MS = 10000, MOST_DEPTH = 128 };
+
+/* Where git's copy of the index lies meanwhile, in the run folder. */
+#define SCRATCH "code.tmp"
+
+/* The files that a spec was made of. */
+struct chain {
+    struct jr_arena *arena;
+    const char *here;
+    const struct jr_source *last;
+    struct jr_strv files;
+};
+
+static void add_source(struct chain *chain, const struct jr_source *source)
+{
+    if (source == NULL || source == chain->last || source->name == NULL)
+        return;
+    chain->last = source;
+    JR_FREE char *path = jr_io_absolute(chain->here, source->name);
+    for (size_t i = 0; path != NULL && i < chain->files.count; i++)
+        if (strcmp(chain->files.items[i], path) == 0)
+            return;
+    if (path != NULL && access(path, F_OK) == 0)
+        jr_strv_push(&chain->files, chain->arena,
+                     jr_arena_strdup(chain->arena, path));
+}
+
+/* Each value of the tree says in which file it stood. */
+static void walk_tree(struct chain *chain, const struct jr_node *node,
+                      unsigned depth)
+{
+    if (node == NULL || depth > MOST_DEPTH)
+        return;
+    add_source(chain, node->span.source);
+    walk_tree(chain, node->under, depth + 1);
+    for (size_t i = 0; node->kind == JR_NODE_SEQUENCE && i < node->count; i++)
+        walk_tree(chain, node->items[i], depth + 1);
+    for (size_t i = 0; node->kind == JR_NODE_MAPPING && i < node->count; i++)
+        walk_tree(chain, node->pairs[i].value, depth + 1);
+}
+
+static const char *const *find_chain(struct jr_session *session)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    const struct jr_doc *doc = jr_spec_doc(session->file);
+    struct chain chain = {.arena = &session->arena, .here = here};
+    if (here == NULL)
+        return NULL;
+    add_source(&chain, doc->source);
+    walk_tree(&chain, doc->root, 0);
+    return (const char *const *)chain.files.items;
+}
+
+/* What run.json says, in the arena of the code. */
+static void fill_record(struct jr_session *session)
+{
+    struct jr_run_tree *code = &session->run_tree;
+    struct jr_record_code *to = &session->record.code;
+    struct jr_record_left_out *left_out =
+        jr_arena_array(&code->arena, code->left_out_count, sizeof *left_out);
+    for (size_t i = 0; i < code->left_out_count && left_out != NULL; i++)
+        left_out[i] = (struct jr_record_left_out){
+            code->left_out[i].path, jr_left_out_word(code->left_out[i].why)};
+    to->left_out = left_out;
+    to->left_out_count = left_out == NULL ? 0 : code->left_out_count;
+    to->left_out_all = code->left_out_count;
+    to->commit = code->commit[0] != '\0' ? code->commit : NULL;
+    to->tree = code->tree[0] != '\0' ? code->tree : NULL;
+    to->top = code->top;
+    to->dirty = code->dirty;
+    session->record.commit = to->commit;
+    session->record.dirty = code->listed ? &code->changed : NULL;
+}
+
+/* The run is not ended by it: what is not known is said. */
+static void report_problem(struct jr_session *session,
+                           const struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *problem =
+        jr_redact_copy(arena, err->text, session->resolution.job.hidden);
+    const char *line = jr_arena_printf(arena, "code not recorded: %s",
+                                       problem == NULL ? "" : problem);
+    session->record.code.tree = NULL;
+    session->record.code.problem = jr_arena_strdup(arena, problem);
+    jr_session_note(session, line == NULL ? "code not recorded" : line);
+}
+
+static int write_patch(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf *patch = &session->run_tree.patch;
+    if (patch->len == 0)
+        return 0;
+    session->record.code.patch = true;
+    int failed = jr_session_write(session, JR_PATCH_FILE, patch, err);
+    if (failed != 0)
+        session->record.code.patch = false;
+    return failed;
+}
+
+void jr_session_record_code(struct jr_session *session)
+{
+    const struct jr_job *job = &session->resolution.job;
+    struct jr_error err = {0};
+    const struct jr_secrets secrets = {
+        .globs = job->secrets,
+        .count = job->secrets_count,
+        .values = job->hidden,
+    };
+    const struct jr_run_tree_request request = {
+        .folder = job->workdir,
+        .scratch = jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
+                                   job->log_dir, session->dir.path),
+        .log_dir = job->log_dir,
+        .files = find_chain(session),
+        .secrets = &secrets,
+        .envp = session->options.envp,
+        .limit_ms = LIMIT_MS,
+    };
+    int failed = session->arena.failed
+                     ? jr_error_set(&err, JR_STATUS_LAUNCH, "out of memory")
+                     : jr_run_tree_record(&session->run_tree, &request, &err);
+    fill_record(session);
+    if (failed == 0)
+        failed = write_patch(session, &err);
+    if (failed != 0)
+        report_problem(session, &err);
+}

@@ -1,0 +1,13 @@
+/* The code that a run executes, recorded before its first rank starts. */
+#ifndef JR_SESSION_RECORD_CODE_H
+#define JR_SESSION_RECORD_CODE_H
+
+struct jr_session;
+
+/* Record the work tree around the job's workdir as it stands: the session's
+ * record gets what run.json says of it, the run folder code.patch. Where there
+ * is a work tree that cannot be recorded, the run goes on: the record has the
+ * reason, and the user is told. The run folder has to be there. */
+void jr_session_record_code(struct jr_session *session);
+
+#endif

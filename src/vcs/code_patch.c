@@ -1,0 +1,207 @@
+#include "vcs/code_patch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define HEAD   "diff --git "
+#define BINARY "Binary files "
+
+const char *jr_left_out_word(enum jr_left_out_why why)
+{
+#define WORD(name, word, help) word,
+    static const char *const words[] = {JR_LEFT_OUTS(WORD)};
+    return words[why];
+}
+
+const char *jr_left_out_help(enum jr_left_out_why why)
+{
+#define HELP(name, word, help) help,
+    static const char *const helps[] = {JR_LEFT_OUTS(HELP)};
+    return helps[why];
+}
+
+void jr_code_patch_leave(struct jr_code_patch *patch, const char *path,
+                         enum jr_left_out_why why)
+{
+    struct jr_left_out *one = jr_arena_push(
+        patch->arena, &patch->left_out, &patch->left_out_count, sizeof *one);
+    patch->differs |= why != JR_LEFT_OUT_LINK;
+    if (one == NULL)
+        patch->failed = true;
+    else
+        *one = (struct jr_left_out){jr_arena_strdup(patch->arena, path), why};
+}
+
+/* The largest of the pieces goes, as long as all of them are too much. What is
+ * left is what would be left if all were there first. */
+static void drop_largest(struct jr_code_patch *patch)
+{
+    while (patch->bytes > JR_PATCH_MOST) {
+        size_t largest = 0;
+        for (size_t i = 1; i < patch->count; i++)
+            if (patch->pieces[i].text.len > patch->pieces[largest].text.len)
+                largest = i;
+        struct jr_code_piece *piece = &patch->pieces[largest];
+        patch->bytes -= piece->text.len;
+        jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_SIZE);
+        jr_buf_release(&piece->text);
+        patch->count--;
+        memmove(piece, piece + 1,
+                (patch->count - largest) * sizeof *patch->pieces);
+    }
+}
+
+static void keep_piece(struct jr_code_patch *patch, struct jr_code_piece *piece)
+{
+    struct jr_code_piece *grown =
+        realloc(patch->pieces, (patch->count + 1) * sizeof *patch->pieces);
+    if (grown == NULL) {
+        patch->failed = true;
+        return;
+    }
+    patch->pieces = grown;
+    patch->pieces[patch->count++] = *piece;
+    patch->bytes += piece->text.len;
+    *piece = (struct jr_code_piece){0};
+    drop_largest(patch);
+}
+
+/* The piece has been read. */
+static void close_piece(struct jr_code_reader *reader)
+{
+    struct jr_code_patch *patch = reader->patch;
+    struct jr_code_piece *piece = &reader->piece;
+    if (!reader->open || piece->path == NULL) {
+        jr_buf_release(&piece->text);
+    } else if (reader->binary) {
+        jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_BINARY);
+    } else if (reader->large) {
+        jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_SIZE);
+    } else {
+        if (jr_secret_lines_redact(patch->secrets, &piece->text))
+            jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_REDACTED);
+        patch->failed |= piece->text.failed;
+        if (!piece->text.failed)
+            keep_piece(patch, piece);
+    }
+    jr_buf_release(&piece->text);
+    reader->open = reader->large = reader->binary = false;
+}
+
+/* The next path that has a text. */
+static void open_piece(struct jr_code_reader *reader)
+{
+    close_piece(reader);
+    reader->piece = (struct jr_code_piece){0};
+    if (reader->next < reader->paths_count)
+        reader->piece.path = reader->paths[reader->next++];
+    reader->open = true;
+}
+
+static void take_line(struct jr_code_reader *reader, const struct jr_buf *line)
+{
+    bool begins = !reader->cut;
+    if (begins && strncmp(line->data, HEAD, sizeof HEAD - 1) == 0)
+        open_piece(reader);
+    if (!reader->open || reader->piece.path == NULL || reader->large)
+        return;
+    if (begins && strncmp(line->data, BINARY, sizeof BINARY - 1) == 0)
+        reader->binary = true;
+    jr_buf_add(&reader->piece.text, line->data, line->len);
+    if (reader->piece.text.len > JR_PATCH_MOST) {
+        reader->large = true;
+        jr_buf_release(&reader->piece.text);
+    }
+}
+
+static void push_text(struct jr_code_reader *reader, const char *path)
+{
+    const char **slot = jr_arena_push(reader->patch->arena, &reader->paths,
+                                      &reader->paths_count, sizeof *slot);
+    if (slot != NULL)
+        *slot = path;
+}
+
+/* A file that has become something else, such as a link, has two texts. */
+static void take_path(struct jr_code_reader *reader, const char *path)
+{
+    struct jr_arena *arena = reader->patch->arena;
+    const char *whole =
+        reader->passes != NULL && reader->passes(reader->data, path)
+            ? NULL
+            : jr_arena_printf(arena, "%s%s", reader->prefix, path);
+    reader->patch->differs |= whole != NULL;
+    push_text(reader, whole);
+    if (reader->state == 'T')
+        push_text(reader, whole);
+}
+
+/* ":100644 100644 OBJECT OBJECT M", then its path; at last an empty one. */
+static void take_record(struct jr_code_reader *reader)
+{
+    const struct jr_buf *record = &reader->partial;
+    if (reader->expected) {
+        take_path(reader, record->data);
+        reader->expected = false;
+    } else if (record->len == 0) {
+        reader->text = true;
+    } else {
+        const char *state = strrchr(record->data, ' ');
+        reader->state = 'M';
+        if (state != NULL)
+            reader->state = state[1];
+        reader->expected = true;
+    }
+}
+
+int jr_code_reader_take(void *data, const char *bytes, size_t len)
+{
+    struct jr_code_reader *reader = data;
+    struct jr_buf *partial = &reader->partial;
+    while (len > 0) {
+        const char *end = memchr(bytes, reader->text ? '\n' : '\0', len);
+        size_t size = end == NULL ? len : (size_t)(end - bytes) + 1;
+        jr_buf_add(partial, bytes, size - (end != NULL && !reader->text));
+        bytes += size;
+        len -= size;
+        if (partial->failed)
+            return -1;
+        if (end == NULL && partial->len <= (size_t)2 * JR_PATCH_MOST)
+            continue;
+        if (reader->text)
+            take_line(reader, partial);
+        else
+            take_record(reader);
+        reader->cut = end == NULL;
+        jr_buf_clear(partial);
+    }
+    return reader->patch->failed || reader->patch->arena->failed ? -1 : 0;
+}
+
+void jr_code_reader_end(struct jr_code_reader *reader)
+{
+    if (reader->partial.len > 0 && reader->text)
+        take_line(reader, &reader->partial);
+    close_piece(reader);
+    reader->patch->failed |= reader->partial.failed;
+    jr_buf_release(&reader->partial);
+}
+
+void jr_code_patch_print(struct jr_buf *out, const struct jr_code_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        jr_buf_add(out, patch->pieces[i].text.data, patch->pieces[i].text.len);
+}
+
+void jr_code_patch_release(struct jr_code_patch *patch)
+{
+    for (size_t i = 0; i < patch->count; i++)
+        jr_buf_release(&patch->pieces[i].text);
+    free(patch->pieces);
+    patch->pieces = NULL;
+    patch->count = 0;
+}

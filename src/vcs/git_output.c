@@ -1,0 +1,161 @@
+#include "vcs/git_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/pidfd.h"
+
+#include "base/banned.h"
+
+enum { MOST_SAID = 4096, MOST_KEPT = 64 << 20 };
+
+int jr_git_keep(void *data, const char *bytes, size_t len)
+{
+    struct jr_buf *to = data;
+    jr_buf_add(to, bytes, len);
+    return to->failed || to->len > MOST_KEPT ? -1 : 0;
+}
+
+static int fail_git(struct jr_error *err, int sys, const char *text)
+{
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s", text);
+    if (err != NULL)
+        err->sys = sys;
+    return -1;
+}
+
+/* Milliseconds that are left, rounded up. */
+static int time_left(uint64_t deadline_ns)
+{
+    uint64_t now = jr_clock_ns();
+    uint64_t left = now >= deadline_ns ? 0 : deadline_ns - now;
+    uint64_t ms = (left + 999999) / 1000000;
+    return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+/* Wait until the descriptor has something, or its end. */
+static bool await_fd(int fd, uint64_t deadline_ns)
+{
+    for (;;) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        int ready = poll(&wait, 1, time_left(deadline_ns));
+        if (ready >= 0 || errno != EINTR)
+            return ready > 0;
+    }
+}
+
+/* Hand on all that comes out: 0 at its end, else an errno. */
+static int take_output(int fd, const struct jr_git_sink *sink,
+                       uint64_t deadline_ns)
+{
+    char piece[64 * 1024];
+    while (await_fd(fd, deadline_ns)) {
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0 ? 0 : errno;
+        if (sink->take != NULL &&
+            sink->take(sink->data, piece, (size_t)got) != 0)
+            return ECANCELED;
+    }
+    return ETIMEDOUT;
+}
+
+/* What it reads: all of it is there when it starts, so that it never waits for
+ * us while we wait for it. */
+static int open_input(const struct jr_buf *input)
+{
+    int fd = memfd_create("git", MFD_CLOEXEC);
+    if (fd >= 0 && (jr_io_write_all(fd, input->data, input->len) != 0 ||
+                    lseek(fd, 0, SEEK_SET) != 0))
+        (void)close(jr_steal_fd(&fd));
+    return fd;
+}
+
+/* The last line that it wrote, without "fatal: ". */
+static int report_complaint(int fd, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, shown = JR_BUF_INIT;
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > MOST_SAID ? end - MOST_SAID : 0;
+    if (end <= 0 || lseek(fd, from, SEEK_SET) < 0 ||
+        jr_io_read_fd(&text, fd, MOST_SAID, NULL) != 0 || text.len == 0)
+        return fail_git(err, 0, "git gave no reason");
+    const char *fatal = strstr(text.data, "fatal: ");
+    const char *line = fatal != NULL ? fatal + strlen("fatal: ") : text.data;
+    if (strncmp(line, "error: ", strlen("error: ")) == 0)
+        line += strlen("error: ");
+    jr_buf_escaped(&shown, line, strcspn(line, "\n"));
+    return fail_git(err, 0, shown.failed ? "out of memory" : shown.data);
+}
+
+/* The process is to end by itself, once its output has; but it has to. */
+static int end_process(pid_t pid, uint64_t deadline_ns)
+{
+    JR_CLOSE int pidfd = jr_pidfd_open(pid);
+    if (pidfd >= 0 && !await_fd(pidfd, deadline_ns)) {
+        jr_git_kill(pid);
+        (void)jr_git_reap(pid);
+        return ETIMEDOUT;
+    }
+    return jr_git_reap(pid) == 0 ? 0 : -1;
+}
+
+static int start_git(const struct jr_git_command *command,
+                     const struct jr_buf *input, int said, int *ret_from)
+{
+    int ends[2];
+    JR_CLOSE int in = input == NULL ? -1 : open_input(input);
+    if ((input != NULL && in < 0) || pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    const int fds[3] = {in, ends[1], said};
+    pid_t pid = jr_git_spawn_command(command, fds);
+    int error = errno;
+    (void)close(ends[1]);
+    if (pid < 0)
+        (void)close(ends[0]);
+    else
+        *ret_from = ends[0];
+    errno = error;
+    return pid;
+}
+
+int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
+               const struct jr_git_sink *sink, uint64_t deadline_ns,
+               struct jr_error *err)
+{
+    JR_CLOSE int said = memfd_create("git", MFD_CLOEXEC);
+    JR_CLOSE int from = -1;
+    if (input != NULL && input->failed)
+        return fail_git(err, ENOMEM, "out of memory");
+    pid_t pid = start_git(command, input, said, &from);
+    if (pid < 0 && errno == ENOENT)
+        return fail_git(err, ENOENT,
+                        "no git program was found (jobrun looks only in "
+                        "absolute folders of the PATH that not everybody may "
+                        "write to)");
+    if (pid < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
+    int failed = take_output(from, sink, deadline_ns);
+    if (failed != 0) {
+        jr_git_kill(pid);
+        (void)jr_git_reap(pid);
+    } else {
+        failed = end_process(pid, deadline_ns);
+    }
+    if (failed == ETIMEDOUT)
+        return fail_git(err, ETIMEDOUT, "git did not finish in time");
+    if (failed > 0)
+        return fail_git(err, failed,
+                        failed == ECANCELED ? "git printed too much"
+                                            : strerror(failed));
+    return failed == 0 ? 0 : report_complaint(said, err);
+}

@@ -1,0 +1,236 @@
+#include "vcs/snapshot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+enum { MOST_DEPTH = 8, PIECE = 256 << 10 };
+
+/* The tree of no files, which git knows without having it. */
+#define NO_FILES_SHA1 "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+#define NO_FILES_SHA256                                                        \
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+
+static int copy_bytes(int from, int to)
+{
+    JR_FREE char *piece = malloc(PIECE);
+    ssize_t got = -1;
+    errno = ENOMEM;
+    while (piece != NULL && (got = read(from, piece, PIECE)) > 0)
+        if (jr_io_write_all(to, piece, (size_t)got) != 0)
+            return -1;
+    return got == 0 ? 0 : -1;
+}
+
+/* The copy is as old as the index: entries that are younger may have changed
+ * without that it shows in their times, and git reads those. */
+static int copy_index(const char *from, const char *to, struct jr_error *err)
+{
+    struct stat st;
+    JR_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (in < 0 && errno == ENOENT)
+        return 0;
+    JR_CLOSE int out =
+        in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (out < 0 || fstat(in, &st) != 0 || copy_bytes(in, out) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH,
+                            "the index of git could not be copied to %s", to);
+    const struct timespec times[2] = {st.st_mtim, st.st_mtim};
+    if (futimens(out, times) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", to);
+    return 0;
+}
+
+/* A path in quotes, as in C, so that any byte may be in it (gitrepository-
+ * layout(5): objects/info/alternates). */
+static void add_quoted(struct jr_buf *out, const char *path)
+{
+    jr_buf_char(out, '"');
+    for (; *path != '\0'; path++) {
+        if (*path == '"' || *path == '\\')
+            jr_buf_char(out, '\\');
+        if (*path == '\n')
+            jr_buf_str(out, "\\n");
+        else
+            jr_buf_char(out, *path);
+    }
+    jr_buf_char(out, '"');
+}
+
+static int make_folders(struct jr_snapshot *snapshot, const char *folder,
+                        struct jr_error *err)
+{
+    const char *objects =
+        jr_arena_printf(&snapshot->arena, "%s/objects", folder);
+    if (objects == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (mkdir(folder, 0700) != 0 || mkdir(objects, 0700) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    JR_BUF_CLEANUP struct jr_buf alternate = JR_BUF_INIT;
+    add_quoted(&alternate, snapshot->tree->objects);
+    struct jr_arena *arena = &snapshot->arena;
+    snapshot->variables[0] =
+        jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);
+    snapshot->variables[1] =
+        jr_arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
+                        jr_buf_keep(&alternate, arena));
+    snapshot->variables[2] =
+        jr_arena_printf(arena, "GIT_INDEX_FILE=%s/index", folder);
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                         : 0;
+}
+
+int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
+                     const struct jr_work_look *look, const char *folder,
+                     struct jr_error *err)
+{
+    *ret = (struct jr_snapshot){.tree = tree, .look = look};
+    if (make_folders(ret, folder, err) != 0)
+        return -1;
+    const char *index = jr_arena_printf(&ret->arena, "%s/index", folder);
+    if (index == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return copy_index(tree->index, index, err);
+}
+
+static int run_git(const struct jr_snapshot *snapshot, const char *const *words,
+                   const struct jr_buf *input, const struct jr_git_sink *sink,
+                   struct jr_error *err)
+{
+    const char *const variables[] = {snapshot->variables[0],
+                                     snapshot->variables[1],
+                                     snapshot->variables[2], NULL};
+    const struct jr_git_command command = {
+        .folder = snapshot->tree->top,
+        .words = words,
+        .settings = (const char *const *)snapshot->tree->settings.items,
+        .variables = variables,
+        .envp = snapshot->look->envp,
+    };
+    static const struct jr_git_sink none = {NULL, NULL};
+    return jr_git_run(&command, input, sink == NULL ? &none : sink,
+                      snapshot->look->deadline_ns, err);
+}
+
+int jr_snapshot_state(const struct jr_snapshot *snapshot,
+                      const struct jr_buf *entries, struct jr_error *err)
+{
+    static const char *const words[] = {"update-index", "-z", "--index-info",
+                                        NULL};
+    return entries->len == 0 ? 0 : run_git(snapshot, words, entries, NULL, err);
+}
+
+/* An entry without a mode is none. */
+int jr_snapshot_drop(const struct jr_snapshot *snapshot,
+                     const struct jr_buf *paths, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf entries = JR_BUF_INIT;
+    size_t zeros = snapshot->tree->sha256 ? 64 : 40;
+    entries.failed = paths->failed;
+    for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1) {
+        jr_buf_str(&entries, "0 ");
+        jr_buf_fill(&entries, '0', zeros);
+        jr_buf_char(&entries, '\t');
+        jr_buf_add(&entries, paths->data + at, strlen(paths->data + at) + 1);
+    }
+    return jr_snapshot_state(snapshot, &entries, err);
+}
+
+int jr_snapshot_take(const struct jr_snapshot *snapshot,
+                     const struct jr_buf *paths, bool store,
+                     struct jr_error *err)
+{
+    const char *const words[] = {"update-index",
+                                 "-z",
+                                 "--add",
+                                 "--remove",
+                                 "--replace",
+                                 store ? "--stdin" : "--info-only",
+                                 store ? NULL : "--stdin",
+                                 NULL};
+    return paths->len == 0 ? 0 : run_git(snapshot, words, paths, NULL, err);
+}
+
+int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
+                     const struct jr_git_sink *sink, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf old = JR_BUF_INIT, new = JR_BUF_INIT;
+    const char *none = snapshot->tree->sha256 ? NO_FILES_SHA256 : NO_FILES_SHA1;
+    const char *commit = snapshot->tree->commit;
+    jr_buf_printf(&old, "--src-prefix=a/%s", prefix);
+    jr_buf_printf(&new, "--dst-prefix=b/%s", prefix);
+    if (old.failed || new.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    const char *const words[] = {"diff-index",
+                                 "--cached",
+                                 "--patch-with-raw",
+                                 "-z",
+                                 "--full-index",
+                                 "--no-renames",
+                                 "--no-color",
+                                 "--no-ext-diff",
+                                 "--no-textconv",
+                                 "--unified=3",
+                                 "--no-relative",
+                                 "--ignore-submodules=dirty",
+                                 "--submodule=short",
+                                 old.data,
+                                 new.data,
+                                 commit[0] != '\0' ? commit : none,
+                                 "--",
+                                 NULL};
+    return run_git(snapshot, words, NULL, sink, err);
+}
+
+int jr_snapshot_tree(const struct jr_snapshot *snapshot,
+                     char ret[static JR_GIT_HASH], struct jr_error *err)
+{
+    static const char *const words[] = {"write-tree", "--missing-ok", NULL};
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    const struct jr_git_sink sink = {jr_git_keep, &name};
+    if (run_git(snapshot, words, NULL, &sink, err) != 0)
+        return -1;
+    size_t len = strspn(name.data == NULL ? "" : name.data, "0123456789abcdef");
+    if ((len != 40 && len != 64) || name.data[len] != '\n')
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "git write-tree printed no name of a tree");
+    memcpy(ret, name.data, len);
+    ret[len] = '\0';
+    return 0;
+}
+
+void jr_snapshot_release(struct jr_snapshot *snapshot)
+{
+    jr_arena_release(&snapshot->arena);
+}
+
+static void remove_folder(int at, const char *name, int depth)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    if (dir == NULL && fd >= 0)
+        (void)close(fd);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, entry->d_name, 0) != 0 && depth > 0)
+            remove_folder(fd, entry->d_name, depth - 1);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void jr_snapshot_remove(const char *folder)
+{
+    remove_folder(AT_FDCWD, folder, MOST_DEPTH);
+}

@@ -1,0 +1,390 @@
+#include "vcs/work_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/user.h"
+#include "vcs/git_output.h"
+
+#include "base/banned.h"
+
+enum { MOST_FILTERS = 64, MOST_LINKS = 64 };
+
+static int report_memory(struct jr_error *err)
+{
+    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+}
+
+/* Run git about the tree. */
+static int run_git(const struct jr_work_tree *tree, const char *folder,
+                   const char *const *words, const struct jr_git_sink *sink,
+                   const struct jr_work_look *look, struct jr_error *err)
+{
+    const struct jr_git_command command = {
+        .folder = folder,
+        .words = words,
+        .settings = (const char *const *)tree->settings.items,
+        .envp = look->envp,
+    };
+    return jr_git_run(&command, NULL, sink, look->deadline_ns, err);
+}
+
+/* git does not read the repository of somebody else (git-config(1):
+ * safe.directory). */
+static int report_refusal(const char *top, struct jr_error *err)
+{
+    struct stat st;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_error why = *err;
+    if (err->sys == 0 && stat(top, &st) == 0 && st.st_uid != geteuid()) {
+        const char *owner = jr_user_name(&arena, st.st_uid);
+        (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                           "the repository %s belongs to %s, and git does not "
+                           "trust it (git config --global --add "
+                           "safe.directory %s)",
+                           top, owner == NULL ? "another user" : owner, top);
+    } else {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s: %s", top, why.text);
+        err->sys = why.sys;
+    }
+    jr_arena_release(&arena);
+    return -1;
+}
+
+/* The next line of an answer. NULL: there is none. */
+static char *take_line(struct jr_buf *answer, size_t *at)
+{
+    char *line = answer->data + *at;
+    char *end = *at >= answer->len ? NULL : strchr(line, '\n');
+    if (end == NULL)
+        return NULL;
+    *end = '\0';
+    *at += (size_t)(end - line) + 1;
+    return line;
+}
+
+static const char *absolute_path(struct jr_work_tree *tree, const char *path)
+{
+    if (path == NULL || path[0] == '/')
+        return jr_arena_strdup(&tree->arena, path);
+    return jr_arena_printf(&tree->arena, "%s/%s", tree->top, path);
+}
+
+/* Where the tree, its index and its objects are. A repository may say that its
+ * files lie elsewhere (core.worktree): these are not those that run. */
+static int find_places(struct jr_work_tree *tree, const char *folder,
+                       const struct jr_work_look *look, struct jr_error *err)
+{
+    static const char *const words[] = {
+        "rev-parse",  "--show-toplevel", "--git-path",           "index",
+        "--git-path", "objects",         "--show-object-format", NULL};
+    JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
+    const struct jr_git_sink sink = {jr_git_keep, &answer};
+    JR_FREE char *around = jr_io_find_above(folder, ".git");
+    size_t at = 0;
+    if (run_git(tree, folder, words, &sink, look, err) != 0)
+        return report_refusal(around == NULL ? folder : around, err);
+    char *top = take_line(&answer, &at);
+    size_t len = top == NULL ? 0 : strlen(top);
+    if (len == 0 || strncmp(folder, top, len) != 0 ||
+        (folder[len] != '/' && folder[len] != '\0'))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the repository of %s says that its files are in "
+                            "%s (core.worktree)",
+                            folder, len == 0 ? "no folder" : top);
+    tree->top = jr_arena_strdup(&tree->arena, top);
+    tree->index = absolute_path(tree, take_line(&answer, &at));
+    tree->objects = absolute_path(tree, take_line(&answer, &at));
+    const char *format = take_line(&answer, &at);
+    tree->sha256 = format != NULL && strcmp(format, "sha256") == 0;
+    if (tree->index == NULL || tree->objects == NULL || tree->arena.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s: git does not say where its objects are", top);
+    return 0;
+}
+
+/* "filter.NAME.clean": take the NAME out of the way. */
+static int switch_filter_off(struct jr_work_tree *tree, const char *key,
+                             struct jr_error *err)
+{
+    static const char *const off[] = {"clean=", "process=", "required=false"};
+    const char *dot = strrchr(key, '.');
+    int len = (int)(dot - key);
+    if (memchr(key, '=', (size_t)len) != NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the filter '%.*s' of git's configuration has a "
+                            "name that cannot be switched off",
+                            len, key);
+    if (tree->settings.count > (size_t)3 * MOST_FILTERS)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "git's configuration has more than %d filters",
+                            MOST_FILTERS);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+        jr_strv_push(
+            &tree->settings, &tree->arena,
+            jr_arena_printf(&tree->arena, "%.*s.%s", len, key, off[i]));
+    return tree->arena.failed ? report_memory(err) : 0;
+}
+
+/* Filters are programs that git runs when it reads a file whose attributes name
+ * them (gitattributes(5)); the files count as they lie. */
+static int find_filters(struct jr_work_tree *tree,
+                        const struct jr_work_look *look, struct jr_error *err)
+{
+    static const char *const words[] = {"config", "-z", "--name-only", "--list",
+                                        NULL};
+    static const char start[] = "filter.";
+    JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
+    const struct jr_git_sink sink = {jr_git_keep, &answer};
+    if (run_git(tree, tree->top, words, &sink, look, err) != 0)
+        return -1;
+    for (size_t at = 0; at < answer.len; at += strlen(answer.data + at) + 1) {
+        const char *key = answer.data + at;
+        const char *dot = strrchr(key, '.');
+        if (strncmp(key, start, sizeof start - 1) == 0 && dot != NULL &&
+            dot > key + sizeof start - 2 &&
+            switch_filter_off(tree, key, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
+                      const struct jr_work_look *look, struct jr_error *err)
+{
+    /* What is compared is all that a file's state says; a text is what it is;
+     * the index is one file; and what is written is short-lived. */
+    static const char *const own[] = {
+        "core.trustctime=true", "core.checkStat=default",
+        "core.safecrlf=false",  "core.splitIndex=false",
+        "core.compression=0",   "core.bigFileThreshold=16m",
+        "index.skipHash=true",  NULL};
+    *ret = (struct jr_work_tree){0};
+    for (size_t i = 0; own[i] != NULL; i++)
+        jr_strv_push(&ret->settings, &ret->arena,
+                     jr_arena_strdup(&ret->arena, own[i]));
+    if (ret->arena.failed)
+        return report_memory(err);
+    if (find_places(ret, folder, look, err) != 0)
+        return -1;
+    return find_filters(ret, look, err);
+}
+
+bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
+                           const struct jr_work_look *look, const char *path)
+{
+    size_t top = strlen(tree->top);
+    const char *log_dir = look->log_dir;
+    if (log_dir != NULL && strncmp(log_dir, tree->top, top) == 0 &&
+        log_dir[top] == '/') {
+        size_t len = strlen(log_dir + top + 1);
+        if (strncmp(path, log_dir + top + 1, len) == 0 &&
+            (path[len] == '/' || path[len] == '\0'))
+            return true;
+    }
+    for (size_t i = 0; look->files != NULL && look->files[i] != NULL; i++)
+        if (strncmp(look->files[i], tree->top, top) == 0 &&
+            look->files[i][top] == '/' &&
+            strcmp(look->files[i] + top + 1, path) == 0)
+            return true;
+    return false;
+}
+
+/* Records that end with a NUL, as they come in. */
+struct records {
+    struct jr_work_tree *tree;
+    const struct jr_work_look *look;
+    struct jr_buf partial;
+    void (*take)(struct records *records, char *record);
+    int top_fd;
+};
+
+static int take_records(void *data, const char *bytes, size_t len)
+{
+    struct records *records = data;
+    for (const char *end; len > 0; len -= (size_t)(end - bytes), bytes = end) {
+        const char *nul = memchr(bytes, '\0', len);
+        end = nul == NULL ? bytes + len : nul + 1;
+        jr_buf_add(&records->partial, bytes, (size_t)(end - bytes));
+        if (nul == NULL || records->partial.failed)
+            continue;
+        records->take(records, records->partial.data);
+        jr_buf_clear(&records->partial);
+    }
+    return records->partial.failed || records->tree->arena.failed ? -1 : 0;
+}
+
+/* What is behind `count` blanks. */
+static char *skip_fields(char *record, int count)
+{
+    for (; count > 0 && record != NULL; count--) {
+        record = strchr(record, ' ');
+        record = record == NULL ? NULL : record + 1;
+    }
+    return record;
+}
+
+static void push_path(struct jr_strv *to, struct jr_work_tree *tree,
+                      const char *path, size_t len)
+{
+    jr_strv_push(to, &tree->arena, jr_arena_strndup(&tree->arena, path, len));
+}
+
+static void add_file(struct records *records, const char *path, bool untracked)
+{
+    struct jr_work_tree *tree = records->tree;
+    struct stat st;
+    if (jr_work_tree_is_aside(tree, records->look, path))
+        return;
+    struct jr_work_file *file = jr_arena_push(&tree->arena, &tree->files,
+                                              &tree->files_count, sizeof *file);
+    if (file == NULL)
+        return;
+    *file = (struct jr_work_file){jr_arena_strdup(&tree->arena, path), 0,
+                                  untracked};
+    if (fstatat(records->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode))
+        file->bytes = (uint64_t)st.st_size;
+}
+
+/* A line of `git status --porcelain=v2`. */
+static void take_status(struct records *records, char *record)
+{
+    static const char oid[] = "# branch.oid ";
+    struct jr_work_tree *tree = records->tree;
+    size_t len = strlen(record);
+    if (strncmp(record, oid, sizeof oid - 1) == 0 &&
+        record[sizeof oid - 1] != '(' && len - sizeof oid + 1 < JR_GIT_HASH)
+        memcpy(tree->commit, record + sizeof oid - 1, len - sizeof oid + 2);
+    if (record[0] == '?' && len > 3 && record[len - 1] == '/') {
+        push_path(&tree->nested, tree, record + 2, len - 3);
+        return;
+    }
+    char *path = NULL;
+    if (record[0] == '1' || record[0] == 'u')
+        path = skip_fields(record, record[0] == '1' ? 8 : 10);
+    else if (record[0] == '?')
+        path = skip_fields(record, 1);
+    if (path == NULL)
+        return;
+    add_file(records, path, record[0] == '?');
+    tree->changed |= record[0] != '?';
+}
+
+/* Note a link that leads out of the tree: what it leads to is not recorded. */
+static void check_link(struct jr_work_tree *tree, const char *path)
+{
+    size_t len = strlen(tree->top);
+    const char *whole = jr_arena_printf(&tree->arena, "%s/%s", tree->top, path);
+    JR_FREE char *real = whole == NULL ? NULL : realpath(whole, NULL);
+    if (real == NULL || tree->leaving.count >= MOST_LINKS)
+        return;
+    if (strncmp(real, tree->top, len) != 0 ||
+        (real[len] != '/' && real[len] != '\0'))
+        push_path(&tree->leaving, tree, path, strlen(path));
+}
+
+static void check_untracked_link(struct jr_work_tree *tree, const char *path)
+{
+    struct stat st;
+    const char *whole = jr_arena_printf(&tree->arena, "%s/%s", tree->top, path);
+    if (whole != NULL && lstat(whole, &st) == 0 && S_ISLNK(st.st_mode))
+        check_link(tree, path);
+}
+
+static bool lies_there(const struct records *records, const char *path)
+{
+    return faccessat(records->top_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* "H 100644 OBJECT 0<tab>PATH" of `git ls-files -v -s`. A small letter: git was
+ * told to take the file as unchanged. S: not to look at it, as where a sparse
+ * checkout leaves it out; where it lies there all the same, it counts. */
+static void take_entry(struct records *records, char *record)
+{
+    struct jr_work_tree *tree = records->tree;
+    char *path = strchr(record, '\t');
+    if (path++ == NULL || strlen(record) < sizeof "H 100644")
+        return;
+    char tag = record[0];
+    const char *mode = record + 2;
+    bool unseen = tag == 'S' || tag == 's';
+    if (jr_work_tree_is_aside(tree, records->look, path)) {
+        push_path(&tree->aside, tree, path, strlen(path));
+    } else if (strncmp(mode, "160000", 6) == 0) {
+        const char *git = jr_arena_printf(&tree->arena, "%s/.git", path);
+        if (git == NULL || !lies_there(records, git))
+            return;
+        push_path(&tree->nested, tree, path, strlen(path));
+        push_path(&tree->submodules, tree, path, strlen(path));
+    } else if ((tag >= 'a' && tag <= 'z' && !unseen) ||
+               (unseen && lies_there(records, path))) {
+        push_path(&tree->hidden, tree, path, strlen(path));
+        add_file(records, path, false);
+    }
+    if (strncmp(mode, "120000", 6) == 0)
+        check_link(tree, path);
+}
+
+static int list_records(struct jr_work_tree *tree,
+                        const struct jr_work_look *look,
+                        const char *const *words,
+                        void (*take)(struct records *, char *),
+                        struct jr_error *err)
+{
+    JR_CLOSE int top_fd = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct records records = {
+        .tree = tree, .look = look, .take = take, .top_fd = top_fd};
+    const struct jr_git_sink sink = {take_records, &records};
+    int failed = run_git(tree, tree->top, words, &sink, look, err);
+    jr_buf_release(&records.partial);
+    if (tree->arena.failed)
+        return report_memory(err);
+    return failed;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    char *const *left = a, *const *right = b;
+    return strcmp(*left, *right);
+}
+
+int jr_work_tree_list(struct jr_work_tree *tree,
+                      const struct jr_work_look *look, struct jr_error *err)
+{
+    static const char *const status[] = {
+        "status",       "--porcelain=v2",          "-z",
+        "--branch",     "--no-ahead-behind",       "--untracked-files=all",
+        "--no-renames", "--ignore-submodules=all", NULL};
+    static const char *const files[] = {"ls-files", "-z", "-v", "-s", NULL};
+    if (list_records(tree, look, status, take_status, err) != 0 ||
+        list_records(tree, look, files, take_entry, err) != 0)
+        return -1;
+    for (size_t i = 0; i < tree->files_count; i++)
+        if (tree->files[i].untracked)
+            check_untracked_link(tree, tree->files[i].path);
+    if (tree->nested.count > 1)
+        qsort(tree->nested.items, tree->nested.count,
+              sizeof *tree->nested.items, compare_texts);
+    return 0;
+}
+
+bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,
+                               const char *path)
+{
+    for (size_t i = 0; i < tree->submodules.count; i++)
+        if (strcmp(tree->submodules.items[i], path) == 0)
+            return true;
+    return false;
+}
+
+void jr_work_tree_release(struct jr_work_tree *tree)
+{
+    jr_arena_release(&tree->arena);
+}

@@ -1,0 +1,73 @@
+/*
+ * A git work tree as it stands: where it is, and which of its files are not as
+ * its index and its commit have them. Nothing of it is written, and no filter,
+ * monitor or hook of its configuration is executed.
+ */
+#ifndef JR_WORK_TREE_H
+#define JR_WORK_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/strv.h"
+#include "vcs/git.h"
+#include <jobrun/error.h>
+
+/* A file that differs. */
+struct jr_work_file {
+    const char *path; /* from the top */
+    uint64_t bytes;   /* of what lies there; 0 where nothing does */
+    bool untracked;
+};
+
+struct jr_work_tree {
+    struct jr_arena arena;
+    const char *top;            /* absolute, without links */
+    const char *index;          /* absolute; there may be none */
+    const char *objects;        /* absolute */
+    struct jr_strv settings;    /* for every git process: no filters */
+    char commit[JR_GIT_HASH];   /* "": there is none yet */
+    bool sha256;                /* of its objects; else SHA-1 */
+    bool changed;               /* tracked files differ from the commit */
+    struct jr_work_file *files; /* that differ from the commit */
+    size_t files_count;
+    struct jr_strv aside;  /* tracked files that are not to count */
+    struct jr_strv hidden; /* tracked files that git was told not to look at */
+    struct jr_strv nested; /* folders that are repositories themselves */
+    struct jr_strv submodules; /* those of them that the index knows */
+    struct jr_strv leaving;    /* links whose targets are not in the tree */
+};
+
+/* How to look. Paths are absolute, without links. */
+struct jr_work_look {
+    const char *log_dir;      /* neither it nor anything below it counts */
+    const char *const *files; /* these do not, either; NULL-terminated */
+    char *const *envp;
+    uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
+};
+
+/* Find the work tree around the absolute path `folder`, which a `.git` lies in
+ * or above. 0, or -1 with `err`: git refuses it, its configuration says that
+ * its files are elsewhere, or it asks for what jobrun will not do. Release in
+ * any case. */
+int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
+                      const struct jr_work_look *look, struct jr_error *err);
+
+/* Find what differs. */
+int jr_work_tree_list(struct jr_work_tree *tree,
+                      const struct jr_work_look *look, struct jr_error *err);
+
+/* Whether the path, from the top, is one that does not count. */
+bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
+                           const struct jr_work_look *look, const char *path);
+
+/* Whether the folder of `nested` is a submodule of its index. */
+bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,
+                               const char *path);
+
+/* Free it. */
+void jr_work_tree_release(struct jr_work_tree *tree);
+
+#endif
