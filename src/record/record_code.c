@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/strv.h"
+
 #include "base/banned.h"
 
 enum { SHORT = 12, MOST_SHOWN = 5 };
@@ -27,6 +29,14 @@ static json_t *left_out_json(const struct jr_record_code *code)
     return list;
 }
 
+static json_t *specs_json(char *const *specs)
+{
+    json_t *list = json_array();
+    for (; specs != NULL && *specs != NULL; specs++)
+        jr_json_append(list, jr_json_str(*specs));
+    return list;
+}
+
 json_t *jr_record_code_json(const struct jr_record_code *code)
 {
     json_t *object = json_object();
@@ -41,6 +51,7 @@ json_t *jr_record_code_json(const struct jr_record_code *code)
     jr_json_set_int(object, "left_out_count", (json_int_t)code->left_out_all);
     jr_json_set_bool(object, "frozen", false);
     jr_json_set_str(object, "top", code->top);
+    jr_json_set(object, "specs", specs_json(code->specs));
     jr_json_set_str(object, "problem", code->problem);
     return object;
 }
@@ -62,6 +73,17 @@ static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena,
     ret->left_out = items;
 }
 
+static char **read_specs(struct jr_arena *arena, const json_t *list)
+{
+    struct jr_strv specs = {0};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *path = json_string_value(json_array_get(list, i));
+        if (path != NULL)
+            jr_strv_push(&specs, arena, jr_arena_strdup(arena, path));
+    }
+    return specs.items;
+}
+
 bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
                          const json_t *run)
 {
@@ -75,6 +97,7 @@ bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
     ret->dirty = jr_json_get_bool(code, "dirty");
     ret->patch = jr_json_get_str(code, "patch") != NULL;
     ret->problem = jr_json_get_str(code, "problem");
+    ret->specs = read_specs(arena, json_object_get(code, "specs"));
     read_left_out(ret, arena, json_object_get(code, "left_out"));
     json_int_t all = jr_json_get_int(code, "left_out_count");
     ret->left_out_all = ret->left_out_count;

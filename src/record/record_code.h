@@ -29,6 +29,8 @@ struct jr_record_code {
     const struct jr_record_left_out *left_out; /* as many as are named */
     size_t left_out_count;
     size_t left_out_all; /* how many there are */
+    char *const *specs;  /* NULL-terminated: files of the spec, absolute, which
+                            are no code; NULL: none */
     const char *problem; /* why a work tree was not recorded */
 };
 

@@ -15,6 +15,7 @@
 #include "base/redact.h"
 #include "doc/doc.h"
 #include "session/begin.h"
+#include "record/record_folder.h"
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/stages.h"
@@ -62,7 +63,21 @@ static void walk_tree(struct chain *chain, const struct jr_node *node,
         walk_tree(chain, node->pairs[i].value, depth + 1);
 }
 
-static const char *const *find_chain(struct jr_session *session)
+/* A run that is repeated has a spec that was resolved, in its folder; that of
+ * then is in its record. */
+static void add_recorded(struct chain *chain, const struct jr_session *session)
+{
+    struct jr_record_code code;
+    JR_CLOSE int fd = jr_record_folder_open(session->resolution.job.log_dir,
+                                            session->options.rerun_of, NULL);
+    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    (void)jr_record_code_read(&code, chain->arena, run);
+    for (size_t i = 0; code.specs != NULL && code.specs[i] != NULL; i++)
+        jr_strv_push(&chain->files, chain->arena, code.specs[i]);
+    json_decref(run);
+}
+
+static char *const *find_chain(struct jr_session *session)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     const struct jr_doc *doc = jr_spec_doc(session->file);
@@ -71,7 +86,9 @@ static const char *const *find_chain(struct jr_session *session)
         return NULL;
     add_source(&chain, doc->source);
     walk_tree(&chain, doc->root, 0);
-    return (const char *const *)chain.files.items;
+    if (session->options.rerun_of != NULL)
+        add_recorded(&chain, session);
+    return chain.files.items;
 }
 
 /* What run.json says, in the arena of the code. */
@@ -130,12 +147,13 @@ void jr_session_record_code(struct jr_session *session)
         .count = job->secrets_count,
         .values = job->hidden,
     };
+    session->record.code.specs = find_chain(session);
     const struct jr_run_tree_request request = {
         .folder = job->workdir,
         .scratch = jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
                                    job->log_dir, session->dir.path),
         .log_dir = job->log_dir,
-        .files = find_chain(session),
+        .files = session->record.code.specs,
         .secrets = &secrets,
         .envp = session->options.envp,
         .limit_ms = LIMIT_MS,

@@ -302,8 +302,7 @@ static int record_repository(struct recording *recording, const char *folder,
 
 /* As git names them: without links. A file that is a link counts by both its
  * names. */
-static const char *const *real_files(struct jr_arena *arena,
-                                     const char *const *files)
+static char **real_files(struct jr_arena *arena, char *const *files)
 {
     struct jr_strv real = {0};
     for (size_t i = 0; files != NULL && files[i] != NULL; i++) {
@@ -320,7 +319,7 @@ static const char *const *real_files(struct jr_arena *arena,
             jr_strv_push(&real, arena,
                          jr_arena_printf(arena, "%s%s", folder, slash));
     }
-    return (const char *const *)real.items;
+    return real.items;
 }
 
 static int record_found(struct recording *recording, const char *folder,

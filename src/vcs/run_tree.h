@@ -25,10 +25,10 @@
 
 /* What to record. Paths are absolute. */
 struct jr_run_tree_request {
-    const char *folder;       /* in the work tree */
-    const char *scratch;      /* is made, and removed; its parent is there */
-    const char *log_dir;      /* does not count; NULL: there is none */
-    const char *const *files; /* do not count; NULL-terminated, or NULL */
+    const char *folder;  /* in the work tree */
+    const char *scratch; /* is made, and removed; its parent is there */
+    const char *log_dir; /* does not count; NULL: there is none */
+    char *const *files;  /* do not count; NULL-terminated, or NULL */
     const struct jr_secrets *secrets;
     char *const *envp;
     int limit_ms; /* that git may take in all */

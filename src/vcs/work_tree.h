@@ -42,8 +42,8 @@ struct jr_work_tree {
 
 /* How to look. Paths are absolute, without links. */
 struct jr_work_look {
-    const char *log_dir;      /* neither it nor anything below it counts */
-    const char *const *files; /* these do not, either; NULL-terminated */
+    const char *log_dir; /* neither it nor anything below it counts */
+    char *const *files;  /* these do not, either; NULL-terminated */
     char *const *envp;
     uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
 };

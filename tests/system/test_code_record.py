@@ -666,6 +666,22 @@ class Compared(Case):
         self.assertIsNone(found["code"]["a"]["patch"])
         self.assertIn("+LAYERS = 9\n", found["code"]["b"]["patch"])
 
+    def test_a_run_that_is_repeated(self):
+        """Its spec is one of the run folder; that of then still is no code."""
+        self.put("base.yaml", SPEC.replace("world", "template: true\nworld"))
+        self.put("t.jobrun.yaml",
+                 "version: 1\nextends: base.yaml\nlog_dir: ../runs\n")
+        self.run_as("a")
+        for run, name in (("a", "b"), ("b", "c")):
+            self.expect(self.jobrun("rerun", run, "--log-dir", "../runs",
+                                    "--run-id", name, cwd=self.tree), 0)
+            self.assertEqual(self.verdict("a", name), "the same experiment")
+        self.put("train.py", "print(2)\n")
+        self.expect(self.jobrun("rerun", "a", "--log-dir", "../runs",
+                                "--run-id", "d", cwd=self.tree), 0)
+        self.assertEqual(self.verdict("a", "d"),
+                         "same spec, different code: train.py")
+
     def test_across_commits(self):
         """What was changed in one run and committed in the other is the same;
         what only the patches have, or only the commits, differs."""

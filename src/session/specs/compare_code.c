@@ -199,13 +199,14 @@ static const char *name_of(const struct changes *own,
 /* Specs do not make code differ: they are compared as specs. */
 static bool is_spec(const struct jr_code_side *side, const char *path)
 {
-    const char *spec = jr_json_get_str(side->run, "spec");
-    const char *slash = spec == NULL ? NULL : strrchr(spec, '/');
-    const char *name = strrchr(path, '/');
-    name = name == NULL ? path : name + 1;
-    spec = slash == NULL ? spec : slash + 1;
-    return (spec != NULL && strcmp(spec, name) == 0) ||
-           strstr(name, ".jobrun.y") != NULL;
+    const char *top = side->code.top;
+    size_t len = top == NULL ? 0 : strlen(top);
+    char *const *specs = side->code.specs;
+    for (; len > 0 && specs != NULL && *specs != NULL; specs++)
+        if (strncmp(*specs, top, len) == 0 && (*specs)[len] == '/' &&
+            strcmp(*specs + len + 1, path) == 0)
+            return true;
+    return false;
 }
 
 static bool holds_text(const struct jr_strv *list, const char *text)

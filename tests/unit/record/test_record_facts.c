@@ -209,7 +209,8 @@ static void the_record_is_written_key_by_key(void)
                  .patch = true,
                  .left_out = &(struct jr_record_left_out){"w.bin", "size"},
                  .left_out_count = 1,
-                 .left_out_all = 1},
+                 .left_out_all = 1,
+                 .specs = (char *[]){(char *)"/x/a.yaml", NULL}},
         .fingerprint = "f",
         .spec = "s",
         .spec_folder = "/s",
@@ -254,6 +255,7 @@ static void the_record_is_written_key_by_key(void)
                    "        \"why\": \"size\"\n      }\n    ],\n"
                    "    \"left_out_count\": 1,\n"
                    "    \"frozen\": false,\n    \"top\": \"/x\",\n"
+                   "    \"specs\": [\n      \"/x/a.yaml\"\n    ],\n"
                    "    \"problem\": null\n  },\n"
                    "  \"fingerprint\": \"f\",\n"
                    "  \"spec\": \"s\",\n"
