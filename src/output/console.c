@@ -18,6 +18,7 @@
 
 #define BACKLOG_MOST (1U << 20) /* bytes; readers pause beyond it */
 #define ERASE        "\r\033[K"
+#define ERASE_BELOW  "\r\033[J" /* what a narrower terminal has wrapped, too */
 
 /* An open file description of our own, so that O_NONBLOCK does not affect
  * processes that share the caller's. Returns -1 where that is not allowed
@@ -107,6 +108,7 @@ void jr_console_writer_close(struct jr_console_writer *console)
 {
     for (int i = 0; i < 2; i++)
         close_output(&console->outputs[i]);
+    jr_buf_release(&console->standing);
 }
 
 /* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
@@ -188,13 +190,6 @@ static void write_output(struct jr_output *output, const char *bytes,
     watch_output(output);
 }
 
-void jr_console_writer_write(struct jr_console_writer *console, int stream,
-                             const char *bytes, size_t len)
-{
-    jr_console_writer_draw(console, "");
-    write_output(console->streams[stream], bytes, len);
-}
-
 /* The bytes of `text` that fit into `columns`. */
 static size_t fit_columns(const char *text, unsigned columns)
 {
@@ -212,7 +207,21 @@ static size_t fit_columns(const char *text, unsigned columns)
     return at;
 }
 
-void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
+unsigned jr_console_writer_columns(const struct jr_console_writer *console)
+{
+    const struct jr_output *output = console->streams[1];
+    struct winsize size = {0};
+    if (!output->terminal)
+        return 0;
+    (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
+    return size.ws_col > 1 ? size.ws_col - 1U : 79;
+}
+
+/* Draw a line, or with "" erase what is drawn. A line that stands leaves the
+ * cursor where it begins: if the terminal becomes narrower and wraps the line,
+ * the cursor is still in the first of its rows. */
+static void draw_line(struct jr_console_writer *console, const char *text,
+                      bool stands)
 {
     struct jr_output *output = console->streams[1];
     bool erase = text[0] == '\0';
@@ -220,15 +229,51 @@ void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
     if (!output->terminal || (erase && console->drawn_on == NULL) ||
         (!erase && (output->backlog.len > 0 || console->gated)))
         return;
-    struct winsize size = {0};
-    (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
-    unsigned columns = size.ws_col > 1 ? size.ws_col - 1U : 79;
     struct jr_buf line = JR_BUF_INIT;
-    jr_buf_str(&line, ERASE);
-    jr_buf_add(&line, text, fit_columns(text, columns));
+    jr_buf_str(&line, stands ? ERASE_BELOW : ERASE);
+    jr_buf_add(&line, text,
+               fit_columns(text, jr_console_writer_columns(console)));
+    jr_buf_str(&line, stands && !erase ? "\r" : "");
     write_output(output, line.data, line.len);
     jr_buf_release(&line);
     console->drawn_on = erase ? NULL : output;
+}
+
+static bool has_standing(const struct jr_console_writer *console)
+{
+    return console->standing.len > 0;
+}
+
+void jr_console_writer_draw(struct jr_console_writer *console, const char *text)
+{
+    if (!has_standing(console))
+        draw_line(console, text, false);
+}
+
+void jr_console_writer_stand(struct jr_console_writer *console,
+                             const char *text)
+{
+    bool stood = has_standing(console);
+    if (!console->streams[1]->terminal || (text[0] == '\0' && !stood))
+        return;
+    jr_buf_clear(&console->standing);
+    jr_buf_str(&console->standing, text);
+    draw_line(console, text, true);
+}
+
+void jr_console_writer_write(struct jr_console_writer *console, int stream,
+                             const char *bytes, size_t len)
+{
+    bool stands = has_standing(console);
+    /* What does not go to a terminal does not disturb the line there. */
+    if (stands && !console->streams[stream]->terminal) {
+        write_output(console->streams[stream], bytes, len);
+        return;
+    }
+    draw_line(console, "", stands);
+    write_output(console->streams[stream], bytes, len);
+    if (stands)
+        draw_line(console, console->standing.data, true);
 }
 
 bool jr_output_is_full(const struct jr_output *output)

@@ -1,7 +1,8 @@
 /*
- * The console: two outputs that whole lines go to, one temporary line below
- * them on a terminal, and a bounded backlog where the reader is slow. Nothing
- * here blocks, so that a stopped terminal cannot keep jobrun from its work.
+ * The console: two outputs that whole lines go to, one temporary or standing
+ * line below them on a terminal, and a bounded backlog where the reader is
+ * slow. Nothing here blocks, so that a stopped terminal cannot keep jobrun from
+ * its work.
  */
 #ifndef JR_CONSOLE_H
 #define JR_CONSOLE_H
@@ -41,6 +42,7 @@ struct jr_console_writer {
     int error;                    /* why not, where somebody may still look:
                                      errno of a full disk; 0 */
     struct jr_output *drawn_on;   /* where the temporary line is; NULL */
+    struct jr_buf standing;       /* the line that stays below all others */
     /* An output has no backlog any more, and would take more. */
     void (*relieved)(void *owner, struct jr_output *output);
     void *owner;
@@ -61,6 +63,17 @@ void jr_console_writer_write(struct jr_console_writer *console, int stream,
  * error. `text` is plain and is cut to the terminal's width. */
 void jr_console_writer_draw(struct jr_console_writer *console,
                             const char *text);
+
+/* Keep `text` as the last line on the terminal of standard error, below all
+ * that is written there from now on; "": no more. It takes the place of the
+ * temporary line, which is not drawn meanwhile, and is cut like it. Where the
+ * terminal becomes narrower, what it wraps of the line is erased with it. */
+void jr_console_writer_stand(struct jr_console_writer *console,
+                             const char *text);
+
+/* The columns that a temporary line may have; 0: standard error is no
+ * terminal. */
+unsigned jr_console_writer_columns(const struct jr_console_writer *console);
 
 /* Whether so much waits for an output that nothing more should be written. */
 bool jr_output_is_full(const struct jr_output *output);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -435,6 +436,83 @@ static void cuts_the_status_to_the_columns(void)
     }
 }
 
+#define BELOW "\r\033[J"
+
+/* The last line stands below what is written, and leaves the cursor at its own
+ * begin, for a terminal may wrap it. */
+static void keeps_a_line_below_the_others(void)
+{
+    struct screen screen;
+    screen_open(&screen, 80);
+    jr_console_writer_stand(&screen.console, "");
+    JR_ASSERT_TEXT(screen_text(&screen), "");
+    jr_console_writer_draw(&screen.console, "temporary");
+    jr_console_writer_stand(&screen.console, "50 %");
+    JR_ASSERT_TEXT(screen_text(&screen), "\r\033[Ktemporary" BELOW "50 %\r");
+    write_text(&screen.console, 1, "a\nb\n");
+    JR_ASSERT_TEXT(screen_text(&screen), BELOW "a\nb\n" BELOW "50 %\r");
+    /* what redraws itself has no place meanwhile */
+    jr_console_writer_draw(&screen.console, "[0] 1%");
+    jr_console_writer_draw(&screen.console, "");
+    JR_ASSERT_TEXT(screen_text(&screen), "");
+    jr_console_writer_stand(&screen.console, "60 %");
+    JR_ASSERT_TEXT(screen_text(&screen), BELOW "60 %\r");
+    write_text(&screen.console, 0, "b\n"); /* has no reader */
+    JR_ASSERT_TEXT(screen_text(&screen), "");
+    jr_console_writer_stand(&screen.console, "");
+    JR_ASSERT_TEXT(screen_text(&screen), BELOW);
+    write_text(&screen.console, 1, "c\n");
+    jr_console_writer_draw(&screen.console, "temporary");
+    JR_ASSERT_TEXT(screen_text(&screen), "c\n\r\033[Ktemporary");
+    screen_close(&screen);
+}
+
+/* Behind a backlog, and while somebody else writes, there is none; it comes
+ * back with the next that is written, cut to the width of that time. */
+static void a_line_that_stands_comes_back(void)
+{
+    struct screen screen;
+    struct winsize size = {.ws_col = 8, .ws_row = 24};
+    screen_open(&screen, 80);
+    screen.console.gated = true;
+    jr_console_writer_stand(&screen.console, "1234567890");
+    write_text(&screen.console, 1, "a\n");
+    JR_ASSERT_TEXT(screen_text(&screen), "");
+    jr_console_writer_open_gate(&screen.console);
+    JR_ASSERT_TEXT(screen_text(&screen), "a\n");
+    CU_ASSERT_EQUAL(jr_console_writer_columns(&screen.console), 79);
+    CU_ASSERT_EQUAL(ioctl(screen.slave, TIOCSWINSZ, &size), 0);
+    CU_ASSERT_EQUAL(jr_console_writer_columns(&screen.console), 7);
+    write_text(&screen.console, 1, "b\n");
+    JR_ASSERT_TEXT(screen_text(&screen), "b\n" BELOW "1234567\r");
+    screen_close(&screen);
+}
+
+/* A pipe for standard output does not disturb the terminal, and a terminal is
+ * needed for a line to stand on. */
+static void stands_on_terminals_only(void)
+{
+    struct screen screen;
+    struct jr_console_writer console;
+    int ends[2];
+    screen_open(&screen, 80);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    jr_console_writer_open(&console, &screen.loop, ends[1], screen.slave);
+    jr_console_writer_stand(&console, "50 %");
+    write_text(&console, 0, "a\n");
+    JR_ASSERT_TEXT(screen_text(&screen), BELOW "50 %\r");
+    jr_console_writer_close(&console);
+    jr_console_writer_open(&console, &screen.loop, screen.slave, ends[1]);
+    CU_ASSERT_EQUAL(jr_console_writer_columns(&console), 0);
+    jr_console_writer_stand(&console, "50 %");
+    write_text(&console, 0, "a\n");
+    JR_ASSERT_TEXT(screen_text(&screen), "a\n");
+    jr_console_writer_close(&console);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    screen_close(&screen);
+}
+
 /* It is erased before the next line, once, and not drawn behind others. */
 static void draws_the_status_below_the_lines(void)
 {
@@ -463,14 +541,13 @@ static void draws_the_status_below_the_lines(void)
     screen_close(&screen);
 }
 
-JR_UNIT_MAIN("console", CASE(opens_each_kind_of_output),
-             CASE(keeps_the_order_behind_one_byte),
-             CASE(is_full_beyond_its_backlog),
-             CASE(cuts_the_status_to_the_columns),
-             CASE(draws_the_status_below_the_lines),
-             CASE(waits_for_a_slow_reader),
-             CASE(writes_to_what_it_cannot_reopen),
-             CASE(goes_on_without_a_reader),
-             CASE(goes_on_where_the_reader_was_reset), CASE(waits_at_the_gate),
-             CASE(tells_of_room_while_it_is_wanted), CASE(tells_a_full_disk),
-             CASE(keeps_the_order_within_one_file))
+JR_UNIT_MAIN(
+    "console", CASE(opens_each_kind_of_output),
+    CASE(keeps_the_order_behind_one_byte), CASE(is_full_beyond_its_backlog),
+    CASE(cuts_the_status_to_the_columns),
+    CASE(draws_the_status_below_the_lines), CASE(keeps_a_line_below_the_others),
+    CASE(a_line_that_stands_comes_back), CASE(stands_on_terminals_only),
+    CASE(waits_for_a_slow_reader), CASE(writes_to_what_it_cannot_reopen),
+    CASE(goes_on_without_a_reader), CASE(goes_on_where_the_reader_was_reset),
+    CASE(waits_at_the_gate), CASE(tells_of_room_while_it_is_wanted),
+    CASE(tells_a_full_disk), CASE(keeps_the_order_within_one_file))
