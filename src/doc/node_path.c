@@ -87,14 +87,16 @@ static struct jr_span literal_part(const struct jr_node *node, size_t from,
 struct jr_span jr_point_part(const struct jr_node *node, size_t from, size_t to)
 {
     struct jr_span span = node->span;
-    uint32_t quotes = node->plain ? 0 : 1;
     uint32_t width = span.end_column - span.column;
     if (span.source == NULL || node->filled != NULL)
         return span;
     if (strchr(node->text, '\n') != NULL && !node->plain)
         return literal_part(node, from, to);
-    if (span.line != span.end_line ||
-        width != count_points(node->text, node->len) + 2 * quotes)
+    /* A node in normal form may have lost whether it is quoted in the file:
+     * its width tells, for quotes add two to that of the text. */
+    uint32_t points = count_points(node->text, node->len);
+    uint32_t quotes = width == points ? 0 : 1;
+    if (span.line != span.end_line || width != points + 2 * quotes)
         return span;
     span.column += quotes + count_points(node->text, from);
     span.end_column = span.column + count_points(node->text + from, to - from);

@@ -313,8 +313,33 @@ static void points_into_values(void)
     }
 }
 
+/* A tree in normal form does not know what was quoted in the file. */
+static void points_into_values_in_normal_form(void)
+{
+    static const struct {
+        const char *text;
+        bool plain;
+        uint32_t column, end_column;
+    } vectors[] = {
+        {"a: --lr=$LR\n", false, 9, 12},
+        {"a: \"--lr=$LR\"\n", true, 10, 13},
+        {"a: '--lr=$LR'\n", false, 10, 13},
+        {"a: \"--\\x6cr=$LR\"\n", false, 4, 17},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct loaded got = load(vectors[i].text, strlen(vectors[i].text));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got.doc.root);
+        struct jr_node node = *jr_doc_get(got.doc.root, "a");
+        node.plain = vectors[i].plain;
+        struct jr_span span = jr_point_part(&node, 5, 8);
+        CU_ASSERT_EQUAL(span.column, vectors[i].column);
+        CU_ASSERT_EQUAL(span.end_column, vectors[i].end_column);
+        unload(&got);
+    }
+}
+
 JR_UNIT_MAIN("doc.node", CASE(weighs), CASE(holds_values_to_their_tags),
-             CASE(points_into_values),
+             CASE(points_into_values), CASE(points_into_values_in_normal_form),
              CASE(finds_nothing_where_a_path_ends_early), CASE(finds_by_path),
              CASE(refuses_paths_that_do_not_fit), CASE(sets_by_path),
              CASE(builds_a_tree), CASE(copies_are_apart),
