@@ -6,6 +6,8 @@ import stat
 import time
 
 import harness
+import test_nodes_by_hand as hand
+import test_nodes_by_srun as agents
 
 TELL = ("env | grep ^JOBRUN_ | sort > \"$OUT\"; pwd >> \"$OUT\"; "
         "ls \"$JOBRUN_RUN_DIR/results.json\" >> \"$OUT\"")
@@ -241,6 +243,36 @@ class OnEnd(harness.Case):
         for path in (self.folder / "runs/latest/").iterdir():
             if path.is_file():
                 self.assertNotIn("hush-hush", path.read_text(), path)
+
+
+class Agents(agents.Agents):
+    def test_once_for_all_nodes(self):
+        more = ("on_end: [sh, -c, 'echo $JOBRUN_STATUS $JOBRUN_EXIT_CODE "
+                "$(ls \"$JOBRUN_RUN_DIR/results.json\" | wc -l) >> told']")
+        for script, code, told in (("true", 0, "succeeded 0 1\n"),
+                                   ("exit 3", 1, "failed 1 1\n")):
+            self.expect(self.run_on(2, script, more=more), code)
+            path = self.folder / "told"
+            self.assertEqual(path.read_text(), told)
+            path.unlink()
+            self.nobody_is_left()
+
+
+class Hand(harness.Case):
+    step = hand.Steps.step
+
+    def test_on_each_node(self):
+        self.write("t.jobrun.yaml",
+                   "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
+                   f"master_port: {hand.free_port()}\nentrypoint: [true]\n"
+                   "on_end: [sh, -c, 'echo $JOBRUN_RUN_ID "
+                   "$(basename \"$JOBRUN_RUN_DIR\") >> told; "
+                   "cat \"$JOBRUN_RUN_DIR/results.json\" > /dev/null']\n")
+        for node in 0, 1:
+            done = self.step(node)
+            self.assertNotIn("on_end", done.stderr)
+        self.assertEqual((self.folder / "told").read_text(),
+                         "t-4711.3 node_0\nt-4711.3 node_1\n")
 
 
 if __name__ == "__main__":

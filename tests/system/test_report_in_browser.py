@@ -22,6 +22,9 @@ class Browser(harness.Case):
         self.write("t.jobrun.yaml", "version: 1\nname: seen\nworld_size: 2\n"
                    "tee: all\nentrypoint: {shell: 'echo a; exit $RANK'}\n")
         self.expect(self.jobrun("t.jobrun.yaml"), 1)
+        self.write("runs/latest/metrics.jsonl", "".join(
+            f'{{"step": {step}, "metrics": {{"loss": {1 / (step + 1)}}}}}\n'
+            for step in range(100)))
         self.expect(self.jobrun("report", "--format", "html", "-o", "r.html"),
                     0)
         for size in ("1200,2000", "400,2000"):
@@ -32,7 +35,9 @@ class Browser(harness.Case):
         paper = self.folder / "paper.pdf"
         self.browse(f"--print-to-pdf={paper}")
         self.assertEqual(paper.read_bytes()[:4], b"%PDF")
-        self.assertIn("<h1>seen</h1>", self.browse("--dump-dom").stdout)
+        dom = self.browse("--dump-dom").stdout
+        self.assertIn("<h1>seen</h1>", dom)
+        self.assertIn("<strong>loss</strong> 0.01 at step 99", dom)
 
 
 if __name__ == "__main__":

@@ -126,6 +126,7 @@ struct jr_session_console {
  * report; how the run went is in jr_session_exit_code and jr_session_ranks.
  * A console that is not read holds no rank, and not the run folder; what it has
  * not taken by then is shown before the call returns, or until a signal comes.
+ * The command of `on_end` has ended by then, too.
  *
  * The call forks, waits, and ends every descendant that there is then; so the
  * caller has one thread, and children of its own are JR_STATUS_USAGE, unless
