@@ -39,19 +39,22 @@ void jr_regex_free(struct jr_regex *regex)
 }
 
 /* Compile, or set `err` to PCRE2's message. */
-static pcre2_code *compile_pattern(const char *pattern, size_t *ret_offset,
-                                   struct jr_error *err)
+static pcre2_code *compile_pattern(const char *pattern, bool lines,
+                                   size_t *ret_offset, struct jr_error *err)
 {
     int number = 0;
     PCRE2_SIZE offset = 0;
     pcre2_code *code = NULL;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (context != NULL) {
+        uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
+                           PCRE2_NEVER_BACKSLASH_C |
+                           (lines ? PCRE2_MULTILINE : PCRE2_DOLLAR_ENDONLY);
         pcre2_set_max_pattern_length(context, MOST_PATTERN);
+        if (lines)
+            pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
         code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                             PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-                                 PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY,
-                             &number, &offset, context);
+                             options, &number, &offset, context);
         pcre2_compile_context_free(context);
     }
     if (code == NULL) {
@@ -84,13 +87,13 @@ static bool prepare_matching(struct jr_regex *regex)
     return true;
 }
 
-int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
-                 struct jr_error *err)
+static int make_regex(struct jr_regex **ret, const char *pattern, bool lines,
+                      size_t *ret_offset, struct jr_error *err)
 {
     struct jr_regex *regex = calloc(1, sizeof *regex);
     if (regex == NULL)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
-    regex->code = compile_pattern(pattern, ret_offset, err);
+    regex->code = compile_pattern(pattern, lines, ret_offset, err);
     if (regex->code == NULL || !prepare_matching(regex)) {
         if (regex->code != NULL)
             jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
@@ -99,6 +102,18 @@ int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
     }
     *ret = regex;
     return 0;
+}
+
+int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
+                 struct jr_error *err)
+{
+    return make_regex(ret, pattern, false, ret_offset, err);
+}
+
+int jr_regex_new_lines(struct jr_regex **ret, const char *pattern,
+                       size_t *ret_offset, struct jr_error *err)
+{
+    return make_regex(ret, pattern, true, ret_offset, err);
 }
 
 static int match_subject(const struct jr_regex *regex, const char *subject,

@@ -19,6 +19,12 @@ struct jr_regex;
 int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
                  struct jr_error *err);
 
+/* The same for a text of many lines, which end with a newline, a carriage
+ * return, or both: `^` and `$` match at each line, and a match may begin in one
+ * and end in another. */
+int jr_regex_new_lines(struct jr_regex **ret, const char *pattern,
+                       size_t *ret_offset, struct jr_error *err);
+
 /* Free an expression. NULL is allowed. */
 void jr_regex_free(struct jr_regex *regex);
 

@@ -15,7 +15,7 @@
     X(EXIT, "exit", "an exit code: exit:75, exit:1-3; alone any but 0")        \
     X(SIGNAL, "signal", "death by a signal: signal:SEGV,BUS; alone any")       \
     X(OOM, "oom", "killed because memory ran out")                             \
-    X(HANG, "hang", "no rank wrote a byte for timeouts.silence")               \
+    X(HANG, "hang", "no output for timeouts.silence, or no step in time")      \
     X(TIMEOUT, "timeout", "longer than timeouts.run")                          \
     X(START, "start", "a rank that could not be started")                      \
     X(RESULT, "result", "a rank ended with 0 and did not deliver")             \

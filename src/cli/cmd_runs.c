@@ -39,17 +39,18 @@ int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
 
 static void print_record(struct jr_buf *out, const struct jr_record *record)
 {
-    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
     char started[32];
     jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
     jr_clock_human(&took, jr_clock_ns_of(record->seconds));
+    jr_record_step(&step, record);
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);
     else
         jr_buf_str(out, "   -");
-    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %s", record->world_size, started,
-                  took.data, record->id);
+    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s  %s", record->world_size,
+                  started, took.data, step.data, record->id);
     if (!jr_trust_is_ours(&record->trust)) {
         jr_buf_str(out, "  (");
         jr_trust_explain(out, &record->trust);
@@ -71,6 +72,9 @@ static json_t *record_json(const struct jr_record *record)
     jr_json_set_real(object, "started", record->started);
     jr_json_set_real(object, "seconds", record->seconds);
     jr_json_set_int(object, "world_size", record->world_size);
+    jr_json_set(object, "progress",
+                record->progress == NULL ? json_null()
+                                         : json_incref(record->progress));
     jr_json_set_bool(object, "trusted", jr_trust_is_ours(&record->trust));
     return object;
 }
@@ -78,8 +82,8 @@ static json_t *record_json(const struct jr_record *record)
 static void print_runs_table(struct jr_buf *out,
                              const struct jr_records *records)
 {
-    jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %s\n", "status", "exit",
-                  "ranks", "started", "took", "run");
+    jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n", "status",
+                  "exit", "ranks", "started", "took", "step", "run");
     for (size_t i = 0; i < records->count; i++)
         print_record(out, &records->items[i]);
 }

@@ -99,6 +99,7 @@
     X(UNKNOWN_SBATCH_OPTION, 332, "no such option of sbatch")                  \
     X(WRONG_SBATCH_VALUE, 333, "wrong value for an option of sbatch")          \
     X(SHELL_SYNTAX, 334, "shell syntax that no shell reads")                   \
+    X(PROGRESS_CONFLICT, 335, "progress cannot be read")                       \
     X(VALUES_CONTRADICT, 401, "two values contradict each other")              \
     X(WORLD_INDIVISIBLE_BY_NODES, 402,                                         \
       "the world does not divide over the nodes")                              \

@@ -18,6 +18,7 @@
 #include "judge/run_file.h"
 #include "judge/thread_state.h"
 #include "judge/words.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -147,6 +148,23 @@ static void add_duration(struct jr_buf *out, const char *before, uint64_t ms)
         jr_buf_str(out, "the time");
 }
 
+/* "no step beyond 120 for 15m" */
+static void describe_step_limit(struct jr_buf *out, struct jr_judge *judge)
+{
+    const struct jr_timeouts *timeouts = &judge->plan->policy->timeouts;
+    const struct jr_progress *progress = judge->outcome->progress;
+    if (judge->outcome->timed_out_by == JR_TIMEOUT_FIRST_STEP) {
+        add_duration(out, "no first step within ", timeouts->first_step_ms);
+        jr_buf_str(out, " (timeouts.first_step)");
+        return;
+    }
+    jr_buf_str(out, "no step ");
+    if (progress != NULL && progress->job.any)
+        jr_buf_printf(out, "beyond %lld ", (long long)progress->job.best);
+    add_duration(out, "for ", timeouts->progress_ms);
+    jr_buf_str(out, " (timeouts.progress)");
+}
+
 /* Which limit was met. */
 static const char *describe_overrun(struct jr_judge *judge)
 {
@@ -160,6 +178,9 @@ static const char *describe_overrun(struct jr_judge *judge)
         add_duration(&text, "not all ended within ",
                      timeouts->after_first_exit_ms);
         jr_buf_str(&text, " of the first (timeouts.after_first_exit)");
+    } else if (judge->outcome->timed_out_by == JR_TIMEOUT_PROGRESS ||
+               judge->outcome->timed_out_by == JR_TIMEOUT_FIRST_STEP) {
+        describe_step_limit(&text, judge);
     } else {
         jr_buf_str(&text, "longer than timeouts.run");
         if (timeouts->run_ms > 0) {

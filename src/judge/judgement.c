@@ -68,7 +68,9 @@ static bool was_timed_out(const struct jr_judge *judge)
 
 static bool was_hung(const struct jr_judge *judge)
 {
-    return judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE;
+    return judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE ||
+           judge->outcome->timed_out_by == JR_TIMEOUT_PROGRESS ||
+           judge->outcome->timed_out_by == JR_TIMEOUT_FIRST_STEP;
 }
 
 static bool has_failed(const struct jr_judge *judge)

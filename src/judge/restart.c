@@ -235,6 +235,10 @@ static const char *overrun_words(enum jr_timeout by)
         return "no rank wrote anything within timeouts.silence";
     if (by == JR_TIMEOUT_AFTER_FIRST_EXIT)
         return "not all ended within timeouts.after_first_exit of the first";
+    if (by == JR_TIMEOUT_PROGRESS)
+        return "the job made no step forward within timeouts.progress";
+    if (by == JR_TIMEOUT_FIRST_STEP)
+        return "the job made no step within timeouts.first_step";
     return "longer than timeouts.run";
 }
 

@@ -32,6 +32,8 @@ static void close_stream(struct jr_stream *stream)
     if (stream->watch.fd < 0)
         return;
     jr_loop_close(&stream->watch);
+    if (stream->has_steps)
+        jr_step_lines_end(tee->steps, &stream->steps);
     stream->follower.ended = true;
     if (stream->follower.feed != NULL && !stream->follower.shown.behind)
         jr_feed_end(stream->follower.feed);
@@ -126,6 +128,8 @@ static void on_readable(void *owner, uint32_t events)
     note_first_output(stream);
     stream->outcome->heard_ns = jr_clock_ns();
     write_stream_file(stream, (size_t)len);
+    if (stream->has_steps)
+        jr_step_lines_add(tee->steps, &stream->steps, tee->bytes, (size_t)len);
     if (is_stream_followed(stream))
         follow_stream_end(stream, (size_t)len);
 }
@@ -230,7 +234,11 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
         *stream = (struct jr_stream){.file = JR_LOG_FILE_NONE,
                                      .number = number,
                                      .rank = rank,
-                                     .outcome = outcome};
+                                     .outcome = outcome,
+                                     .has_steps = tee->steps != NULL &&
+                                                  rank->watched &&
+                                                  number == tee->steps_number,
+                                     .steps = {.i = i}};
         failed |= add_stream(stream, tee, i, started);
     }
     return failed;

@@ -12,6 +12,7 @@
 #include "output/catch_up.h"
 #include "output/line_writer.h"
 #include "output/log_file.h"
+#include "output/step_lines.h"
 #include "spawn/start.h"
 #include "store/events.h"
 
@@ -30,6 +31,8 @@ struct jr_stream {
     bool has_output; /* something was read */
     uint64_t total;  /* bytes that were */
     struct jr_stream *next_paused;
+    bool has_steps; /* the rank's steps are read from it: */
+    struct jr_step_text steps;
 };
 
 struct jr_tee {
@@ -45,9 +48,11 @@ struct jr_tee {
     char *bytes;               /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
-    struct jr_stream *paused; /* their feeds are held */
-    uint32_t open;            /* streams that have not come to their end */
-    bool draining;            /* nothing waits for the console any more */
+    struct jr_stream *paused;    /* their feeds are held */
+    uint32_t open;               /* streams that have not come to their end */
+    bool draining;               /* nothing waits for the console any more */
+    struct jr_step_lines *steps; /* by which steps are read; NULL: not at all */
+    int steps_number;            /* of the streams that have them */
 };
 
 struct jr_tee_setup {

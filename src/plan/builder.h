@@ -27,6 +27,7 @@ struct jr_rank_template {
         result;             /* results.file; no pieces: the default */
     struct jr_sinks *sinks; /* by local rank */
     struct jr_set console;
+    struct jr_set progress; /* whose streams tell steps; empty: no pattern */
 };
 
 struct jr_build {

@@ -109,6 +109,17 @@ static enum jr_status compile_templates(struct jr_build *build)
     return status;
 }
 
+static enum jr_status parse_ranks(struct jr_build *build, struct jr_set *ret,
+                                  const char *ranks, const char *path)
+{
+    struct jr_error err = {0};
+    const char *bad;
+    if (jr_set_parse(ret, build->scratch, ranks, &bad))
+        return JR_STATUS_OK;
+    jr_error_set(&err, JR_STATUS_INVALID, "'%s' is not a set of ranks", ranks);
+    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, path, &err);
+}
+
 static enum jr_status make_sinks(struct jr_build *build)
 {
     struct jr_rank_template *template = &build->template;
@@ -118,13 +129,13 @@ static enum jr_status make_sinks(struct jr_build *build)
                        template->scopes.space.size[JR_DOMAIN_LOCAL], &err);
     if (template->sinks == NULL && err.status != JR_STATUS_OK)
         return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, NULL, &err);
-    const char *ranks = build->job->policy->console.ranks;
-    const char *bad;
-    if (jr_set_parse(&template->console, build->scratch, ranks, &bad))
-        return JR_STATUS_OK;
-    jr_error_set(&err, JR_STATUS_INVALID, "'%s' is not a set of ranks", ranks);
-    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "console.ranks",
-                           &err);
+    const struct jr_policy *policy = build->job->policy;
+    enum jr_status console = parse_ranks(
+        build, &template->console, policy->console.ranks, "console.ranks");
+    if (console != JR_STATUS_OK || policy->progress.pattern == NULL)
+        return console;
+    return parse_ranks(build, &template->progress, policy->progress.ranks,
+                       "progress.ranks");
 }
 
 enum jr_status jr_build_templates(struct jr_build *build)
@@ -236,11 +247,15 @@ static void fill_paths(const struct instantiation *inst,
     if (rank->err & JR_SINK_FILE)
         rank->err_path = jr_arena_printf(arena, "%s/stderr.log", rank->dir);
     rank->limited = build->job->policy->log_limit != NULL;
+    rank->watched = jr_set_has(&build->template.progress, rank->rank);
     rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
     scope->text[JR_TEMPLATE_RANK_DIR] =
         jr_arena_printf(scratch, "%s/%s", own_dir, rank->dir);
     scope->text[JR_TEMPLATE_ERROR_FILE] =
         jr_arena_printf(scratch, "%s/%s", own_dir, rank->error_path);
+    scope->text[JR_TEMPLATE_PROGRESS_FILE] =
+        jr_arena_printf(scratch, "%s/attempt_%u/" JR_PLAN_STEPS "/%u.jsonl",
+                        own_dir, build->options.attempt, rank->rank);
     rank->workdir =
         jr_compiled_template_expand(&build->template.workdir, arena, scope);
     if (build->template.result.count > 0) {

@@ -330,6 +330,11 @@ json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
     json_t *to = plan == NULL ? NULL : json_object();
     if (to != NULL)
         set_head(to, run, standing);
+    json_t *progress = jr_record_folder_progress(live_ranks.run_fd);
+    if (to != NULL)
+        jr_json_set(to, "progress",
+                    progress == NULL ? json_null() : json_incref(progress));
+    json_decref(progress);
     json_t *ranks = json_array();
     const json_t *planned = json_object_get(plan, "ranks");
     for (size_t i = 0; to != NULL && i < json_array_size(planned); i++) {

@@ -7,6 +7,7 @@
 #include "record/record_folder.h"
 #include "record/results_table.h"
 #include "store/outcome.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -179,6 +180,7 @@ int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
 void jr_loaded_run_release(struct jr_loaded_run *loaded)
 {
     jr_judgement_release(&loaded->report);
+    jr_progress_free(loaded->outcome.progress);
     json_decref(loaded->json);
     jr_arena_release(&loaded->arena);
     *loaded = (struct jr_loaded_run){0};

@@ -256,3 +256,12 @@ void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust)
     jr_user_print(out, trust->owner);
     jr_buf_str(out, ", not to you");
 }
+
+json_t *jr_record_folder_progress(int fd)
+{
+    json_t *progress = jr_record_folder_json(fd, "progress.json", NULL);
+    if (json_is_object(progress))
+        return progress;
+    json_decref(progress);
+    return NULL;
+}

@@ -97,4 +97,8 @@ bool jr_record_folder_is_contained(const json_t *run);
  * namespace, pid and its start time in its run.json. */
 const char *jr_record_folder_standing(const json_t *run);
 
+/* How far a run without results is, by the progress.json of its folder `fd`: an
+ * object as `progress` of results.json. NULL: it does not say. The caller's. */
+json_t *jr_record_folder_progress(int fd);
+
 #endif

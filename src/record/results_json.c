@@ -182,6 +182,8 @@ static struct jr_results_rank results_rank_of(const struct jr_results_run *run,
         .outcome = &run->outcome->ranks[i],
         .report = &run->report->ranks[i],
         .host = jr_words_host(run->plan, rank->node_rank, here),
+        .progress = run->outcome->progress,
+        .i = i,
     };
 }
 

@@ -58,6 +58,10 @@ static uint64_t *limit_for_timeout(struct jr_timeouts *limits,
         return &limits->silence_ms;
     case JR_TIMEOUT_AFTER_FIRST_EXIT:
         return &limits->after_first_exit_ms;
+    case JR_TIMEOUT_PROGRESS:
+        return &limits->progress_ms;
+    case JR_TIMEOUT_FIRST_STEP:
+        return &limits->first_step_ms;
     case JR_TIMEOUT_NONE:
     case JR_TIMEOUT_EXIT:
         break;

@@ -330,6 +330,7 @@ void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
     for (size_t i = 0; i < COUNT(identity); i++)
         identity[i].put(out, &identity[i], rank);
     jr_outcome_put(out, rank->outcome);
+    jr_results_put_rank_progress(out, rank);
     for (size_t i = 0; i < COUNT(delivery); i++)
         delivery[i].put(out, &delivery[i], rank);
     jr_buf_char(out, '}');
@@ -347,6 +348,8 @@ void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i,
     for (size_t n = 0; n < COUNT(identity); n++)
         get_rank_member(loaded, &identity[n], i, object);
     jr_outcome_get(&loaded->outcome.ranks[i], object);
+    jr_results_get_rank_progress(loaded, i,
+                                 json_object_get(object, "progress"));
     for (size_t n = 0; n < COUNT(delivery); n++)
         get_rank_member(loaded, &delivery[n], i, object);
     get_rank_member(loaded, &folder, i, object);
@@ -375,6 +378,11 @@ json_t *jr_results_rank_schema(void)
     json_t *properties = json_object(), *required = json_array();
     add_rank_rows(properties, required, identity, COUNT(identity));
     jr_outcome_schema(properties, required);
+    jr_json_shape_add(
+        properties, NULL, "progress",
+        jr_json_shape_schema(
+            &(struct jr_json_shape){.text = JR_SCHEMA_RANK_PROGRESS},
+            "How far it came, where the steps of several ranks count."));
     add_rank_rows(properties, required, delivery, COUNT(delivery));
     add_rank_rows(properties, required, &folder, 1);
     jr_json_set_str(schema, "description", "One rank.");

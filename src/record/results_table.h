@@ -18,6 +18,8 @@ struct jr_results_rank {
     const struct jr_rank_outcome *outcome;
     const struct jr_rank_judgement *report;
     const char *host;
+    const struct jr_progress *progress; /* NULL: unknown */
+    size_t i;                           /* its place there */
 };
 
 /* What all of it is made of. */
@@ -116,6 +118,44 @@ struct jr_results_row {
     struct jr_json_shape shape;
     const char *help;
 };
+
+/* results_progress.c: how far the job came. */
+jr_results_put jr_results_put_progress;
+jr_results_get jr_results_get_progress;
+
+/* The same of a rank, where several are watched; else nothing. */
+void jr_results_put_rank_progress(struct jr_buf *out,
+                                  const struct jr_results_rank *rank);
+void jr_results_get_rank_progress(struct jr_loaded_run *loaded, size_t i,
+                                  const json_t *value);
+
+/* Their shapes. */
+#define JR_SCHEMA_STEPS                                                        \
+    "\"step\": {\"type\": [\"integer\", \"null\"]},"                           \
+    " \"best\": {\"type\": [\"integer\", \"null\"],"                           \
+    " \"description\": \"The furthest step of the attempt.\"},"                \
+    " \"of\": {\"type\": [\"integer\", \"null\"]},"                            \
+    " \"rate\": {\"type\": [\"number\", \"null\"],"                            \
+    " \"description\": \"Steps a second, of late.\"},"                         \
+    " \"metrics\": {\"type\": \"object\","                                     \
+    " \"additionalProperties\": {\"type\": [\"number\", \"null\"]},"           \
+    " \"description\": \"null: infinite, or not a number.\"},"                 \
+    " \"time\": {\"type\": [\"string\", \"null\"],"                            \
+    " \"description\": \"Of the step.\"}"
+#define JR_SCHEMA_PROGRESS                                                     \
+    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", "       \
+    "\"rate\","                                                                \
+    " \"metrics\", \"time\", \"slowest\", \"warnings\"], \"properties\": "     \
+    "{" JR_SCHEMA_STEPS ", \"slowest\": {\"type\": [\"object\", \"null\"],"    \
+    " \"description\": \"With several ranks, the one that is the furthest "    \
+    "behind.\", \"required\": [\"rank\", \"behind\"],"                         \
+    " \"properties\": {\"rank\": " JR_SHAPE_COUNT                              \
+    ", \"behind\": " JR_SHAPE_COUNT "}}, \"warnings\": {\"type\": \"array\","  \
+    " \"items\": {\"type\": \"string\"}}}}"
+#define JR_SCHEMA_RANK_PROGRESS                                                \
+    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", "       \
+    "\"rate\","                                                                \
+    " \"metrics\", \"time\"], \"properties\": {" JR_SCHEMA_STEPS "}}"
 
 /* results_cause.c: which of jobrun's own two processes was killed. */
 jr_results_put jr_results_put_killed;

@@ -14,6 +14,7 @@
 #include "judge/words.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
+#include "store/progress.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
@@ -36,6 +37,13 @@ static const char *read_status_word(const json_t *results)
     return jr_run_status_word(status);
 }
 
+/* An object that outlives the file; NULL: there is none. */
+static json_t *own_object(const json_t *file, const char *key)
+{
+    json_t *object = json_object_get(file, key);
+    return json_is_object(object) ? json_incref(object) : NULL;
+}
+
 /* The run as its results tell it. */
 static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
                               const json_t *results)
@@ -47,6 +55,7 @@ static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
     record->started = jr_json_get_real(results, "started");
     record->seconds = jr_json_get_real(results, "seconds");
     record->world_size = jr_json_get_u32(results, "world_size");
+    record->progress = own_object(results, "progress");
 }
 
 /* The run in its current state, without results. */
@@ -86,6 +95,8 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
         fill_from_results(record, arena, results);
     else
         fill_from_plan(record, arena, run, plan);
+    if (results == NULL)
+        record->progress = jr_record_folder_progress(fd);
     json_decref(plan);
     json_decref(results);
     json_decref(run);
@@ -110,6 +121,8 @@ static void read_all_records(struct jr_records *records, DIR *dir)
                                  &records->count, sizeof record);
         if (slot != NULL)
             *slot = record;
+        else
+            json_decref(record.progress);
     }
 }
 
@@ -135,8 +148,20 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
     return 0;
 }
 
+void jr_record_step(struct jr_buf *out, const struct jr_record *record)
+{
+    const json_t *step = json_object_get(record->progress, "step");
+    const struct jr_steps steps = {.any = json_is_integer(step),
+                                   .step = json_integer_value(step),
+                                   .of =
+                                       jr_json_get_int(record->progress, "of")};
+    jr_steps_short(out, &steps);
+}
+
 void jr_records_release(struct jr_records *records)
 {
+    for (size_t i = 0; i < records->count; i++)
+        json_decref(records->items[i].progress);
     jr_arena_release(&records->arena);
     *records = (struct jr_records)JR_RECORDS_INIT;
 }

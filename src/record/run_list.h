@@ -6,6 +6,7 @@
 #define JR_RUN_LIST_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "record/record_folder.h"
 
 /* One line of `jobrun runs`. */
@@ -16,10 +17,12 @@ struct jr_record {
                            without a result; "elsewhere": unfinished, on another
                            host or in a container; "unknown": not jobrun's */
     bool finished;
-    int exit_code;         /* once finished */
-    double started;        /* seconds since the epoch */
-    double seconds;        /* it took, or has taken so far */
-    uint32_t world_size;   /* 0: unknown */
+    int exit_code;       /* once finished */
+    double started;      /* seconds since the epoch */
+    double seconds;      /* it took, or has taken so far */
+    uint32_t world_size; /* 0: unknown */
+    json_t *progress; /* as results.json has it, owned by the list; NULL: none
+                       */
     struct jr_trust trust; /* whose word all this is */
 };
 
@@ -38,6 +41,9 @@ struct jr_records {
  * folder that is not there holds none. */
 int jr_records_list(struct jr_records *ret, const char *log_dir,
                     struct jr_error *err);
+
+/* Append how far a run is: "120/1000", "120", or "-". */
+void jr_record_step(struct jr_buf *out, const struct jr_record *record);
 
 /* Free the list. */
 void jr_records_release(struct jr_records *records);

@@ -19,6 +19,7 @@
 #include "report/summary.h"
 #include "report/verdict_text.h"
 #include "store/event_table.h"
+#include "store/progress.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
@@ -136,6 +137,20 @@ static const char *unfinished_standing(const json_t *run, int fd)
                                                             : standing;
 }
 
+/* How far it is. */
+static void show_progress(struct jr_buf *out, int fd)
+{
+    json_t *object = jr_record_folder_progress(fd);
+    struct jr_progress *progress = object == NULL ? NULL : jr_progress_new(0);
+    if (progress != NULL) {
+        jr_progress_get(progress, object);
+        jr_buf_str(out, progress->job.any ? "\n  " : "");
+        jr_progress_words(out, progress, true, false);
+    }
+    jr_progress_free(progress);
+    json_decref(object);
+}
+
 /* The processes of the ranks, the first of them where there are many. */
 static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
 {
@@ -176,6 +191,7 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     if (strcmp(standing, "running") == 0) {
         show_suspended(out, run);
         show_pause(out, fd);
+        show_progress(out, fd);
         show_ranks(out, log_dir, id);
     }
     jr_buf_str(out, "\n  ");

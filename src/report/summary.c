@@ -13,6 +13,7 @@
 #include "report/failure_text.h"
 #include "report/result_text.h"
 #include "report/verdict_text.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -135,8 +136,36 @@ static void print_matches(const struct jr_page *page)
                       late == 1 ? "" : " and of others");
 }
 
+/* How far the job came. */
+static void print_progress(const struct jr_page *page)
+{
+    const struct jr_progress *progress = page->outcome->progress;
+    if (progress == NULL || !progress->job.any)
+        return;
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    jr_buf_str(page->out, good ? "        " : "  ");
+    jr_progress_words(page->out, progress, true, true);
+    jr_buf_char(page->out, '\n');
+}
+
+/* What was wrong with how the job told its progress. */
+static void print_step_warnings(const struct jr_page *page)
+{
+    const struct jr_progress *progress = page->outcome->progress;
+    for (uint32_t i = 0; progress != NULL && i < progress->warnings_count;
+         i++) {
+        const struct jr_step_warning *warning = &progress->warnings[i];
+        jr_buf_str(page->out, "  warning: progress: ");
+        jr_print_text(page, warning->text);
+        if (warning->count > 1)
+            jr_buf_printf(page->out, " (%u times)", warning->count);
+        jr_buf_char(page->out, '\n');
+    }
+}
+
 static void print_patterns(const struct jr_page *page)
 {
+    print_step_warnings(page);
     if (page->outcome->pattern_limits > 0)
         jr_buf_printf(page->out,
                       "  warning: console.show or console.hide took too many "
@@ -230,6 +259,7 @@ static void print_body(const struct jr_page *page)
         print_reasons(page);
     else
         jr_print_others(page, blamed ? "after it:" : NULL);
+    print_progress(page);
     print_attempts(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)
@@ -253,6 +283,7 @@ void jr_print_account(const struct jr_page *page)
             page->report->error != NULL};
     if (good) {
         print_attempts(page, "        ");
+        print_progress(page);
         jr_print_fields(page);
     } else {
         print_body(page);

@@ -14,6 +14,8 @@
 #include "base/utf8.h"
 #include "judge/run_file.h"
 #include "output/sanitize.h"
+#include "record/record_folder.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -78,6 +80,28 @@ static bool fit_rows(struct jr_top *top)
     return top->rows != NULL;
 }
 
+/* How far the job is, and each rank where several are watched. */
+static void look_at_progress(struct jr_top *top)
+{
+    json_t *object = jr_record_folder_progress(top->live.run_fd);
+    const json_t *ranks = json_object_get(object, "ranks");
+    jr_progress_free(top->progress);
+    top->progress =
+        object == NULL ? NULL : jr_progress_new((uint32_t)top->live.count);
+    if (top->progress != NULL)
+        jr_progress_get(top->progress, object);
+    for (size_t n = 0; top->progress != NULL && n < json_array_size(ranks);
+         n++) {
+        const json_t *row = json_array_get(ranks, n);
+        const struct jr_live_rank *rank =
+            jr_live_ranks_find(&top->live, jr_json_get_int(row, "rank"));
+        if (rank != NULL)
+            jr_progress_get_rank(&top->progress->ranks[rank - top->live.items],
+                                 top->progress, row);
+    }
+    json_decref(object);
+}
+
 void jr_top_look(struct jr_top *top)
 {
     size_t count = 0;
@@ -97,6 +121,7 @@ void jr_top_look(struct jr_top *top)
             measure_rank(row, all, count, rank, passed);
     }
     top->looked_ns = now;
+    look_at_progress(top);
     uint64_t wall = jr_clock_wall_ns(), began = top->live.started_ns;
     top->elapsed_ns = wall > began && began > 0 ? wall - began : 0;
 }
@@ -174,6 +199,22 @@ static void add_silence_column(struct jr_buf *out, double silence)
     jr_buf_printf(out, "%10s", text.len > 0 ? text.data : "-");
 }
 
+/* Where several ranks are watched, the step of each and its rate. */
+static void add_step_column(struct jr_buf *out, const struct jr_top *top,
+                            size_t i)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (top->progress == NULL || !top->progress->all)
+        return;
+    const struct jr_steps *steps =
+        i < top->progress->count ? &top->progress->ranks[i] : NULL;
+    if (steps != NULL && steps->any)
+        jr_buf_printf(&text, "%" PRId64, steps->step);
+    if (steps != NULL && steps->any && steps->rate > 0)
+        jr_buf_printf(&text, " %.3g/s", steps->rate);
+    jr_buf_printf(out, "  %16s", text.len > 0 ? text.data : "-");
+}
+
 /* The last line of the log that was written last. */
 static void add_last_line(struct jr_buf *out, const struct jr_live_ranks *live,
                           const struct jr_live_rank *rank)
@@ -217,6 +258,7 @@ static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
         jr_buf_printf(&line, "%9s  %6s  %8s", "-", "-", "-");
     }
     add_silence_column(&line, row->silence);
+    add_step_column(&line, top, i);
     jr_buf_str(&line, "  ");
     add_last_line(&line, &top->live, rank);
     out->failed |= line.failed;
@@ -292,15 +334,22 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
     jr_buf_printf(&line, "  %zu of %zu ranks live, %.1f CPUs, ", lives,
                   top->count, load);
     add_size(&line, rss);
+    if (top->progress != NULL && top->progress->job.any) {
+        jr_buf_str(&line, "  ");
+        jr_progress_words(&line, top->progress, false, false);
+    }
     if (!line.failed)
         add_cut_line(out, &line, columns);
 }
 
-static void add_heading(struct jr_buf *out, unsigned columns)
+static void add_heading(struct jr_buf *out, const struct jr_top *top,
+                        unsigned columns)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    bool steps = top->progress != NULL && top->progress->all;
     jr_buf_str(&line, "  rank  state            pid     CPU    memory    "
-                      "silent  last line");
+                      "silent  ");
+    jr_buf_str(&line, steps ? "      step, rate  last line" : "last line");
     if (!line.failed)
         add_cut_line(out, &line, columns);
 }
@@ -380,7 +429,7 @@ void jr_top_print(struct jr_buf *out, const struct jr_top *top,
         view->first = top->count - layout.rows;
     add_summary(out, top, view->columns);
     if (layout.heading)
-        add_heading(out, view->columns);
+        add_heading(out, top, view->columns);
     for (size_t i = 0; i < layout.rows; i++)
         add_rank_row(out, top, ranks[view->first + i], view->columns);
     if (layout.footer)
@@ -397,6 +446,7 @@ int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
 void jr_top_close(struct jr_top *top)
 {
     jr_live_ranks_close(&top->live);
+    jr_progress_free(top->progress);
     free(top->rows);
     *top = (struct jr_top){0};
 }

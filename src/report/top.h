@@ -8,14 +8,16 @@
 
 #include "record/live_ranks.h"
 
+struct jr_progress;
 struct jr_top_row;
 
 struct jr_top {
     struct jr_live_ranks live;
     struct jr_top_row *rows; /* one per rank of the live */
     size_t count;
-    uint64_t looked_ns;  /* when; monotonic */
-    uint64_t elapsed_ns; /* of the run, at that time */
+    uint64_t looked_ns;           /* when; monotonic */
+    uint64_t elapsed_ns;          /* of the run, at that time */
+    struct jr_progress *progress; /* as progress.json had it; NULL: none */
 };
 
 /* By what the ranks are sorted: X(NAME, the key that says so, word). */

@@ -333,6 +333,7 @@ static void finish_runner(struct jr_runner *runner)
     reap_descendants(runner);
     jr_helper_tidy(&runner->helper);
     jr_tee_drain(&runner->tee);
+    jr_steps_finish(runner);
     runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
     runner->outcome->console_failed = runner->console.failed;
     runner->outcome->console_errno = runner->console.error;

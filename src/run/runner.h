@@ -21,6 +21,7 @@
 #include "run/policies/pin_results.h"
 #include "run/policies/progress.h"
 #include "run/policies/setup.h"
+#include "run/policies/steps.h"
 #include "run/policies/stop.h"
 #include "run/rank_state.h"
 #include "spawn/budget.h"
@@ -57,6 +58,7 @@ struct jr_runner {
     struct jr_hang hang;
     struct jr_output_timeout output_timeout;
     struct jr_setup setup;
+    struct jr_step_watch steps;
     struct jr_stop stop;
     struct jr_progress_line progress;
     struct jr_rank_run *ranks;

@@ -35,7 +35,7 @@
 struct jr_controller;
 
 /* How far a session has come. */
-enum jr_progress {
+enum jr_session_progress {
     JR_PROGRESS_OPEN,
     JR_PROGRESS_LOADED,
     JR_PROGRESS_RESOLVED,
@@ -52,7 +52,7 @@ struct jr_on_end {
 
 struct jr_session {
     struct jr_session_options options;
-    enum jr_progress progress;
+    enum jr_session_progress progress;
     struct jr_arena arena; /* of everything that has none of its own */
     struct jr_diags diags;
     struct jr_spec_file *file; /* before the stages, after the diags */

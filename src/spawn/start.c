@@ -49,6 +49,8 @@ enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
         return JR_ROUTE_TERMINAL;
     if (sink == JR_SINK_INHERIT)
         return console < 0 ? JR_ROUTE_NULL : JR_ROUTE_INHERIT;
+    if (rank->watched)
+        return JR_ROUTE_PIPE;
     if (jr_start_is_shown(rank, stream, options))
         return JR_ROUTE_PIPE;
     if ((sink & JR_SINK_FILE) == 0)
@@ -191,7 +193,12 @@ static int open_attempt(struct jr_starter *starter, const char *path)
         return -1;
     (void)stpcpy(mempcpy(name, path, len), "");
     starter->attempt_fd = make_attempt(starter, name);
-    return starter->attempt_fd < 0 ? -1 : 0;
+    if (starter->attempt_fd < 0)
+        return -1;
+    /* Without it there is no progress, and nothing else is wrong. */
+    (void)mkdirat(starter->attempt_fd, JR_PLAN_STEPS,
+                  starter->options->dir->dir_mode);
+    return 0;
 }
 
 int jr_start_folder(struct jr_starter *starter, const char *path)

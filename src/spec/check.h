@@ -41,6 +41,8 @@ jr_check_rule jr_check_source, jr_check_fields, jr_check_comparisons;
 jr_check_rule jr_check_capture, jr_check_shared;
 /* No secret is in the spec as a literal: warnings. check_secrets.c */
 jr_check_rule jr_check_secrets;
+/* Progress can be read as stated. check_progress.c */
+jr_check_rule jr_check_progress;
 /* A restart, and a hang by silence, can happen. check_failures.c */
 jr_check_rule jr_check_restart, jr_check_silence;
 /* Entries of `vars` are read: warnings. check_references.c */

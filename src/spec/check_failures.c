@@ -105,6 +105,14 @@ static void warn_of_impossible(const struct jr_check *check,
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 
+/* Whether one of the limits is stated that find hangs. */
+static bool is_hang_sought(const struct jr_check *check)
+{
+    return jr_check_raw(check, "timeouts.silence") != NULL ||
+           jr_check_raw(check, "timeouts.progress") != NULL ||
+           jr_check_raw(check, "timeouts.first_step") != NULL;
+}
+
 /* Check for causes that cannot be detected, and for restarts that are not
  * allowed. */
 void jr_check_restart(const struct jr_check *check)
@@ -122,7 +130,7 @@ void jr_check_restart(const struct jr_check *check)
         seen = find_restart_cause(check, never, JR_RESTART_TRIGGER_STDERR);
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
-    if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)
+    if (hang != NULL && !is_hang_sought(check))
         warn_of_impossible(check, hang,
                            "no hang is detected without timeouts.silence",
                            "timeouts: {silence: 10m}");

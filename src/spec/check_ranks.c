@@ -128,7 +128,8 @@ static void check_entries(const struct jr_check *check,
 
 void jr_check_ranks(const struct jr_check *check)
 {
-    static const char *const paths[] = {"results.required", "console.ranks"};
+    static const char *const paths[] = {"results.required", "console.ranks",
+                                        "progress.ranks"};
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     const struct jr_sizes sizes = jr_check_known(check);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)

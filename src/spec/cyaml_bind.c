@@ -50,22 +50,23 @@
 #define BIND_X(key_, type, need, bind, fallback, unit, part, missing, help)    \
     {.key = key_, bind},
 
-#define V_START(name, word, help)   {word, JR_START_##name},
-#define V_VISIBLE(name, word, help) {word, JR_VISIBLE_##name},
-#define V_STREAM(name, word, help)  {word, JR_STREAM_##name},
-#define V_FAILURE(name, word, help) {word, JR_ON_FAILURE_##name},
-#define V_TARGET(name, word, help)  {word, JR_STOP_##name},
-#define V_THREADS(name, word, help) {word, JR_FORK_THREADS_##name},
-#define V_STATUS(name, word, help)  {word, JR_EXIT_STATUS_##name},
-#define V_ISOLATE(name, word, help) {word, JR_ISOLATION_##name},
-#define V_SIGNAL(name, word, help)  {word, JR_ON_SIGNAL_##name},
-#define V_MODE(name, word, help)    {word, JR_LOG_##name},
-#define V_FROM(name, word, help)    {word, JR_FROM_##name},
-#define V_JSON(name, word, help)    {word, JR_JSON_##name},
-#define V_FORM(name, word, help)    {word, JR_FORM_##name},
-#define V_PYTHON(name, word, help)  {word, JR_PYTHON_##name},
-#define V_INIT(name, word, help)    {word, JR_INIT_##name},
-#define V_DIALECT(name, word, help) {word, JR_MPI_##name},
+#define V_START(name, word, help)    {word, JR_START_##name},
+#define V_VISIBLE(name, word, help)  {word, JR_VISIBLE_##name},
+#define V_STREAM(name, word, help)   {word, JR_STREAM_##name},
+#define V_FAILURE(name, word, help)  {word, JR_ON_FAILURE_##name},
+#define V_TARGET(name, word, help)   {word, JR_STOP_##name},
+#define V_THREADS(name, word, help)  {word, JR_FORK_THREADS_##name},
+#define V_STATUS(name, word, help)   {word, JR_EXIT_STATUS_##name},
+#define V_ISOLATE(name, word, help)  {word, JR_ISOLATION_##name},
+#define V_SIGNAL(name, word, help)   {word, JR_ON_SIGNAL_##name},
+#define V_MODE(name, word, help)     {word, JR_LOG_##name},
+#define V_FROM(name, word, help)     {word, JR_FROM_##name},
+#define V_PROGRESS(name, word, help) {word, JR_PROGRESS_##name},
+#define V_JSON(name, word, help)     {word, JR_JSON_##name},
+#define V_FORM(name, word, help)     {word, JR_FORM_##name},
+#define V_PYTHON(name, word, help)   {word, JR_PYTHON_##name},
+#define V_INIT(name, word, help)     {word, JR_INIT_##name},
+#define V_DIALECT(name, word, help)  {word, JR_MPI_##name},
 
 static const cyaml_strval_t dialects[] = {JR_MPI_DIALECTS(V_DIALECT)};
 static const cyaml_strval_t start_methods[] = {JR_START_METHODS(V_START)};
@@ -79,6 +80,7 @@ static const cyaml_strval_t isolations[] = {JR_ISOLATIONS(V_ISOLATE)};
 static const cyaml_strval_t on_signals[] = {JR_ON_SIGNALS(V_SIGNAL)};
 static const cyaml_strval_t log_modes[] = {JR_LOG_MODES(V_MODE)};
 static const cyaml_strval_t result_froms[] = {JR_RESULT_FROMS(V_FROM)};
+static const cyaml_strval_t progress_froms[] = {JR_PROGRESS_FROMS(V_PROGRESS)};
 static const cyaml_strval_t json_types[] = {JR_JSON_TYPES(V_JSON)};
 static const cyaml_strval_t forms[] = {JR_FORMS(V_FORM)};
 static const cyaml_strval_t pythons[] = {JR_PYTHON_FORMS(V_PYTHON)};
@@ -234,6 +236,12 @@ static const cyaml_schema_field_t fields_ENGINE[] = {
 static const cyaml_schema_field_t fields_RESULTS[] = {
     {.key = JR_BOUND_STATED, FLAG(stated)},
     JR_FIELDS_RESULTS(BIND_X) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_progress_source
+static const cyaml_schema_field_t fields_PROGRESS[] = {
+    JR_FIELDS_PROGRESS(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 

@@ -24,6 +24,7 @@ static const struct jr_spec_word word_isolation[] = {JR_ISOLATIONS(WORD){0}};
 static const struct jr_spec_word word_signal[] = {JR_ON_SIGNALS(WORD){0}};
 static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
 static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
+static const struct jr_spec_word word_progress[] = {JR_PROGRESS_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
@@ -197,6 +198,7 @@ TYPE(BYTES, .kind = JR_KIND_TEXT, .wants = "bytes, or a size such as 64Gi",
 TYPE(MPI_DIALECT, ONE_OF(word_dialect))
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
+TYPE(PROGRESS_FROM, ONE_OF(word_progress))
 TYPE(JSON_TYPE, ONE_OF(word_json))
 TYPE(PROFILE, ONE_OF(word_profile), .or_file = true,
      .wants = "torch, paddle, megengine, mpi, or the path of a profile")
@@ -270,6 +272,8 @@ MAPPING(KUBERNETES, .wants = "a mapping")
 MAPPING(MPI, .wants = "a mapping of dialect and launcher")
 MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes and mpi")
 MAPPING(RESULTS, .wants = "a mapping")
+MAPPING(PROGRESS, .stated = true,
+        .wants = "a mapping of from, pattern, ranks and of")
 MAPPING(PYTHON, .forms = pythons, .stated = true,
         .wants = "a mapping with script, module or function")
 MAPPING(LIBRARY, .stated = true, .wants = "a mapping of path and symbol")

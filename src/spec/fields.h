@@ -142,6 +142,9 @@
       EXPERIMENT,                                                              \
       "functions and libraries must return; for others exit code 0 is enough", \
       "what each rank must deliver")                                           \
+    X("progress", PROGRESS, OPTIONAL, MAP(policy.progress, PROGRESS), NULL,    \
+      NULL, SUPERVISION, "what rank 0 tells by jobrun.progress()",             \
+      "how the job tells how far it is, and its metrics")                      \
     X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
       "none", NULL, PLACEMENT, "none",                                         \
       "a PID namespace of the run's own: none or pid")                         \
@@ -275,6 +278,12 @@
     X("after_first_exit", DURATION, OPTIONAL, U64(after_first_exit_ms), "0",   \
       "milliseconds", SUPERVISION, "none",                                     \
       "how long ranks may run after the first ended well")                     \
+    X("progress", DURATION, OPTIONAL, U64(progress_ms), "0", "milliseconds",   \
+      SUPERVISION, "none",                                                     \
+      "how long the job may make no step forward; 0: no limit")                \
+    X("first_step", DURATION, OPTIONAL, U64(first_step_ms), "0",               \
+      "milliseconds", SUPERVISION, "none",                                     \
+      "how long the job may take to its first step; 0: no limit")              \
     X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds",         \
       SUPERVISION, "30s",                                                      \
       "how long a rank may take to exit after it returned; 0: no limit")       \
@@ -385,6 +394,17 @@
     X("artifacts", TEMPLATES, OPTIONAL, STRS(artifacts), NULL, NULL,           \
       EXPERIMENT, "none", "files that each rank must write during the run")
 
+#define JR_FIELDS_PROGRESS(X)                                                  \
+    X("from", PROGRESS_FROM, OPTIONAL, WORDS(from, progress_froms), "stdout",  \
+      NULL, SUPERVISION, "stdout", "where ranks tell their steps")             \
+    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, SUPERVISION,     \
+      "required with from: stdout or stderr",                                  \
+      "PCRE2 whose group `step` is the step, and others metrics")              \
+    X("ranks", RANKS, OPTIONAL, STR(ranks), "0", NULL, SUPERVISION, "0",       \
+      "the ranks whose steps count; the slowest decides")                      \
+    X("of", INDEX, OPTIONAL, U32(of), "0", "steps", SUPERVISION, "unknown",    \
+      "the last step, if the program does not say; 0: unknown")
+
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
       EXPERIMENT, "an error: it is required", "the type of the field")         \
@@ -418,6 +438,7 @@
     X(ENGINE, "engine")                                                        \
     X(KUBERNETES, "engine.kubernetes")                                         \
     X(MPI, "engine.mpi")                                                       \
+    X(PROGRESS, "progress")                                                    \
     X(RESULTS, "results")                                                      \
     X(RESULT_FIELD, "results.fields.*")
 

@@ -248,6 +248,12 @@
       "    accuracy: {type: number, min: 0.9}\n"                               \
       "    weights_sha: {type: string}\n"                                      \
       "  equal: [weights_sha]")                                                \
+    N("progress",                                                              \
+      "It is a bar while the job runs, columns of `top`, `runs` and `show`, "  \
+      "metrics.jsonl in the run folder, `progress` in results.json, and what " \
+      "`timeouts.progress` and `timeouts.first_step` are about.",              \
+      "progress:\n"                                                            \
+      "  pattern: 'step (?<step>\\d+)/(?<of>\\d+) loss (?<loss>\\S+)'")        \
     N("isolation",                                                             \
       "With `pid`, every process of the run ends with jobrun, even if all of " \
       "jobrun is killed at once. The ranks see only each other, in a /proc of "\
@@ -460,6 +466,16 @@
       "The time starts when the first rank has exited with 0. Ranks that "     \
       "still run then are reported like a hang: see `on_hang`. Exit status 6.",\
       "timeouts: {after_first_exit: 1m}")                                      \
+    N("timeouts.progress",                                                     \
+      "The time starts with the first step of an attempt. Each step beyond the "\
+      "furthest one starts it anew. If it expires, the job has hung: see "     \
+      "`on_hang`. Exit status 6.",                                             \
+      "timeouts: {progress: 15m}")                                             \
+    N("timeouts.first_step",                                                   \
+      "It limits loading and compiling, which may take far longer than a "     \
+      "step. With several ranks, each of them must make its first step. If it "\
+      "expires, the job has hung: see `on_hang`. Exit status 6.",              \
+      "timeouts: {first_step: 1h, progress: 15m}")                             \
     N("timeouts.exit",                                                         \
       "If threads or exit handlers keep a rank alive after it has returned, "  \
       "it is killed. Its result still counts, and the report warns about it.", \
@@ -480,6 +496,24 @@
       "restart: {max: 3, on: [exit:75, signal:SEGV, \"stderr:/NCCL/\"]}")      \
     N("restart.never", "It takes precedence over `on`.",                       \
       "restart: {max: 3, never: [exit:2, start]}")                             \
+    N("progress.from",                                                         \
+      "In every run, what a rank tells by `jobrun.progress()`, by "            \
+      "`jr_progress()`, or by a JSON object on a line of "                     \
+      "$JOBRUN_PROGRESS_FILE counts too: {\"step\": 5, \"of\": 100, "          \
+      "\"loss\": 0.3}.",                                                       \
+      "progress: {from: file}")                                                \
+    N("progress.pattern",                                                      \
+      "It must match somewhere in a line of at most 64 KiB; a carriage return "\
+      "ends a line as a newline does. The group `step` must be a whole "       \
+      "number; `of` is the last step; the other named groups are metrics: "    \
+      "numbers, nan or inf.",                                                  \
+      "progress: {pattern: 'step (?<step>\\d+)/(?<of>\\d+) loss (?<loss>\\S+)'}")\
+    N("progress.ranks",                                                        \
+      "With several ranks, the job is as far as the slowest of them that "     \
+      "still runs. A rank that is slower than the median by half over 10 "     \
+      "steps and 5 seconds is reported with its host and device.",             \
+      "progress: {from: file, ranks: all}")                                    \
+    N("progress.of", "", "progress: {from: file, of: 1000}")                   \
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \

@@ -34,6 +34,7 @@ struct member {
 #define WORD_OF(name, word)           word,
 #define INJECT_WORD(name, word, help) word,
 static const char *const timeouts[] = {JR_TIMEOUTS(WORD_OF)};
+static const char *const problems[] = {JR_STEP_PROBLEMS(WORD_OF)};
 static const char *const injects[] = {JR_INJECTS(INJECT_WORD)};
 
 #define AT(name) offsetof(struct jr_event, name)
@@ -51,7 +52,8 @@ static const char *const injects[] = {JR_INJECTS(INJECT_WORD)};
 
 _Static_assert(sizeof(enum jr_stage) == sizeof(uint32_t) &&
                    sizeof(enum jr_timeout) == sizeof(uint32_t) &&
-                   sizeof(enum jr_inject) == sizeof(uint32_t),
+                   sizeof(enum jr_inject) == sizeof(uint32_t) &&
+                   sizeof(enum jr_step_problem) == sizeof(uint32_t),
                "enums are read and written as uint32_t");
 
 static const struct member members[] = {
@@ -114,6 +116,14 @@ static const struct member members[] = {
                        "Bytes."},
     [JR_SAYS_TOLD] = {"told", NUMBER64, AT(told), TEXT(JR_SHAPE_COUNT), 0,
                       "How many bytes every agent was sent."},
+    [JR_SAYS_PROBLEM] =
+        {"problem",
+         WORD,
+         AT(problem),
+         {.words = problems, .words_count = COUNT(problems)},
+         0,
+         "What the warning is about; `progress` of results.json "
+         "has its words."},
 };
 
 _Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT < 32,

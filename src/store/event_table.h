@@ -10,6 +10,7 @@
 #include <jobrun/run.h>
 
 #include "base/json.h"
+#include "store/progress.h"
 
 /* What an event may say. Two names of one member differ in what it may be. */
 enum jr_event_member {
@@ -36,6 +37,7 @@ enum jr_event_member {
     JR_SAYS_NODES,
     JR_SAYS_HEARD,
     JR_SAYS_TOLD,
+    JR_SAYS_PROBLEM,
     JR_SAYS_COUNT
 };
 
@@ -99,6 +101,9 @@ enum {
       "The output of a rank can no longer be written to its log.")             \
     X(INJECTED, "injected", JR_SAYS(RANK) | JR_SAYS(INJECTION), 0, 0,          \
       "injected a failure", "--inject affected a rank for the first time.")    \
+    X(PROGRESS_WARNING, "progress_warning", JR_SAYS(RANK) | JR_SAYS(PROBLEM),  \
+      0, 0, "warned of the progress of a rank",                                \
+      "jobrun warns of the progress of a rank, or of how the rank tells it.")  \
     X(ATTEMPT_FAILED, "attempt_failed", JR_SAYS(ATTEMPT) | JR_SAYS(WAIT), 0,   \
       0, "an attempt failed",                                                  \
       "An attempt failed, and the job will be started again.")                 \
@@ -158,6 +163,7 @@ struct jr_event {
     uint32_t processes, left; /* that were killed, and that could not be */
     uint32_t node, nodes;
     uint64_t heard, told; /* bytes */
+    enum jr_step_problem problem;
 };
 
 /* Append its line, with its times. */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -25,13 +26,19 @@ struct jr_shared *jr_shared_new(uint32_t count)
         return NULL;
     shared->outcome.count = count;
     shared->outcome.ranks = shared->ranks;
-    return shared;
+    shared->outcome.progress = jr_progress_new(count);
+    if (shared->outcome.progress != NULL)
+        return shared;
+    (void)munmap(shared, shared_outcome_size(count));
+    return NULL;
 }
 
 void jr_shared_free(struct jr_shared *shared)
 {
-    if (shared != NULL)
-        (void)munmap(shared, shared_outcome_size(shared->outcome.count));
+    if (shared == NULL)
+        return;
+    jr_progress_free(shared->outcome.progress);
+    (void)munmap(shared, shared_outcome_size(shared->outcome.count));
 }
 
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)
@@ -44,6 +51,9 @@ int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)
     memcpy(ranks, shared->ranks, (size_t)count * sizeof *ranks);
     *ret = shared->outcome;
     ret->ranks = ranks;
+    ret->progress = jr_progress_is_told(shared->outcome.progress)
+                        ? jr_progress_copy(shared->outcome.progress)
+                        : NULL;
     return 0;
 }
 
@@ -77,6 +87,7 @@ void jr_outcome_kill(struct jr_outcome *outcome)
 void jr_outcome_release(struct jr_outcome *outcome)
 {
     free(outcome->ranks);
+    jr_progress_free(outcome->progress);
     *outcome = (struct jr_outcome){0};
 }
 

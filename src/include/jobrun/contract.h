@@ -47,6 +47,7 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("JOBRUN_RANK_DIR", "%{rank_dir}", "log_dir")                             \
     X("JOBRUN_RESULT_FILE", "%{result_file}", "results.file")                  \
     X("JOBRUN_ERROR_FILE", "%{error_file}", "")                                \
+    X("JOBRUN_PROGRESS_FILE", "%{progress_file}", "")                          \
     X("JOBRUN_ATTEMPT", "%{attempt}", "")                                      \
     JR_CONTRACT_AXIS(X, "MODEL", "model")                                      \
     JR_CONTRACT_AXIS(X, "PIPELINE", "pipeline")                                \

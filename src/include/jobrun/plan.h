@@ -22,6 +22,9 @@ enum jr_input {
     JR_INPUT_TERMINAL /* a terminal, and so are its outputs: --debug */
 };
 
+/* The folder in an attempt's where each rank has its progress file. */
+#define JR_PLAN_STEPS "progress"
+
 /* One rank. Paths are relative to the run folder unless absolute. */
 struct jr_plan_rank {
     uint32_t rank, local_rank, node_rank;
@@ -47,6 +50,8 @@ struct jr_plan_rank {
     const char *out_path; /* attempt_0/3/stdout.log; NULL: no file */
     const char *err_path;
     bool limited;            /* these files have a limit, see log_limit */
+    bool watched;            /* its steps are read from one of its streams,
+                                which go through jobrun for it */
     const char *result_path; /* attempt_0/3/result.json, or results.file */
     const char *error_path;
     char **artifacts; /* absolute or relative to workdir */

@@ -54,7 +54,21 @@ struct jr_rank {
     const char *run_dir, *rank_dir; /* absolute */
     int argc;                       /* `args` of the spec */
     char *const *argv;              /* argc of them, then NULL */
+    /* For jr_progress below. */
+    int (*progress)(const struct jr_rank *rank, int64_t step, int64_t of,
+                    const char *metrics_json);
 };
+
+/* Tell jobrun how far this rank is: it has made `step`, from 0, of `of` steps
+ * (0: unknown). `metrics_json` is a JSON object of numbers, such as
+ * "{\"loss\": 0.3}", in which null stands for what is no number; NULL: none.
+ * It costs about as much as a write(2). Returns 0, or a negative errno: -EINVAL
+ * for what is none of this; the job does not fail for it. */
+static inline int jr_progress(const struct jr_rank *rank, int64_t step,
+                              int64_t of, const char *metrics_json)
+{
+    return rank->progress(rank, step, of, metrics_json);
+}
 
 /* Where the result goes. Its members are for the function below. */
 struct jr_result {

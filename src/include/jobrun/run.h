@@ -51,7 +51,9 @@ enum jr_end { JR_ENDS(JR_END_ENUM) };
     X(START, "start")                                                          \
     X(RUN, "run")                                                              \
     X(SILENCE, "silence")                                                      \
-    X(AFTER_FIRST_EXIT, "after_first_exit")
+    X(AFTER_FIRST_EXIT, "after_first_exit")                                    \
+    X(PROGRESS, "progress")                                                    \
+    X(FIRST_STEP, "first_step")
 #define JR_TIMEOUTS(X)                                                         \
     X(NONE, "none")                                                            \
     JR_RUN_TIMEOUTS(X)                                                         \
@@ -125,6 +127,8 @@ struct jr_rank_outcome {
                             sake of log_limit */
 };
 
+struct jr_progress;
+
 struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
@@ -144,8 +148,10 @@ struct jr_outcome {
     char start_text[1024]; /* more of why a rank could not start; else empty */
     char lost_text[512]; /* how the first node that was lost was; else empty */
     uint32_t left;       /* processes that could not be ended */
-    int32_t left_pids[16]; /* the first of them */
-    uint32_t count;        /* of ranks: plan->count, from plan->first on */
+    int32_t left_pids[16];        /* the first of them */
+    struct jr_progress *progress; /* how far it came: see store/progress.h of
+                                     the source; NULL: unknown */
+    uint32_t count; /* of ranks: plan->count, from plan->first on */
     struct jr_rank_outcome *ranks;
 };
 

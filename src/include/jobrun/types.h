@@ -131,6 +131,14 @@
     X(STDERR, "stderr", "the last match of `pattern` on standard error")       \
     X(RETURN, "return", "what the function returned")
 
+/* Where a rank tells its steps. */
+#define JR_PROGRESS_FROMS(X)                                                   \
+    X(STDOUT, "stdout", "lines of standard output that match `pattern`")       \
+    X(STDERR, "stderr", "lines of standard error that match `pattern`")        \
+    X(FILE, "file",                                                            \
+      "JSON lines that the rank appends to "                                   \
+      "$JOBRUN_PROGRESS_FILE")
+
 /* The type of a result field. */
 #define JR_JSON_TYPES(X)                                                       \
     X(INTEGER, "integer", "a whole number")                                    \
@@ -186,6 +194,7 @@
 #define JR_TEMPLATE_INTERNALS(X)                                               \
     X(INIT_METHOD, "init_method", "how process groups find each other")        \
     X(RESULT_FILE, "result_file", "where its result belongs")                  \
+    X(PROGRESS_FILE, "progress_file", "where its steps belong")                \
     X(MAX_RESTARTS, "max_restarts", "restart.max")                             \
     X(ERROR_FILE, "error_file",                                                \
       "where its exception belongs, in the form of torch")                     \
@@ -229,6 +238,7 @@
 #define JR_ENUM_ON_SIGNAL(name, word, help)    JR_ON_SIGNAL_##name,
 #define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
 #define JR_ENUM_RESULT_FROM(name, word, help)  JR_FROM_##name,
+#define JR_ENUM_PROGRESS(name, word, help)     JR_PROGRESS_##name,
 #define JR_ENUM_JSON_TYPE(name, word, help)    JR_JSON_##name,
 #define JR_ENUM_FORM(name, word, help)         JR_FORM_##name,
 #define JR_ENUM_PYTHON(name, word, help)       JR_PYTHON_##name,
@@ -251,6 +261,7 @@ enum jr_isolation { JR_ISOLATIONS(JR_ENUM_ISOLATION) };
 enum jr_on_signal { JR_ON_SIGNALS(JR_ENUM_ON_SIGNAL) };
 enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
 enum jr_result_from { JR_RESULT_FROMS(JR_ENUM_RESULT_FROM) };
+enum jr_progress_from { JR_PROGRESS_FROMS(JR_ENUM_PROGRESS) };
 enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
 enum jr_form { JR_FORMS(JR_ENUM_FORM) };
 enum jr_python_form { JR_PYTHON_FORMS(JR_ENUM_PYTHON) };
@@ -358,8 +369,19 @@ struct jr_timeouts {
     uint64_t run_ms;
     uint64_t silence_ms;          /* without a byte of any rank */
     uint64_t after_first_exit_ms; /* of the ranks that run on */
+    uint64_t progress_ms;         /* without a step beyond the furthest */
+    uint64_t first_step_ms;       /* until there is one */
     uint64_t exit_ms;             /* of a rank that has returned */
     uint64_t stop_grace_ms;
+};
+
+/* How the job tells how far it is; beside it, what ranks append to their
+ * progress files always counts. */
+struct jr_progress_source {
+    enum jr_progress_from from;
+    char *pattern; /* PCRE2 with a group `step`; NULL: no stream is read */
+    char *ranks;   /* rank set: whose steps count; NULL: rank 0's */
+    uint32_t of;   /* the last step; 0: unknown */
 };
 
 /* How evidence of a hang is gathered before the stop. */
@@ -465,6 +487,7 @@ struct jr_policy {
     uint32_t on_end_count;
     struct jr_console console;
     struct jr_results results;
+    struct jr_progress_source progress;
     struct jr_engine engine;
 };
 

@@ -1,11 +1,11 @@
 /*
  * A run that hangs: evidence first, then the stop.
  *
- * It begins when output_timeout.c or first_exit_timeout.c finds that there is
- * no more to wait for. Each rank that lives is looked at twice, half a second
- * apart: its processes and threads, what each waits for, and the processor time
- * that it took in between (process_probe.h). What was seen goes into hang.json
- * in the rank's folder. Then:
+ * It begins when output_timeout.c, first_exit_timeout.c or steps.c finds that
+ * there is no more to wait for. Each rank that lives is looked at twice, half a
+ * second apart: its processes and threads, what each waits for, and the
+ * processor time that it took in between (process_probe.h). What was seen goes
+ * into hang.json in the rank's folder. Then:
  *
  * - `on_hang.command` is run for each rank, eight at a time, in the rank's
  *   environment, with its output in the rank's hang.txt. %{pid} in its words is
@@ -291,11 +291,15 @@ static int open_hang(struct jr_runner *runner)
 void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
 {
     struct jr_hang *hang = &runner->hang;
-    bool silent = why == JR_HANG_SILENCE;
+    static const enum jr_timeout limits[] = {
+        [JR_HANG_SILENCE] = JR_TIMEOUT_SILENCE,
+        [JR_HANG_FIRST_EXIT] = JR_TIMEOUT_AFTER_FIRST_EXIT,
+        [JR_HANG_PROGRESS] = JR_TIMEOUT_PROGRESS,
+        [JR_HANG_FIRST_STEP] = JR_TIMEOUT_FIRST_STEP,
+    };
     if (hang->begun || jr_stop_has_begun(runner))
         return;
-    jr_stop_timed_out(runner, silent ? JR_TIMEOUT_SILENCE
-                                     : JR_TIMEOUT_AFTER_FIRST_EXIT);
+    jr_stop_timed_out(runner, limits[why]);
     hang->begun = true;
     hang->ranks = calloc((size_t)runner->plan->count + 1, sizeof *hang->ranks);
     if (hang->ranks == NULL) {

@@ -12,8 +12,10 @@
 struct jr_hang_rank;
 
 enum jr_hang_why {
-    JR_HANG_SILENCE,   /* timeouts.silence */
-    JR_HANG_FIRST_EXIT /* timeouts.after_first_exit */
+    JR_HANG_SILENCE,    /* timeouts.silence */
+    JR_HANG_FIRST_EXIT, /* timeouts.after_first_exit */
+    JR_HANG_PROGRESS,   /* timeouts.progress */
+    JR_HANG_FIRST_STEP  /* timeouts.first_step */
 };
 
 /* What the policy remembers. */

@@ -1,6 +1,7 @@
 #include "run/policies/policies.h"
 
 #include "run/policies/rank_events.h"
+#include "run/policies/steps.h"
 #include "run/runner.h"
 
 #include "base/banned.h"
@@ -28,8 +29,8 @@ static const struct jr_runner_policy *const policies[] = {
     &jr_exit_barrier_policy,   &jr_pin_results_policy,
     &jr_rank_events_policy,    &jr_first_exit_timeout_policy,
     &jr_first_failure_policy,  &jr_hang_policy,
-    &jr_output_timeout_policy, &jr_stop_policy,
-    &jr_progress_policy,
+    &jr_output_timeout_policy, &jr_steps_policy,
+    &jr_stop_policy,           &jr_progress_policy,
 };
 
 #define COUNT (sizeof policies / sizeof policies[0])

@@ -74,7 +74,8 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
                            .init_method = getenv("INIT_METHOD"),
                            .run_id = getenv("JOBRUN_RUN_ID"),
                            .run_dir = getenv("JOBRUN_RUN_DIR"),
-                           .rank_dir = getenv("JOBRUN_RANK_DIR")};
+                           .rank_dir = getenv("JOBRUN_RANK_DIR"),
+                           .progress = jr_worker_progress};
     const struct number numbers[] = {
         {"RANK", &rank.rank},
         {"WORLD_SIZE", &rank.world_size},

@@ -53,7 +53,7 @@ static void prints_the_whole_of_a_small_plan(void)
                   "rank  local  device  cpus  threads  stdout          "
                   "stderr          env\n"
                   "0     0      cpu     any   3        file + console  "
-                  "file + console  42 set by jobrun (--env shows them)");
+                  "file + console  43 set by jobrun (--env shows them)");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -237,7 +237,7 @@ static void shows_the_environment(void)
     s.job.env = env;
     s.job.env_count = 2;
     print(&out, &s, false);
-    check(&out, " 44 set by jobrun (--env shows them)\n");
+    check(&out, " 45 set by jobrun (--env shows them)\n");
     CU_ASSERT_PTR_NULL(part(&out, "WORLD_SIZE"));
     print(&out, &s, true);
     check(&out, "\nenvironment of every rank\n  WORLD_SIZE=2\n");

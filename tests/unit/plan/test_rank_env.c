@@ -91,6 +91,8 @@ static void sets_the_contract(void)
         {"JOBRUN_RESULT_FILE",
          "/home/u/job/runs/run-1/attempt_2/6/result.json"},
         {"JOBRUN_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
+        {"JOBRUN_PROGRESS_FILE",
+         "/home/u/job/runs/run-1/attempt_2/progress/6.jsonl"},
         {"JOBRUN_ATTEMPT", "2"},
         {"MODEL_PARALLEL_SIZE", "2"},
         {"MODEL_PARALLEL_RANK", "0"},

@@ -6,13 +6,14 @@
 #include "scratch.h"
 #include "spec/field.h"
 
-#define HEAD    "version: 1\n"
-#define ENTRY   "entrypoint: [./train]\n"
-#define PYTHON  "entrypoint: {python: {"
-#define CALL    PYTHON "function: \"m:f\"}"
-#define LIBRARY "entrypoint: {library: {path: "
-#define RESULTS ENTRY "results:\n  "
-#define LOSS    RESULTS "fields: {loss: {type: number, "
+#define HEAD     "version: 1\n"
+#define ENTRY    "entrypoint: [./train]\n"
+#define PYTHON   "entrypoint: {python: {"
+#define CALL     PYTHON "function: \"m:f\"}"
+#define LIBRARY  "entrypoint: {library: {path: "
+#define PROGRESS ENTRY "progress: {pattern: '(?<step>.)'"
+#define RESULTS  ENTRY "results:\n  "
+#define LOSS     RESULTS "fields: {loss: {type: number, "
 
 /* For each field two specs that differ in it alone; both are resolved. A field
  * of a part that does not count must not change the fingerprint. NULL: there is
@@ -155,6 +156,13 @@ static const struct {
     {"timeouts.silence", ENTRY, ENTRY "timeouts: {silence: 1h}\n"},
     {"timeouts.after_first_exit", ENTRY,
      ENTRY "timeouts: {after_first_exit: 1h}\n"},
+    {"timeouts.progress", ENTRY, ENTRY "timeouts: {progress: 1h}\n"},
+    {"timeouts.first_step", ENTRY, ENTRY "timeouts: {first_step: 1h}\n"},
+    {"progress.from", PROGRESS "}\n", PROGRESS ", from: stderr}\n"},
+    {"progress.pattern", PROGRESS "}\n",
+     ENTRY "progress: {pattern: 'x(?<step>.)'}\n"},
+    {"progress.ranks", PROGRESS "}\n", PROGRESS ", ranks: all}\n"},
+    {"progress.of", PROGRESS "}\n", PROGRESS ", of: 9}\n"},
     {"on_hang.signal", ENTRY, ENTRY "on_hang: {signal: USR1}\n"},
     {"on_hang.wait", ENTRY, ENTRY "on_hang: {wait: 1h}\n"},
     {"on_end", ENTRY, ENTRY "on_end: [./notify]\n"},

@@ -4,6 +4,7 @@
     jobrun.rank(), jobrun.world_size()
     jobrun.coordinates()            # {"model": 0, "pipeline": 1, "data": 0}
     jobrun.members("model")         # the ranks that share this rank's others
+    jobrun.progress(step, of=1000, loss=0.3)    # how far this rank is
     jobrun.result({"accuracy": 0.97})
 
 With `init: torch`, or after jobrun.init("torch"), besides:
@@ -148,6 +149,14 @@ def group(axis):
 def device():
     """The device that init selected."""
     return _initialised().device
+
+
+def progress(step, of=None, **metrics):
+    """Tell jobrun that the rank has made `step`, of `of` steps, with metrics
+    that are numbers; nan and inf are, too. Whose steps are the job's is up to
+    `progress.ranks` of the spec: rank 0's unless it says otherwise."""
+    from jobrun import _progress
+    _progress.tell(step, of, metrics)
 
 
 def result(value):

@@ -2,7 +2,8 @@
 # holds it to what the modules have; what the words mean stands there.
 from collections.abc import Callable, Iterable, Mapping
 from signal import Signals
-from typing import Any, Literal, NamedTuple, overload
+from typing import (Any, Literal, NamedTuple, SupportsFloat, SupportsIndex,
+                    overload)
 
 _Axis = Literal["model", "pipeline", "data"]
 _Args = Iterable[Any] | Mapping[int, Iterable[Any]]
@@ -26,6 +27,8 @@ def init(framework: Literal["torch"] = "torch", smoke_test: bool = False) -> Non
 # What torch has, which need not be here: a ProcessGroup, and a torch.device.
 def group(axis: _Axis) -> Any: ...
 def device() -> Any: ...
+def progress(step: SupportsIndex, of: SupportsIndex | None = None,
+             **metrics: SupportsFloat) -> None: ...
 def result(value: Any) -> None: ...
 
 class Failure(NamedTuple):

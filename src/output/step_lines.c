@@ -1,0 +1,401 @@
+#include "output/step_lines.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/regex.h"
+
+#include "base/banned.h"
+
+enum { LIMITED_MOST = 100, SHOWN_MOST = 40, NUMBER_MOST = 64 };
+
+/* Patterns. */
+
+/* What of a group may follow its parenthesis: a name, or nothing but a group.
+ */
+static bool is_plain_group(const char *after)
+{
+    if (after[0] != '?')
+        return after[0] != '*';
+    if (after[1] == ':' || after[1] == '\'')
+        return true;
+    if (after[1] == 'P')
+        return after[2] == '<';
+    return after[1] == '<' && after[2] != '=' && after[2] != '!';
+}
+
+bool jr_step_pattern_is_plain(const char *pattern)
+{
+    for (const char *at = pattern; *at != '\0'; at++) {
+        /* \A \z and the like are about the whole text, \Q quotes. */
+        if (*at == '\\' && (at[1] == '\0' || strchr("AzZGKQEX", at[1]) != NULL))
+            return false;
+        if (*at == '\\')
+            at++;
+        else if (*at == '(' && !is_plain_group(at + 1))
+            return false;
+        else if (*at == '+' && at > pattern && strchr("*+?}", at[-1]) != NULL)
+            return false; /* possessive: it could swallow the next line */
+    }
+    return true;
+}
+
+int jr_step_lines_open(struct jr_step_lines *lines,
+                       struct jr_step_tracker *tracker, const char *pattern)
+{
+    struct jr_error err = {0};
+    size_t bad;
+    *lines = (struct jr_step_lines){.tracker = tracker};
+    if (pattern == NULL)
+        return 0;
+    errno = ENOMEM;
+    if (jr_regex_new(&lines->line, pattern, &bad, &err) != 0)
+        return -1;
+    if (jr_step_pattern_is_plain(pattern))
+        (void)jr_regex_new_lines(&lines->ahead, pattern, &bad, &err);
+    return 0;
+}
+
+void jr_step_lines_close(struct jr_step_lines *lines)
+{
+    jr_regex_free(lines->line);
+    jr_regex_free(lines->ahead);
+    lines->line = lines->ahead = NULL;
+}
+
+/* Numbers. */
+
+/* A text from outside, cut and made safe. */
+static const char *show_text(struct jr_buf *to, const char *text, size_t len)
+{
+    jr_buf_escaped(to, text, len < SHOWN_MOST ? len : SHOWN_MOST);
+    return to->data == NULL ? "" : to->data;
+}
+
+/* Digits, where zeros in front do no harm. */
+static bool read_step(const char *text, size_t len, int64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)((unsigned char)text[i] - '0');
+        if (digit > 9 || value > ((uint64_t)INT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret = (int64_t)value;
+    return len > 0;
+}
+
+/* What printf and Python write of numbers that are none. */
+static bool read_unreal(const char *text, double *ret)
+{
+    bool minus = text[0] == '-';
+    const char *word = text + (text[0] == '-' || text[0] == '+');
+    if (strcasecmp(word, "nan") == 0)
+        *ret = (double)NAN;
+    else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
+        *ret = minus ? -(double)INFINITY : (double)INFINITY;
+    else
+        return false;
+    return true;
+}
+
+static bool read_metric(const char *text, size_t len, double *ret)
+{
+    char copy[NUMBER_MOST];
+    if (len == 0 || len >= sizeof copy || memchr(text, '\0', len) != NULL)
+        return false;
+    (void)stpcpy(mempcpy(copy, text, len), "");
+    return jr_num_double(copy, ret) || read_unreal(copy, ret);
+}
+
+static void add_metric(struct jr_step_report *report, const char *name,
+                       double value)
+{
+    if (report->count == JR_METRICS_MOST)
+        return;
+    report->metrics[report->count++] =
+        (struct jr_told_metric){name, strlen(name), value};
+}
+
+/* A line that matched. */
+
+static void warn_of_number(struct jr_step_lines *lines, uint32_t i,
+                           const char *name, const char *text, size_t len)
+{
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT, called = JR_BUF_INIT;
+    bool step = strcmp(name, "step") == 0 || strcmp(name, "of") == 0;
+    (void)jr_step_tracker_warn(
+        lines->tracker, step ? JR_STEP_PROBLEM_STEP : JR_STEP_PROBLEM_METRIC, i,
+        step ? "told a '%s' that is not a whole number: '%s'"
+             : "told a metric '%s' that is not a number: '%s'",
+        show_text(&called, name, strlen(name)), show_text(&shown, text, len));
+}
+
+/* False: the step is none, so the line does not count. */
+static bool take_group(struct jr_step_lines *lines, uint32_t i,
+                       const char *name, const char *text, size_t len)
+{
+    struct jr_step_report *report = &lines->report;
+    double value = 0;
+    if (strcmp(name, "step") == 0) {
+        report->has_step = read_step(text, len, &report->step);
+        if (!report->has_step)
+            warn_of_number(lines, i, name, text, len);
+        return report->has_step;
+    }
+    if (strcmp(name, "of") == 0) {
+        if (!read_step(text, len, &report->of))
+            warn_of_number(lines, i, name, text, len);
+    } else if (read_metric(text, len, &value)) {
+        add_metric(report, name, value);
+    } else {
+        warn_of_number(lines, i, name, text, len);
+    }
+    return true;
+}
+
+static void note_limited(struct jr_step_lines *lines, uint32_t i)
+{
+    lines->limited++;
+    (void)jr_step_tracker_warn(
+        lines->tracker, JR_STEP_PROBLEM_PATTERN, i,
+        "wrote a line for which progress.pattern takes too many steps");
+}
+
+/* Whether it matches; then it is told. */
+static bool take_matching_line(struct jr_step_lines *lines, uint32_t i,
+                               const char *line, size_t len)
+{
+    struct jr_match match;
+    bool limited = false, good = true;
+    if (lines->limited >= LIMITED_MOST ||
+        !jr_regex_find(lines->line, line, len, 0, &match, &limited)) {
+        if (limited)
+            note_limited(lines, i);
+        return false;
+    }
+    lines->report = (struct jr_step_report){.i = i};
+    size_t groups = jr_regex_group_count(lines->line);
+    for (size_t k = 0; k < groups && good; k++)
+        if (jr_regex_group(lines->line, k, &match))
+            good = take_group(lines, i, jr_regex_group_name(lines->line, k),
+                              line + match.start, match.end - match.start);
+    if (good)
+        jr_step_tracker_tell(lines->tracker, &lines->report, lines->now_ns,
+                             lines->wall_ns);
+    return true;
+}
+
+/* A line of JSON. */
+
+static bool read_json_step(const json_t *value, int64_t *ret)
+{
+    if (json_is_integer(value)) {
+        *ret = json_integer_value(value);
+        return *ret >= 0;
+    }
+    double real = json_is_real(value) ? json_real_value(value) : -1;
+    if (!(real >= 0 && real < 9e15 && floor(real) == real))
+        return false;
+    *ret = (int64_t)real;
+    return true;
+}
+
+static void take_object(struct jr_step_lines *lines, uint32_t i,
+                        const char *line, size_t len, json_t *object)
+{
+    struct jr_step_report *report = &lines->report;
+    json_t *of = json_object_get(object, "of"), *value;
+    const char *name;
+    *report = (struct jr_step_report){.i = i};
+    report->has_step =
+        read_json_step(json_object_get(object, "step"), &report->step);
+    if (!report->has_step) {
+        warn_of_number(lines, i, "step", line, len);
+        return;
+    }
+    if (of != NULL && !json_is_null(of) && !read_json_step(of, &report->of))
+        warn_of_number(lines, i, "of", line, len);
+    json_object_foreach(object, name, value) {
+        bool number = json_is_number(value) || json_is_null(value);
+        if (!number || strcmp(name, "step") == 0 || strcmp(name, "of") == 0)
+            continue;
+        add_metric(report, name,
+                   json_is_null(value) ? (double)NAN
+                                       : json_number_value(value));
+    }
+    jr_step_tracker_tell(lines->tracker, report, lines->now_ns, lines->wall_ns);
+}
+
+/* Python and others write NaN and Infinity, which JSON has not: null of as many
+ * bytes as there is room for. False: there is none of them. */
+static bool replace_unreal(struct jr_buf *to, const char *line, size_t len)
+{
+    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+    bool quoted = false, any = false;
+    for (size_t at = 0; at < len;) {
+        size_t word = 0, count = sizeof words / sizeof *words;
+        while (word < count &&
+               (quoted || len - at < strlen(words[word]) ||
+                memcmp(line + at, words[word], strlen(words[word])) != 0))
+            word++;
+        if (word < count) {
+            jr_buf_str(to, "null");
+            at += strlen(words[word]);
+            any = true;
+            continue;
+        }
+        if (line[at] == '\\' && at + 1 < len)
+            jr_buf_char(to, line[at++]);
+        else if (line[at] == '"')
+            quoted = !quoted;
+        jr_buf_char(to, line[at++]);
+    }
+    return any;
+}
+
+static void take_json_line(struct jr_step_lines *lines, uint32_t i,
+                           const char *line, size_t len)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, shown = JR_BUF_INIT;
+    if (len == 0)
+        return;
+    json_t *object = jr_json_parse(line, len, NULL);
+    if (object == NULL && replace_unreal(&text, line, len) && !text.failed)
+        object = jr_json_parse(text.data, text.len, NULL);
+    if (json_is_object(object))
+        take_object(lines, i, line, len, object);
+    else
+        (void)jr_step_tracker_warn(
+            lines->tracker, JR_STEP_PROBLEM_JSON, i,
+            "has a line in its progress file that is not a JSON object: '%s'",
+            show_text(&shown, line, len));
+    json_decref(object);
+}
+
+/* Lines out of pieces. */
+
+/* Where the line ends that begins at `bytes`; NULL: not here. */
+static const char *line_end(const char *bytes, size_t len)
+{
+    const char *newline = memchr(bytes, '\n', len);
+    const char *before =
+        memchr(bytes, '\r', newline == NULL ? len : (size_t)(newline - bytes));
+    return before != NULL ? before : newline;
+}
+
+/* The end of the last line in `bytes`; NULL: there is none. */
+static const char *last_line_end(const char *bytes, size_t len)
+{
+    const char *newline = memrchr(bytes, '\n', len);
+    size_t from = newline == NULL ? 0 : (size_t)(newline - bytes);
+    const char *after = memrchr(bytes + from, '\r', len - from);
+    return after != NULL ? after : newline;
+}
+
+static bool take_line(struct jr_step_lines *lines, uint32_t i, const char *line,
+                      size_t len)
+{
+    if (len > JR_STEP_LINE_MOST)
+        len = JR_STEP_LINE_MOST;
+    if (lines->line != NULL)
+        return take_matching_line(lines, i, line, len);
+    take_json_line(lines, i, line, len);
+    return true;
+}
+
+/* The line of `bytes` that the byte `in` lies in, no line before `from`. */
+static const char *line_start(const char *bytes, size_t from, size_t in)
+{
+    const char *end = last_line_end(bytes + from, in - from);
+    return end == NULL ? bytes + from : end + 1;
+}
+
+/* Whole lines. After one that matches, the next is tried at once; after one
+ * that does not, the next that may is looked for. */
+static void take_whole_lines(struct jr_step_lines *lines, uint32_t i,
+                             const char *bytes, size_t len)
+{
+    bool next = lines->ahead == NULL, each = next;
+    for (size_t at = 0; at < len && lines->limited < LIMITED_MOST;) {
+        const char *start = bytes + at;
+        struct jr_match match;
+        bool limited = false;
+        if (!next &&
+            !jr_regex_find(lines->ahead, bytes, len, at, &match, &limited)) {
+            if (!limited)
+                return;
+            each = true;
+        } else if (!next) {
+            start = line_start(bytes, at, match.start);
+            at = match.start;
+        }
+        const char *end = line_end(bytes + at, len - at);
+        if (end == NULL)
+            return;
+        next = take_line(lines, i, start, (size_t)(end - start)) || each;
+        at = (size_t)(end + 1 - bytes);
+    }
+}
+
+static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text,
+                      const char *bytes, size_t len)
+{
+    size_t room = JR_STEP_LINE_MOST - text->rest.len;
+    jr_buf_add(&text->rest, bytes, len < room ? len : room);
+    if (len <= room || text->skipped)
+        return;
+    text->skipped = true;
+    if (lines->line == NULL)
+        (void)jr_step_tracker_warn(
+            lines->tracker, JR_STEP_PROBLEM_LINE, text->i,
+            "has a line of more than %d bytes in its progress file, which is "
+            "left out",
+            JR_STEP_LINE_MOST);
+}
+
+static void take_rest(struct jr_step_lines *lines, struct jr_step_text *text)
+{
+    bool json = lines->line == NULL;
+    if (text->rest.len > 0 && !text->rest.failed && !(json && text->skipped))
+        (void)take_line(lines, text->i, text->rest.data, text->rest.len);
+    jr_buf_clear(&text->rest);
+    text->skipped = false;
+}
+
+void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text,
+                       const char *bytes, size_t len)
+{
+    lines->now_ns = jr_clock_ns();
+    lines->wall_ns = jr_clock_wall_ns();
+    if (text->rest.len > 0 || text->skipped) {
+        const char *end = line_end(bytes, len);
+        keep_rest(lines, text, bytes,
+                  end == NULL ? len : (size_t)(end - bytes));
+        if (end == NULL)
+            return;
+        take_rest(lines, text);
+        len -= (size_t)(end + 1 - bytes);
+        bytes = end + 1;
+    }
+    const char *last = len == 0 ? NULL : last_line_end(bytes, len);
+    size_t whole = last == NULL ? 0 : (size_t)(last + 1 - bytes);
+    if (whole > 0)
+        take_whole_lines(lines, text->i, bytes, whole);
+    if (len > whole)
+        keep_rest(lines, text, bytes + whole, len - whole);
+}
+
+void jr_step_lines_end(struct jr_step_lines *lines, struct jr_step_text *text)
+{
+    lines->now_ns = jr_clock_ns();
+    lines->wall_ns = jr_clock_wall_ns();
+    take_rest(lines, text);
+    jr_buf_release(&text->rest);
+}

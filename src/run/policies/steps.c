@@ -1,0 +1,371 @@
+/*
+ * How far the job is: the steps that ranks tell.
+ *
+ * They come from a stream, line by line as it passes through the tee
+ * (step_lines.h), and from progress files: JSON lines that ranks append to
+ * attempt_N/progress/RANK.jsonl, by jobrun.progress() or by themselves. That
+ * folder is watched (inotify(7)) from the first rank's start on, so that
+ * nothing is done while nothing is told; each file is read from where it was
+ * read to, and for the last time when its rank has ended. Where folders cannot
+ * be watched, that is the only time.
+ *
+ * What is known goes into the outcome (step_tracker.h), and at most once a
+ * second into progress.json and metrics.jsonl.
+ *
+ * `timeouts.first_step` counts from the start of the last rank, and
+ * `timeouts.progress` from the job's furthest step on, while a rank whose steps
+ * count runs. What happens then is up to hang.c. Of a job on several nodes a
+ * node only tells: the controller has the job's progress.
+ */
+#include "run/policies/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "run/runner.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+#define MS        UINT64_C(1000000)
+#define SECOND_NS (1000 * MS)
+#define READ_SIZE (256U << 10)
+
+struct jr_step_file {
+    uint64_t read; /* bytes */
+    struct jr_step_text text;
+    bool refused; /* it is no plain file */
+};
+
+/* The files. */
+
+static void refuse_step_file(struct jr_runner *runner, uint32_t i, mode_t mode)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    const char *what = S_ISLNK(mode)    ? "a symbolic link"
+                       : S_ISFIFO(mode) ? "a FIFO"
+                       : S_ISDIR(mode)  ? "a folder"
+                                        : "no plain file";
+    if (steps->files[i].refused)
+        return;
+    steps->files[i].refused = true;
+    (void)jr_step_tracker_warn(
+        &steps->tracker, JR_STEP_PROBLEM_FILE, i,
+        "has %s in place of its progress file, which is not read", what);
+}
+
+/* The file of the rank at place `i`, to be read; -1: there is none. */
+static int open_step_file(struct jr_runner *runner, uint32_t i,
+                          struct stat *ret)
+{
+    char name[32];
+    int folder = runner->steps.folder_fd;
+    (void)snprintf(name, sizeof name, "%u.jsonl", runner->ranks[i].plan->rank);
+    if (fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) != 0)
+        return -1;
+    if (!S_ISREG(ret->st_mode)) {
+        refuse_step_file(runner, i, ret->st_mode);
+        return -1;
+    }
+    JR_CLOSE int fd =
+        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, ret) != 0 || !S_ISREG(ret->st_mode))
+        return -1;
+    return jr_steal_fd(&fd);
+}
+
+/* What was added since the last time, as far as it is there now. */
+static void read_step_file(struct jr_runner *runner, uint32_t i)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    struct jr_step_file *file = &steps->files[i];
+    struct stat st;
+    if (steps->folder_fd < 0 || file->refused ||
+        !jr_step_tracker_watches(&steps->tracker, i))
+        return;
+    JR_CLOSE int fd = open_step_file(runner, i, &st);
+    if (fd >= 0 && (uint64_t)st.st_size < file->read)
+        file->read = 0; /* it was begun anew */
+    while (fd >= 0 && file->read < (uint64_t)st.st_size) {
+        ssize_t len = pread(fd, steps->bytes, READ_SIZE, (off_t)file->read);
+        if (len <= 0)
+            return;
+        file->read += (uint64_t)len;
+        jr_step_lines_add(&steps->lines, &file->text, steps->bytes,
+                          (size_t)len);
+    }
+}
+
+static void read_all_step_files(struct jr_runner *runner)
+{
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (!runner->steps.tracker.progress->ranks[i].ended)
+            read_step_file(runner, i);
+}
+
+/* The name of a file that changed: "3.jsonl". */
+static void note_step_file(struct jr_runner *runner, const char *name)
+{
+    const struct jr_plan *plan = runner->plan;
+    uint64_t rank = 0;
+    const char *at = name;
+    if (jr_num_digits(&at, &rank) && strcmp(at, ".jsonl") == 0 &&
+        rank >= plan->first && rank - plan->first < plan->count)
+        read_step_file(runner, (uint32_t)(rank - plan->first));
+}
+
+static void on_step_files(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_runner *runner = owner;
+    _Alignas(struct inotify_event) char bytes[8192];
+    ssize_t len = read(runner->steps.folder.fd, bytes, sizeof bytes);
+    for (ssize_t at = 0; at < len;) {
+        const struct inotify_event *event =
+            (const struct inotify_event *)(const void *)(bytes + at);
+        if ((event->mask & IN_Q_OVERFLOW) != 0)
+            read_all_step_files(runner);
+        else if (event->len > 0)
+            note_step_file(runner, event->name);
+        at += (ssize_t)(sizeof *event + event->len);
+    }
+}
+
+/* Watch the folder that was made with that of the first rank. */
+static void watch_step_folder(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    char path[64], link[64];
+    (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS,
+                   runner->plan->attempt);
+    steps->folder_fd = jr_open_beneath(JR_SLOT_DIR, path,
+                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (steps->folder_fd < 0)
+        return;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", steps->folder_fd);
+    steps->folder.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (steps->folder.fd >= 0 &&
+        inotify_add_watch(steps->folder.fd, link,
+                          IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) >=
+            0 &&
+        jr_loop_add(&runner->loop, &steps->folder, EPOLLIN) == 0) {
+        read_all_step_files(runner);
+        return;
+    }
+    int error = errno;
+    if (steps->folder.fd >= 0)
+        (void)close(steps->folder.fd);
+    steps->folder.fd = -1;
+    if (runner->plan->policy->progress.from == JR_PROGRESS_FILE)
+        (void)jr_step_tracker_warn(
+            &steps->tracker, JR_STEP_PROBLEM_UNSEEN, 0,
+            "has a progress file that is only read when the rank has ended: %s",
+            strerror(error));
+}
+
+/* Time. */
+
+/* When a limit is met that is counted from `from_ns`. */
+static uint64_t limit_due(const struct jr_step_watch *steps, uint64_t from_ns,
+                          uint64_t limit_ms)
+{
+    uint64_t from = from_ns > steps->since_ns ? from_ns : steps->since_ns;
+    return limit_ms == 0 ? UINT64_MAX : from + limit_ms * MS;
+}
+
+static uint64_t last_start_ns(const struct jr_runner *runner)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].outcome->started_ns > last)
+            last = runner->ranks[i].outcome->started_ns;
+    return last;
+}
+
+/* Begin the hang, or look again when it could be one. */
+static void look_at_step_limits(void *owner)
+{
+    struct jr_runner *runner = owner;
+    struct jr_step_watch *steps = &runner->steps;
+    const struct jr_timeouts *limits = &runner->plan->policy->timeouts;
+    const struct jr_steps *job = &steps->tracker.progress->job;
+    uint64_t now = jr_clock_ns(), first = UINT64_MAX, next = UINT64_MAX;
+    if (jr_launch_is_due(runner)) {
+        uint64_t ms = limits->first_step_ms;
+        steps->limit.at = now + (ms != 0 ? ms : limits->progress_ms) * MS;
+        return;
+    }
+    jr_step_tracker_sum(&steps->tracker, now);
+    if (jr_step_tracker_lacks_first(&steps->tracker))
+        first = limit_due(steps, last_start_ns(runner), limits->first_step_ms);
+    if (job->any && jr_step_tracker_goes_on(&steps->tracker))
+        next = limit_due(steps, job->best_ns, limits->progress_ms);
+    if (first <= now)
+        jr_hang_begin(runner, JR_HANG_FIRST_STEP);
+    else if (next <= now)
+        jr_hang_begin(runner, JR_HANG_PROGRESS);
+    else if (first != UINT64_MAX || next != UINT64_MAX)
+        steps->limit.at = first < next ? first : next;
+}
+
+static void flush_steps(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_step_tracker_flush(&runner->steps.tracker, jr_clock_ns());
+}
+
+/* Called for each step, so that it does next to nothing. */
+static void on_step_told(void *owner)
+{
+    struct jr_runner *runner = owner;
+    struct jr_step_watch *steps = &runner->steps;
+    if (steps->flush.at == 0)
+        steps->flush.at = steps->tracker.flushed_ns + SECOND_NS;
+    uint64_t limit_ms = runner->plan->policy->timeouts.progress_ms;
+    if (steps->counting || !steps->open || limit_ms == 0 ||
+        runner->options->link != NULL || jr_stop_has_begun(runner))
+        return;
+    steps->counting = true;
+    uint64_t due = jr_clock_ns() + limit_ms * MS;
+    if (steps->limit.at == 0 || due < steps->limit.at)
+        steps->limit.at = due;
+}
+
+static void on_step_warning(void *owner, const struct jr_step_warning *warning)
+{
+    struct jr_runner *runner = owner;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_PROGRESS_WARNING,
+                                     .rank = warning->rank,
+                                     .problem = warning->problem});
+}
+
+/* The policy. */
+
+static int open_step_lines(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    const struct jr_progress_source *from = &runner->plan->policy->progress;
+    if (jr_step_lines_open(&steps->lines, &steps->tracker, NULL) != 0)
+        return -1;
+    if (from->pattern == NULL)
+        return 0;
+    if (jr_step_lines_open(&steps->streams, &steps->tracker, from->pattern) !=
+        0)
+        return -1;
+    runner->tee.steps = &steps->streams;
+    runner->tee.steps_number = from->from == JR_PROGRESS_STDERR;
+    return 0;
+}
+
+static int open_steps(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    bool alone = runner->options->link == NULL;
+    uint32_t count = runner->plan->count;
+    *steps = (struct jr_step_watch){
+        .open = true,
+        .folder = {.fd = -1, .ready = on_step_files, .owner = runner},
+        .folder_fd = -1,
+        .files = calloc((size_t)count + 1, sizeof *steps->files),
+        .bytes = malloc(READ_SIZE),
+        .flush = {.due = flush_steps, .owner = runner},
+        .limit = {.due = look_at_step_limits, .owner = runner, .pauses = true}};
+    if (steps->files == NULL || steps->bytes == NULL ||
+        jr_step_tracker_open(
+            &steps->tracker, runner->plan, runner->outcome->progress,
+            alone ? JR_SLOT_DIR : -1, runner->options->dir->file_mode) != 0)
+        return -1;
+    steps->tracker.told = on_step_told;
+    steps->tracker.warned = on_step_warning;
+    steps->tracker.owner = runner;
+    for (uint32_t i = 0; i < count; i++)
+        steps->files[i].text.i = i;
+    jr_loop_timer(&runner->loop, &steps->flush);
+    jr_loop_timer(&runner->loop, &steps->limit);
+    if (alone && runner->plan->policy->timeouts.first_step_ms != 0 &&
+        steps->tracker.watched_count > 0)
+        steps->limit.at =
+            jr_clock_ns() + runner->plan->policy->timeouts.first_step_ms * MS;
+    return open_step_lines(runner);
+}
+
+static void watch_first_rank(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_step_watch *steps = &runner->steps;
+    if (steps->folder_fd < 0 && steps->tracker.watched_count > 0 &&
+        rank->plan->dir != NULL)
+        watch_step_folder(runner);
+}
+
+static void end_rank_steps(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_step_watch *steps = &runner->steps;
+    uint32_t i = (uint32_t)(rank - runner->ranks);
+    read_step_file(runner, i);
+    jr_step_lines_end(&steps->lines, &steps->files[i].text);
+    jr_step_tracker_end(&steps->tracker, i, jr_clock_ns());
+}
+
+static void end_step_limits(struct jr_runner *runner)
+{
+    runner->steps.limit.at = 0;
+}
+
+static void extend_step_limits(struct jr_runner *runner, uint64_t paused_ns)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    const struct jr_steps *job = &steps->tracker.progress->job;
+    uint64_t from = job->any ? job->best_ns : last_start_ns(runner);
+    if (from < steps->since_ns)
+        from = steps->since_ns;
+    steps->since_ns = from + paused_ns;
+}
+
+static void close_steps(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    steps->open = false;
+    steps->limit.at = 0;
+    if (steps->folder.fd >= 0)
+        jr_loop_close(&steps->folder);
+    if (steps->folder_fd >= 0)
+        (void)close(steps->folder_fd);
+    steps->folder_fd = -1;
+}
+
+void jr_steps_finish(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    steps->flush.at = 0;
+    jr_step_tracker_close(&steps->tracker, jr_clock_ns());
+    jr_step_lines_close(&steps->lines);
+    jr_step_lines_close(&steps->streams);
+    free(steps->files);
+    free(steps->bytes);
+    steps->files = NULL;
+    steps->bytes = NULL;
+}
+
+const struct jr_runner_policy jr_steps_policy = {
+    .name = "steps",
+    .open = open_steps,
+    .rank_started = watch_first_rank,
+    .rank_ended = end_rank_steps,
+    .stopping = end_step_limits,
+    .resumed = extend_step_limits,
+    .close = close_steps,
+};

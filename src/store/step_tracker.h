@@ -1,0 +1,99 @@
+/*
+ * From what ranks tell of their steps to the progress of the job: how far each
+ * is and how fast, who is the slowest, and who is slower than the others by
+ * half. It writes progress.json, at most once a second, and metrics.jsonl.
+ *
+ * The rate is that of the last 10 steps and 5 seconds, whichever is longer, and
+ * of all there were where they were fewer. A straggler is a rank whose rate
+ * over so long is less than half of the median rate of those that are watched.
+ */
+#ifndef JR_STEP_TRACKER_H
+#define JR_STEP_TRACKER_H
+
+#include <jobrun/plan.h>
+
+#include "store/metrics_file.h"
+#include "store/progress.h"
+
+/* One metric that was told. */
+struct jr_told_metric {
+    const char *name;
+    size_t len;
+    double value;
+};
+
+/* What a rank told at once. */
+struct jr_step_report {
+    uint32_t i;    /* the rank's place in the plan, from plan->first on */
+    bool has_step; /* else it is about the step that was told last */
+    int64_t step;
+    int64_t of; /* 0: it does not say */
+    struct jr_told_metric metrics[JR_METRICS_MOST];
+    uint32_t count;
+};
+
+struct jr_step_window;
+
+struct jr_step_tracker {
+    struct jr_progress *progress; /* borrowed */
+    const struct jr_plan *plan;
+    struct jr_step_window *windows; /* one a rank */
+    uint8_t *watched;               /* the same: whether it counts */
+    uint32_t watched_count;
+    struct jr_metrics_file metrics;
+    int dir_fd; /* of the run folder; -1: nothing is written */
+    mode_t mode;
+    bool changed;        /* since progress.json was written */
+    uint64_t summed_ns;  /* when the job's was last computed, */
+    uint64_t checked_ns; /* and stragglers were looked for */
+    uint64_t flushed_ns; /* and the files were written */
+    double *rates;       /* room for one a rank */
+    /* Who is told of what is new; NULL: nobody is. */
+    void (*told)(void *owner);
+    void (*warned)(void *owner, const struct jr_step_warning *warning);
+    void *owner;
+};
+
+/* Begin an attempt of the plan. `dir_fd` is borrowed; -1: no files are written.
+ * Returns 0, or -1 with errno. */
+int jr_step_tracker_open(struct jr_step_tracker *tracker,
+                         const struct jr_plan *plan,
+                         struct jr_progress *progress, int dir_fd, mode_t mode);
+
+/* Whether the rank at a place is one whose steps count. */
+bool jr_step_tracker_watches(const struct jr_step_tracker *tracker, uint32_t i);
+
+/* A rank told of a step at `now_ns`, by the monotonic clock. */
+void jr_step_tracker_tell(struct jr_step_tracker *tracker,
+                          const struct jr_step_report *report, uint64_t now_ns,
+                          uint64_t wall_ns);
+
+/* Note what is wrong with how the rank at place `i` tells its steps: the first
+ * time in words, which follow the rank's, then by number. Returns whether it
+ * was the first time. */
+bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
+                          enum jr_step_problem problem, uint32_t i,
+                          const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The rank at a place has ended. */
+void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i,
+                         uint64_t now_ns);
+
+/* Compute the job's progress from that of its ranks. */
+void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns);
+
+/* Whether some rank whose steps count, and that has not ended, has made none.
+ */
+bool jr_step_tracker_lacks_first(const struct jr_step_tracker *tracker);
+
+/* Whether some rank whose steps count can still make one. */
+bool jr_step_tracker_goes_on(const struct jr_step_tracker *tracker);
+
+/* Write progress.json and metrics.jsonl as they are to be now. */
+void jr_step_tracker_flush(struct jr_step_tracker *tracker, uint64_t now_ns);
+
+/* Write them for the last time, and free. `progress` stays. */
+void jr_step_tracker_close(struct jr_step_tracker *tracker, uint64_t now_ns);
+
+#endif

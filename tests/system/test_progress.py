@@ -1,0 +1,250 @@
+"""How far a job is: steps from streams, from files and from jobrun.progress();
+what is recorded of them, shown, and found out by them."""
+import json
+import os
+import subprocess
+import time
+
+import harness
+
+STEPS = r"pattern: 'step (?<step>\d+)/(?<of>\d+) loss (?<loss>\S+)'"
+
+
+class Case(harness.Case):
+    def spec(self, entry, ranks=1, **more):
+        text = ("version: 1\nname: p\noversubscribe: true\ndevice: cpu\n"
+                "world_size: %d\nentrypoint: %s\n" % (ranks, entry))
+        for key, value in more.items():
+            text += "%s: %s\n" % (key, value)
+        return self.write("p.jobrun.yaml", text)
+
+    def shell(self, script, ranks=1, **more):
+        return self.spec("\n  shell: |\n    " + script.replace("\n", "\n    "),
+                         ranks, **more)
+
+    def python(self, script, ranks=1, **more):
+        self.write("p.py", script)
+        return self.spec("{python: {script: p.py}}", ranks, **more)
+
+    def progress(self):
+        return self.results()["progress"]
+
+    def metrics(self):
+        path = self.folder / "runs" / "latest" / "metrics.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def warnings(self):
+        return " | ".join(self.progress()["warnings"])
+
+
+class Streams(Case):
+    def test_steps_become_the_record(self):
+        self.shell("for i in 1 2 3; do echo step $i/3 loss 0.$i; done",
+                   2, progress="{%s}" % STEPS)
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertIn("step 3 of 3", done.stderr)
+        self.assertIn("loss 0.3", done.stderr)
+        told = self.progress()
+        self.assertEqual((told["step"], told["of"], told["metrics"]),
+                         (3, 3, {"loss": 0.3}))
+        self.assertEqual((told["slowest"], told["warnings"]), (None, []))
+        self.assertEqual([(line["rank"], line["attempt"], line["step"],
+                           line["metrics"]) for line in self.metrics()],
+                         [(0, 0, i, {"loss": i / 10}) for i in (1, 2, 3)])
+        shown = self.expect(self.jobrun("show"), 0).stdout
+        self.assertIn("step 3 of 3", shown)
+        self.assertRegex(self.expect(self.jobrun("runs"), 0).stdout,
+                         r"succeeded .* 3/3 ")
+        listed = json.loads(self.jobrun("runs", "--format", "json").stdout)
+        self.assertEqual(listed["runs"][0]["progress"], told)
+        live = json.loads((self.folder / "runs" / "latest" /
+                           "progress.json").read_text())
+        self.assertEqual((live["step"], live["metrics"]["loss"]), (3, 0.3))
+
+    def test_redirected_streams_and_carriage_returns(self):
+        self.shell(r"printf 'step 1/9 loss 1\rstep 2/9 loss 2\rstep 3/9 "
+                   r"loss 3' >&2",
+                   progress="{from: stderr, %s}" % STEPS,
+                   redirects="all", tee="none")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual((self.progress()["step"], len(self.metrics())),
+                         (3, 3))
+        log = self.folder / "runs" / "latest" / "attempt_0" / "0"
+        self.assertEqual((log / "stderr.log").read_bytes().count(b"\r"), 2)
+
+    def test_the_slowest_of_all_ranks(self):
+        self.shell("for i in 1 2 3; do echo step $((i * (RANK + 1)))/9 "
+                   "loss 0.5; done", 3,
+                   progress="{%s, ranks: all}" % STEPS)
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.progress()["step"], 3)
+        self.assertEqual(self.progress()["slowest"], {"rank": 0, "behind": 6})
+        self.assertEqual([rank["progress"]["step"]
+                          for rank in self.results()["ranks"]], [3, 6, 9])
+
+    def test_numbers_that_are_none(self):
+        self.shell("echo step 7/9 loss nan\necho step 8/9 loss high\n"
+                   "echo step 2/9 loss -inf\necho step 3/8 loss 1",
+                   progress="{%s}" % STEPS)
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        for words in ("told a metric 'loss' that is not a number: 'high'",
+                      "went back from step 8 to step 2",
+                      "told another last step than before: 8, not 9"):
+            self.assertIn(words, self.warnings())
+            self.assertIn("warning: progress: rank 0 " + words, done.stderr)
+        self.assertEqual([line["metrics"] for line in self.metrics()],
+                         [{"loss": None}, {}, {"loss": None}, {"loss": 1}])
+        problems = [event["problem"] for event in self.events()
+                    if event["event"] == "progress_warning"]
+        self.assertEqual(problems, ["metric", "backwards", "of"])
+
+    def test_nothing_told_is_null(self):
+        self.shell("echo hello", progress="{%s}" % STEPS)
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertIsNone(self.progress())
+        run = self.folder / "runs" / "latest"
+        self.assertFalse((run / "metrics.jsonl").exists())
+        self.assertFalse((run / "progress.json").exists())
+        self.assertRegex(self.jobrun("runs").stdout, r"succeeded .* -  ")
+
+    def test_a_million_lines(self):
+        """They are matched, and what is kept of them is little."""
+        self.python("import sys\nfor i in range(1000000):\n"
+                    "    sys.stdout.write('step %d/1000000 loss 0.5\\n' % i)\n",
+                    progress="{%s}" % STEPS, redirects="all", tee="none")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.progress()["step"], 999999)
+        lines = self.metrics()
+        self.assertLessEqual(len(lines), 10000)
+        steps = [line["step"] for line in lines]
+        self.assertEqual({b - a for a, b in zip(steps, steps[1:])}, {128})
+
+
+class Files(Case):
+    def test_python_in_a_job_that_declares_nothing(self):
+        self.python("import jobrun\nfor i in range(5):\n"
+                    "    jobrun.progress(i + jobrun.rank(), of=9, loss=i / 2,\n"
+                    "                    odd=float('nan'))\n", 2)
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        told = self.progress()
+        self.assertEqual((told["step"], told["of"], told["metrics"]),
+                         (4, 9, {"loss": 2, "odd": None}))
+        self.assertEqual(len(self.metrics()), 5)
+
+    def test_shell_appends_lines(self):
+        self.shell("for i in 1 2; do echo '{\"step\": '$i'}' >> "
+                   "\"$JOBRUN_PROGRESS_FILE\"; done\n"
+                   "printf '{\"step\": 3, \"loss\": NaN}' "
+                   ">> \"$JOBRUN_PROGRESS_FILE\"", progress="{from: file, of: 5}")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        told = self.progress()
+        self.assertEqual((told["step"], told["of"], told["metrics"]),
+                         (3, 5, {"loss": None}))
+
+    def test_what_is_no_progress_file(self):
+        for make, words in (
+                ("mkfifo \"$F\"", "has a FIFO in place of its progress file"),
+                ("ln -s /etc/passwd \"$F\"", "has a symbolic link in place"),
+                ("mkdir \"$F\"", "has a folder in place"),
+                ("head -c 300000 /dev/zero | tr '\\0' x > \"$F\"; echo >> \"$F\"",
+                 "has a line of more than 65536 bytes"),
+                ("echo junk > \"$F\"", "that is not a JSON object: 'junk'"),
+                ("echo '{\"step\": \"x\"}' > \"$F\"", "is not a whole number")):
+            with self.subTest(make):
+                self.shell("F=$JOBRUN_PROGRESS_FILE\n%s\n"
+                           "echo step 1/2 loss 3" % make,
+                           progress="{%s}" % STEPS)
+                self.expect(self.jobrun("p.jobrun.yaml"), 0)
+                self.assertIn(words, self.warnings())
+                self.assertEqual(self.progress()["step"], 1)
+
+    def test_steps_are_seen_while_it_runs(self):
+        self.write("p.py", "import jobrun, time\n"
+                           "for i in range(10000):\n"
+                           "    jobrun.progress(i, of=10000, loss=1 / (i + 1))\n"
+                           "    time.sleep(0.02)\n")
+        self.spec("{python: {script: p.py}}", 2,
+                  progress="{from: file, ranks: all}")
+        running = self.start("run", "p.jobrun.yaml", stderr=subprocess.PIPE)
+        self.addCleanup(self.end, running)
+        path = self.folder / "runs" / "latest" / "progress.json"
+        until = time.monotonic() + harness.LIMIT
+        while time.monotonic() < until:
+            try:
+                if len(json.loads(path.read_text())["ranks"]) == 2:
+                    break
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
+        self.assertRegex(self.jobrun("runs").stdout, r"running .* \d+/10000 ")
+        self.assertRegex(self.jobrun("show").stdout,
+                         r"\n  step \d+ of 10000.*loss ")
+        live = json.loads(self.jobrun("show", "--json").stdout)
+        self.assertEqual(live["progress"]["of"], 10000)
+        top = self.jobrun("top", "--once").stdout
+        self.assertRegex(top, r"step \d+ of 10000")
+        self.assertRegex(top, r"silent +step, rate +last line\n")
+        self.assertRegex(top, r"(?m)^ +1 .* \d+ [0-9.]+/s")
+
+
+class Limits(Case):
+    def test_no_step_forward_is_a_hang(self):
+        self.shell("echo step 1/9 loss 1; echo step 2/9 loss 1\n"
+                   "while :; do echo step 1/9 loss 1; sleep 0.1; done", 2,
+                   progress="{%s}" % STEPS, timeouts="{progress: 1s}")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 6)
+        self.assertIn("no step beyond 2 for 1s (timeouts.progress)",
+                      done.stderr)
+        results = self.results()
+        self.assertEqual((results["status"], results["timed_out_by"],
+                          results["timeout_seconds"],
+                          results["root_cause"]["kind"]),
+                         ("hung", "progress", 1, "hang"))
+        self.assertTrue((self.folder / "runs" / "latest" / "attempt_0" / "0" /
+                         "hang.json").exists())
+        later = self.expect(self.jobrun("show"), 0).stdout
+        self.assertIn("no step beyond 2 for 1s (timeouts.progress)", later)
+
+    def test_no_first_step_is_a_hang(self):
+        self.shell("[ $RANK = 1 ] || echo step 1/9 loss 1\nsleep 1000", 2,
+                   progress="{%s, ranks: all}" % STEPS,
+                   timeouts="{first_step: 1s, progress: 1h}")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 6)
+        self.assertIn("no first step within 1s (timeouts.first_step)",
+                      done.stderr)
+        self.assertEqual(self.results()["timed_out_by"], "first_step")
+
+    def test_steps_keep_a_job_alive(self):
+        """And so does a watched rank that has ended."""
+        self.shell("for i in 1 2 3 4 5 6 7 8; do echo step $i/8 loss 1; "
+                   "sleep 0.3; done\n[ $RANK = 0 ] || sleep 2", 2,
+                   progress="{%s}" % STEPS,
+                   timeouts="{first_step: 1500ms, progress: 1500ms}")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+
+    def test_a_hang_is_restarted(self):
+        self.shell("echo step 1/9 loss $JOBRUN_ATTEMPT\n"
+                   "[ $JOBRUN_ATTEMPT = 1 ] || sleep 1000",
+                   progress="{%s}" % STEPS, timeouts="{progress: 500ms}",
+                   restart="{max: 1, backoff: 10ms, on: hang}")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual([(line["attempt"], line["metrics"]["loss"])
+                          for line in self.metrics()], [(0, 0), (1, 1)])
+
+    def test_a_straggler_is_named(self):
+        self.python("import jobrun, time\n"
+                    "slow = jobrun.rank() == 1\n"
+                    "end = time.monotonic() + 9\n"
+                    "i = 0\n"
+                    "while time.monotonic() < end:\n"
+                    "    i += 1\n"
+                    "    jobrun.progress(i)\n"
+                    "    time.sleep(0.25 if slow else 0.05)\n", 3,
+                    progress="{from: file, ranks: all}")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertRegex(done.stderr, r"warning: progress: rank 1 \(.*\) is "
+                                      r"slow: \S+ steps/s, while the median is")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,229 @@
+/* Steps out of text in pieces of any size, by patterns and as JSON lines. */
+#include "output/step_lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+struct bench {
+    struct jr_policy policy;
+    struct jr_plan_rank rank;
+    struct jr_plan plan;
+    struct jr_progress *progress;
+    struct jr_step_tracker tracker;
+    struct jr_step_lines lines;
+    struct jr_step_text text;
+    char steps[256]; /* those that were told, with blanks between them */
+};
+
+static void note_step(void *owner)
+{
+    struct bench *bench = owner;
+    size_t len = strlen(bench->steps);
+    (void)snprintf(bench->steps + len, sizeof bench->steps - len, "%lld ",
+                   (long long)bench->progress->ranks[0].step);
+}
+
+static void begin(struct bench *bench, const char *pattern)
+{
+    *bench = (struct bench){.progress = jr_progress_new(1)};
+    bench->plan = (struct jr_plan){.policy = &bench->policy,
+                                   .ranks = &bench->rank,
+                                   .world_size = 1,
+                                   .count = 1};
+    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench->tracker, &bench->plan,
+                                               bench->progress, -1, 0600),
+                          0);
+    bench->tracker.told = note_step;
+    bench->tracker.owner = bench;
+    CU_ASSERT_EQUAL_FATAL(
+        jr_step_lines_open(&bench->lines, &bench->tracker, pattern), 0);
+}
+
+static void end(struct bench *bench)
+{
+    jr_step_lines_end(&bench->lines, &bench->text);
+    jr_step_lines_close(&bench->lines);
+    jr_step_tracker_close(&bench->tracker, 1);
+    jr_progress_free(bench->progress);
+}
+
+/* All of it, in pieces of so many bytes. */
+static void add(struct bench *bench, const char *text, size_t piece)
+{
+    for (size_t at = 0, len = strlen(text); at < len; at += piece)
+        jr_step_lines_add(&bench->lines, &bench->text, text + at,
+                          len - at < piece ? len - at : piece);
+    jr_step_lines_end(&bench->lines, &bench->text);
+}
+
+static const char *warning(const struct bench *bench)
+{
+    return bench->progress->warnings_count == 0
+               ? ""
+               : bench->progress->warnings[0].text;
+}
+
+#define STEP "step (?<step>\\d+)"
+
+static void finds_lines_that_match(void)
+{
+    static const struct {
+        const char *pattern, *text, *steps;
+    } vectors[] = {
+        {STEP, "step 1\nx\nstep 2\nstep 3\n\nstep 4", "1 2 3 4 "},
+        {STEP, "step 1\rstep 2\r\nstep 3\r\n", "1 2 3 "},
+        {STEP, "no\nno step here\nat step 17 of it\n", "17 "},
+        {STEP, "step 1 step 2\n", "1 "},
+        {STEP, "step 007\n", "7 "},
+        {"^(?<step>\\d+)$", "1\nx 2\n3 x\n4\r5\n", "1 4 5 "},
+        /* What looks around is tried line by line. */
+        {"(?<!not )step (?<step>\\d+)", "not step 1\nstep 2\n", "2 "},
+        {"\\Astep (?<step>\\d+)\\z", "step 1\nxstep 2\nstep 3\n", "1 3 "},
+        /* A match that would go on in the next line is none. */
+        {"step\\s+(?<step>\\d+)", "step\n5\nstep 6\n", "6 "},
+        {"a[^b]*b(?<step>\\d+)", "a x\ny b1\na b2\nab3\n", "2 3 "},
+        {"\\s*(?<step>\\d+)!", "x\n\n 5!\n\n6!\n", "5 6 "},
+        {"step (?:(?<step>\\d+)|l(?<loss>\\d))", "step 1\nstep l3\nstep 2\n",
+         "1 1 2 "},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        for (size_t piece = 1; piece < 40; piece++) {
+            struct bench bench;
+            begin(&bench, vectors[i].pattern);
+            add(&bench, vectors[i].text, piece);
+            JR_ASSERT_TEXT(bench.steps, vectors[i].steps);
+            JR_ASSERT_TEXT(warning(&bench), "");
+            end(&bench);
+        }
+}
+
+static void knows_plain_patterns(void)
+{
+    static const char *const plain[] = {
+        STEP,          "^a(?:b|c)$", "(?P<step>\\d+)", "(?'step'\\d+)",
+        "a\\(?=b\\d+", "\\bstep\\b", "[^x]*a"};
+    static const char *const others[] = {
+        "(?=a)",      "(?!a)",  "(?<=a)", "(?<!a)", "(?>a)", "a++",
+        "a*+",        "\\Aa",   "a\\z",   "a\\Z",   "\\Ga",  "a\\Kb",
+        "(*COMMIT)a", "(?-m)a", "a{2}+b", "\\Q(\\E"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        CU_ASSERT_TRUE(jr_step_pattern_is_plain(plain[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CU_ASSERT_FALSE(jr_step_pattern_is_plain(others[i]));
+}
+
+static void reads_metrics(void)
+{
+    struct bench bench;
+    begin(&bench, STEP "/(?<of>\\d+) (?<loss>\\S+) (?<acc>\\S+)");
+    add(&bench, "step 5/90 1e-3 nan\n", 7);
+    const struct jr_steps *job = &bench.progress->job;
+    CU_ASSERT_EQUAL(job->step, 5);
+    CU_ASSERT_EQUAL(job->of, 90);
+    CU_ASSERT_EQUAL_FATAL(bench.progress->names_count, 2);
+    uint32_t loss = jr_progress_metric(bench.progress, "loss", 4);
+    uint32_t acc = jr_progress_metric(bench.progress, "acc", 3);
+    CU_ASSERT_TRUE(fabs(job->values[loss] - 1e-3) < 1e-12);
+    CU_ASSERT_TRUE(isnan(job->values[acc]));
+    add(&bench, "step 6/90 -inf Infinity\n", 100);
+    CU_ASSERT_TRUE(isinf(job->values[loss]) && job->values[loss] < 0);
+    CU_ASSERT_TRUE(isinf(job->values[acc]) && job->values[acc] > 0);
+    /* One that is no number is passed over, and the line counts. */
+    add(&bench, "step 7/90 high 0.5\nstep 8/90 low 0.5\n", 100);
+    CU_ASSERT_EQUAL(job->step, 8);
+    CU_ASSERT_TRUE(isinf(job->values[loss]));
+    CU_ASSERT_EQUAL(bench.progress->warnings_count, 1);
+    CU_ASSERT_EQUAL(bench.progress->warnings[0].count, 2);
+    JR_ASSERT_TEXT(warning(&bench),
+                   "rank 0 told a metric 'loss' that is not a number: 'high'");
+    end(&bench);
+}
+
+static void reads_json_lines(void)
+{
+    static const struct {
+        const char *text, *steps, *warning;
+    } vectors[] = {
+        {"{\"step\": 1}\n{\"step\": 2.0, \"of\": 9}\n\n", "1 2 ", ""},
+        {"{\"step\": 1, \"loss\": NaN, \"t\": \"NaN\"}\n", "1 ", ""},
+        {"{\"step\": 1, \"loss\": -Infinity}\n{\"step\": 2}", "1 2 ", ""},
+        {"{\"step\": 1, \"of\": null, \"text\": \"x\", \"deep\": {}}\n", "1 ",
+         ""},
+        {"{\"step\": 1}\nstep 2\n{\"step\": 3}\n", "1 3 ",
+         "rank 0 has a line in its progress file that is not a JSON object: "
+         "'step 2'"},
+        {"[1]\n", "",
+         "rank 0 has a line in its progress file that is not a JSON object: "
+         "'[1]'"},
+        {"{\"step\": -1}\n", "",
+         "rank 0 told a 'step' that is not a whole number: '{\"step\": -1}'"},
+        {"{\"step\": 1.5}\n", "",
+         "rank 0 told a 'step' that is not a whole number: '{\"step\": 1.5}'"},
+        {"{\"loss\": 1.5}\n", "",
+         "rank 0 told a 'step' that is not a whole number: '{\"loss\": 1.5}'"},
+        {"{\"step\": 1, \"of\": \"x\"}\n", "1 ",
+         "rank 0 told a 'of' that is not a whole number: '{\"step\": 1, "
+         "\"of\": \"x\"}'"},
+        {"{\"step\": 1}\n{\"step\": 99999999999999999999}\n", "1 ",
+         "rank 0 has a line in its progress file that is not a JSON object: "
+         "'{\"step\": 99999999999999999999}'"},
+        {"\x1b]0;x\n", "",
+         "rank 0 has a line in its progress file that is not a JSON object: "
+         "'\\x1b]0;x'"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        for (size_t piece = 1; piece < 50; piece += 4) {
+            struct bench bench;
+            begin(&bench, NULL);
+            add(&bench, vectors[i].text, piece);
+            JR_ASSERT_TEXT(bench.steps, vectors[i].steps);
+            JR_ASSERT_TEXT(warning(&bench), vectors[i].warning);
+            end(&bench);
+        }
+}
+
+/* A line without an end takes no memory beyond its limit. */
+static void bounds_lines(void)
+{
+    static char junk[4096];
+    memset(junk, 'x', sizeof junk);
+    for (int json = 0; json < 2; json++) {
+        struct bench bench;
+        begin(&bench, json ? NULL : STEP);
+        jr_step_lines_add(&bench.lines, &bench.text, "step 4 ", 7);
+        for (size_t i = 0; i < 1000; i++)
+            jr_step_lines_add(&bench.lines, &bench.text, junk, sizeof junk);
+        CU_ASSERT_TRUE(bench.text.rest.len <= JR_STEP_LINE_MOST);
+        jr_step_lines_add(&bench.lines, &bench.text, "\n", 1);
+        if (json)
+            add(&bench, "{\"step\": 5}\n", 100);
+        else
+            add(&bench, "step 5\n", 100);
+        JR_ASSERT_TEXT(bench.steps, json ? "5 " : "4 5 ");
+        JR_ASSERT_TEXT(warning(&bench),
+                       json ? "rank 0 has a line of more than 65536 bytes in "
+                              "its progress file, which is left out"
+                            : "");
+        end(&bench);
+    }
+}
+
+/* A pattern that takes too long is given up. */
+static void bounds_patterns(void)
+{
+    struct bench bench;
+    begin(&bench, "^(a+)+(?<step>\\d+)$");
+    for (int i = 0; i < 150; i++)
+        add(&bench, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\n", 100);
+    CU_ASSERT_EQUAL(bench.lines.limited, 100);
+    JR_ASSERT_TEXT(warning(&bench),
+                   "rank 0 wrote a line for which progress.pattern takes too "
+                   "many steps");
+    end(&bench);
+}
+
+JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match),
+             CASE(knows_plain_patterns), CASE(reads_metrics),
+             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns))
