@@ -109,34 +109,24 @@ static int end_process(pid_t pid, uint64_t deadline_ns)
     return jr_git_reap(pid) == 0 ? 0 : -1;
 }
 
-static int start_git(const struct jr_git_command *command,
-                     const struct jr_buf *input, int said, int *ret_from)
+int jr_git_begin(struct jr_git_process *ret,
+                 const struct jr_git_command *command,
+                 const struct jr_buf *input, struct jr_error *err)
 {
     int ends[2];
+    *ret = JR_GIT_PROCESS_INIT;
+    if (input != NULL && input->failed)
+        return fail_git(err, ENOMEM, "out of memory");
     JR_CLOSE int in = input == NULL ? -1 : open_input(input);
+    JR_CLOSE int said = memfd_create("git", MFD_CLOEXEC);
     if ((input != NULL && in < 0) || pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
+    JR_CLOSE int from = ends[0];
     const int fds[3] = {in, ends[1], said};
     pid_t pid = jr_git_spawn_command(command, fds);
     int error = errno;
     (void)close(ends[1]);
-    if (pid < 0)
-        (void)close(ends[0]);
-    else
-        *ret_from = ends[0];
     errno = error;
-    return pid;
-}
-
-int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
-               const struct jr_git_sink *sink, uint64_t deadline_ns,
-               struct jr_error *err)
-{
-    JR_CLOSE int said = memfd_create("git", MFD_CLOEXEC);
-    JR_CLOSE int from = -1;
-    if (input != NULL && input->failed)
-        return fail_git(err, ENOMEM, "out of memory");
-    pid_t pid = start_git(command, input, said, &from);
     if (pid < 0 && errno == ENOENT)
         return fail_git(err, ENOENT,
                         "no git program was found (jobrun looks only in "
@@ -144,18 +134,57 @@ int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
                         "write to)");
     if (pid < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
-    int failed = take_output(from, sink, deadline_ns);
-    if (failed != 0) {
-        jr_git_kill(pid);
-        (void)jr_git_reap(pid);
-    } else {
-        failed = end_process(pid, deadline_ns);
+    *ret = (struct jr_git_process){pid, jr_steal_fd(&from), jr_steal_fd(&said)};
+    return 0;
+}
+
+void jr_git_cancel(struct jr_git_process *process)
+{
+    if (process->pid > 0) {
+        jr_git_kill(process->pid);
+        (void)jr_git_reap(process->pid);
     }
+    process->pid = 0;
+    if (process->from >= 0)
+        (void)close(jr_steal_fd(&process->from));
+    if (process->said >= 0)
+        (void)close(jr_steal_fd(&process->said));
+}
+
+/* Its output, and then its end: 0, -1 where it failed, or an errno. */
+static int await_end(struct jr_git_process *process,
+                     const struct jr_git_sink *sink, uint64_t deadline_ns)
+{
+    int failed = take_output(process->from, sink, deadline_ns);
+    if (failed != 0)
+        return failed;
+    pid_t pid = process->pid;
+    process->pid = 0;
+    return end_process(pid, deadline_ns);
+}
+
+int jr_git_end(struct jr_git_process *process, const struct jr_git_sink *sink,
+               uint64_t deadline_ns, struct jr_error *err)
+{
+    int failed = await_end(process, sink, deadline_ns);
     if (failed == ETIMEDOUT)
-        return fail_git(err, ETIMEDOUT, "git did not finish in time");
-    if (failed > 0)
-        return fail_git(err, failed,
-                        failed == ECANCELED ? "git printed too much"
-                                            : strerror(failed));
-    return failed == 0 ? 0 : report_complaint(said, err);
+        (void)fail_git(err, ETIMEDOUT, "git did not finish in time");
+    else if (failed > 0)
+        (void)fail_git(err, failed,
+                       failed == ECANCELED ? "git printed too much"
+                                           : strerror(failed));
+    else if (failed < 0)
+        (void)report_complaint(process->said, err);
+    jr_git_cancel(process);
+    return failed == 0 ? 0 : -1;
+}
+
+int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
+               const struct jr_git_sink *sink, uint64_t deadline_ns,
+               struct jr_error *err)
+{
+    struct jr_git_process process;
+    if (jr_git_begin(&process, command, input, err) != 0)
+        return -1;
+    return jr_git_end(&process, sink, deadline_ns, err);
 }

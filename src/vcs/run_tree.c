@@ -1,7 +1,6 @@
 #include "vcs/run_tree.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -221,16 +220,16 @@ static void take_nested(struct repository *repository)
 
 /* The order matters: the patch is made before what it is not to have, and the
  * trees of submodules in place of their commits, are taken in. */
-static int snap_repository(struct repository *repository,
-                           char tree[static JR_GIT_HASH], struct jr_error *err)
+static int snap_files(struct repository *repository,
+                      char tree[static JR_GIT_HASH], struct jr_error *err)
 {
     const struct jr_snapshot *snapshot = &repository->snapshot;
     drop_paths(&repository->drop, &repository->tree.aside);
     drop_paths(&repository->drop, &repository->tree.hidden);
-    if (jr_snapshot_drop(snapshot, &repository->drop, err) != 0 ||
-        jr_snapshot_take(snapshot, &repository->take, true, err) != 0 ||
+    if (jr_snapshot_update(snapshot, &repository->drop, &repository->take,
+                           err) != 0 ||
         read_patch(repository, err) != 0 ||
-        jr_snapshot_take(snapshot, &repository->hash, false, err) != 0)
+        jr_snapshot_hash(snapshot, &repository->hash, err) != 0)
         return -1;
     for (size_t i = 0; i < repository->tree.nested.count; i++)
         if (add_nested(repository, repository->tree.nested.items[i], err) != 0)
@@ -240,37 +239,59 @@ static int snap_repository(struct repository *repository,
                : jr_snapshot_tree(snapshot, tree, err);
 }
 
+/* What is known of the work tree, whether or not it can be recorded. */
+static void note_top(struct recording *recording,
+                     const struct jr_work_tree *tree)
+{
+    struct jr_run_tree *code = recording->code;
+    memcpy(code->commit, tree->commit, JR_GIT_HASH);
+    code->listed = true;
+    code->changed = tree->changed;
+    code->top = jr_arena_strdup(recording->patch.arena, tree->top);
+}
+
+/* Find what differs, and what becomes of each file of it. */
+static int list_files(struct repository *repository, struct jr_error *err)
+{
+    struct recording *recording = repository->recording;
+    const struct jr_work_tree *tree = &repository->tree;
+    if (jr_work_tree_list(&repository->tree, &recording->look, err) != 0)
+        return -1;
+    if (repository->depth == 0)
+        note_top(recording, tree);
+    take_nested(repository);
+    sort_files(repository);
+    for (size_t i = 0; i < tree->leaving.count; i++)
+        leave_out(repository, tree->leaving.items[i], JR_LEFT_OUT_LINK);
+    if (recording->bytes > JR_RUN_TREE_MOST)
+        return refuse_size(repository, err);
+    return recording->patch.failed ? report_memory(err) : 0;
+}
+
+/* While git looks for what differs, the index is copied. */
+static int open_snapshot(struct repository *repository, struct jr_error *err)
+{
+    struct recording *recording = repository->recording;
+    struct jr_work_tree *tree = &repository->tree;
+    const char *folder =
+        jr_arena_printf(recording->patch.arena, "%s/%u",
+                        recording->request->scratch, recording->repositories);
+    if (folder == NULL)
+        return report_memory(err);
+    if (jr_work_tree_look(tree, &recording->look, err) != 0)
+        return -1;
+    return jr_snapshot_open(&repository->snapshot, tree, &recording->look,
+                            folder, err);
+}
+
 static int read_repository(struct repository *repository,
                            char tree[static JR_GIT_HASH], struct jr_error *err)
 {
-    struct recording *recording = repository->recording;
-    if (jr_work_tree_list(&repository->tree, &recording->look, err) != 0)
-        return -1;
-    if (repository->depth == 0) {
-        memcpy(recording->code->commit, repository->tree.commit, JR_GIT_HASH);
-        recording->code->listed = true;
-        recording->code->changed = repository->tree.changed;
-        recording->code->top =
-            jr_arena_strdup(recording->patch.arena, repository->tree.top);
-    }
-    take_nested(repository);
-    sort_files(repository);
-    for (size_t i = 0; i < repository->tree.leaving.count; i++)
-        leave_out(repository, repository->tree.leaving.items[i],
-                  JR_LEFT_OUT_LINK);
-    if (recording->bytes > JR_RUN_TREE_MOST)
-        return refuse_size(repository, err);
-    char number[16];
-    (void)snprintf(number, sizeof number, "%u", recording->repositories);
-    struct jr_arena *arena = recording->patch.arena;
-    const char *folder =
-        jr_arena_printf(arena, "%s/%s", recording->request->scratch, number);
-    if (folder == NULL || recording->patch.failed)
-        return report_memory(err);
-    int failed = jr_snapshot_open(&repository->snapshot, &repository->tree,
-                                  &recording->look, folder, err);
+    int failed = open_snapshot(repository, err);
     if (failed == 0)
-        failed = snap_repository(repository, tree, err);
+        failed = list_files(repository, err);
+    if (failed == 0)
+        failed = snap_files(repository, tree, err);
     jr_snapshot_release(&repository->snapshot);
     return failed;
 }

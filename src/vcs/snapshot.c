@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_DEPTH = 8, PIECE = 256 << 10 };
+enum { MOST_DEPTH = 8, PIECE = 256 << 10, MOST_WORDS = 16 << 10 };
 
 /* The tree of no files, which git knows without having it. */
 #define NO_FILES_SHA1 "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -129,8 +129,8 @@ int jr_snapshot_state(const struct jr_snapshot *snapshot,
 }
 
 /* An entry without a mode is none. */
-int jr_snapshot_drop(const struct jr_snapshot *snapshot,
-                     const struct jr_buf *paths, struct jr_error *err)
+static int drop_all(const struct jr_snapshot *snapshot,
+                    const struct jr_buf *paths, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf entries = JR_BUF_INIT;
     size_t zeros = snapshot->tree->sha256 ? 64 : 40;
@@ -144,18 +144,54 @@ int jr_snapshot_drop(const struct jr_snapshot *snapshot,
     return jr_snapshot_state(snapshot, &entries, err);
 }
 
-int jr_snapshot_take(const struct jr_snapshot *snapshot,
-                     const struct jr_buf *paths, bool store,
-                     struct jr_error *err)
+/* Each git process that changes an index reads and writes all of it, so that
+ * one does both. The paths to drop are words, which no option begins like. */
+static int update_at_once(const struct jr_snapshot *snapshot,
+                          const struct jr_buf *drop, const struct jr_buf *take,
+                          struct jr_error *err)
 {
-    const char *const words[] = {"update-index",
-                                 "-z",
-                                 "--add",
-                                 "--remove",
-                                 "--replace",
-                                 store ? "--stdin" : "--info-only",
-                                 store ? NULL : "--stdin",
-                                 NULL};
+    static const char *const before[] = {
+        "update-index",   "-z", "--add", "--remove", "--replace",
+        "--force-remove", NULL};
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv words = {0};
+    for (size_t i = 0; before[i] != NULL; i++)
+        jr_strv_push(&words, &arena, jr_arena_strdup(&arena, before[i]));
+    for (size_t at = 0; at < drop->len; at += strlen(drop->data + at) + 1)
+        jr_strv_push(&words, &arena,
+                     jr_arena_printf(&arena, "./%s", drop->data + at));
+    jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--no-force-remove"));
+    jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--stdin"));
+    int failed = arena.failed
+                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                     : run_git(snapshot, (const char *const *)words.items, take,
+                               NULL, err);
+    jr_arena_release(&arena);
+    return failed;
+}
+
+int jr_snapshot_update(const struct jr_snapshot *snapshot,
+                       const struct jr_buf *drop, const struct jr_buf *take,
+                       struct jr_error *err)
+{
+    static const char *const words[] = {
+        "update-index", "-z",      "--add", "--remove",
+        "--replace",    "--stdin", NULL};
+    if (drop->failed || take->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (drop->len > 0 && take->len > 0 && drop->len < MOST_WORDS)
+        return update_at_once(snapshot, drop, take, err);
+    if (drop_all(snapshot, drop, err) != 0)
+        return -1;
+    return take->len == 0 ? 0 : run_git(snapshot, words, take, NULL, err);
+}
+
+int jr_snapshot_hash(const struct jr_snapshot *snapshot,
+                     const struct jr_buf *paths, struct jr_error *err)
+{
+    static const char *const words[] = {
+        "update-index", "-z",          "--add",   "--remove",
+        "--replace",    "--info-only", "--stdin", NULL};
     return paths->len == 0 ? 0 : run_git(snapshot, words, paths, NULL, err);
 }
 

@@ -23,15 +23,16 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
                      const struct jr_work_look *look, const char *folder,
                      struct jr_error *err);
 
-/* Take the paths, each of which ends with a NUL, out of it. */
-int jr_snapshot_drop(const struct jr_snapshot *snapshot,
-                     const struct jr_buf *paths, struct jr_error *err);
+/* Take the paths of `drop` out of it, and then those of `take` in as they lie,
+ * or out where nothing does. Each ends with a NUL. The contents are kept, for
+ * the difference. */
+int jr_snapshot_update(const struct jr_snapshot *snapshot,
+                       const struct jr_buf *drop, const struct jr_buf *take,
+                       struct jr_error *err);
 
-/* Take the paths in as they lie, or out where nothing does. `store`: keep the
- * contents, for the difference; else only their hash is. */
-int jr_snapshot_take(const struct jr_snapshot *snapshot,
-                     const struct jr_buf *paths, bool store,
-                     struct jr_error *err);
+/* Take paths in by their hash alone. */
+int jr_snapshot_hash(const struct jr_snapshot *snapshot,
+                     const struct jr_buf *paths, struct jr_error *err);
 
 /* Take entries as they are stated: "MODE OBJECT 0<tab>PATH", each with a NUL.
  */

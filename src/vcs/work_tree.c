@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/user.h"
-#include "vcs/git_output.h"
 
 #include "base/banned.h"
 
@@ -21,18 +20,25 @@ static int report_memory(struct jr_error *err)
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
-/* Run git about the tree. */
-static int run_git(const struct jr_work_tree *tree, const char *folder,
-                   const char *const *words, const struct jr_git_sink *sink,
-                   const struct jr_work_look *look, struct jr_error *err)
+static struct jr_git_command make_command(const struct jr_work_tree *tree,
+                                          const char *folder,
+                                          const char *const *words,
+                                          const struct jr_work_look *look)
 {
-    const struct jr_git_command command = {
+    return (struct jr_git_command){
         .folder = folder,
         .words = words,
         .settings = (const char *const *)tree->settings.items,
         .envp = look->envp,
     };
-    return jr_git_run(&command, NULL, sink, look->deadline_ns, err);
+}
+
+/* Run git, and keep its answer. */
+static int ask_git(struct jr_buf *answer, const struct jr_git_command *command,
+                   const struct jr_work_look *look, struct jr_error *err)
+{
+    const struct jr_git_sink sink = {jr_git_keep, answer};
+    return jr_git_run(command, NULL, &sink, look->deadline_ns, err);
 }
 
 /* git does not read the repository of somebody else (git-config(1):
@@ -85,10 +91,11 @@ static int find_places(struct jr_work_tree *tree, const char *folder,
         "rev-parse",  "--show-toplevel", "--git-path",           "index",
         "--git-path", "objects",         "--show-object-format", NULL};
     JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
-    const struct jr_git_sink sink = {jr_git_keep, &answer};
+    const struct jr_git_command command =
+        make_command(tree, folder, words, look);
     JR_FREE char *around = jr_io_find_above(folder, ".git");
     size_t at = 0;
-    if (run_git(tree, folder, words, &sink, look, err) != 0)
+    if (ask_git(&answer, &command, look, err) != 0)
         return report_refusal(around == NULL ? folder : around, err);
     char *top = take_line(&answer, &at);
     size_t len = top == NULL ? 0 : strlen(top);
@@ -141,8 +148,9 @@ static int find_filters(struct jr_work_tree *tree,
                                         NULL};
     static const char start[] = "filter.";
     JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
-    const struct jr_git_sink sink = {jr_git_keep, &answer};
-    if (run_git(tree, tree->top, words, &sink, look, err) != 0)
+    const struct jr_git_command command =
+        make_command(tree, tree->top, words, look);
+    if (ask_git(&answer, &command, look, err) != 0)
         return -1;
     for (size_t at = 0; at < answer.len; at += strlen(answer.data + at) + 1) {
         const char *key = answer.data + at;
@@ -165,7 +173,7 @@ int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
         "core.safecrlf=false",  "core.splitIndex=false",
         "core.compression=0",   "core.bigFileThreshold=16m",
         "index.skipHash=true",  NULL};
-    *ret = (struct jr_work_tree){0};
+    *ret = (struct jr_work_tree){.status = JR_GIT_PROCESS_INIT};
     for (size_t i = 0; own[i] != NULL; i++)
         jr_strv_push(&ret->settings, &ret->arena,
                      jr_arena_strdup(&ret->arena, own[i]));
@@ -332,21 +340,45 @@ static void take_entry(struct records *records, char *record)
         check_link(tree, path);
 }
 
-static int list_records(struct jr_work_tree *tree,
-                        const struct jr_work_look *look,
-                        const char *const *words,
-                        void (*take)(struct records *, char *),
-                        struct jr_error *err)
+static const char *const status_words[] = {
+    "status",       "--porcelain=v2",          "-z",
+    "--branch",     "--no-ahead-behind",       "--untracked-files=all",
+    "--no-renames", "--ignore-submodules=all", NULL};
+static const char *const entry_words[] = {"ls-files", "-z", "-v", "-s", NULL};
+
+static int begin_list(struct jr_git_process *ret,
+                      const struct jr_work_tree *tree, const char *const *words,
+                      const struct jr_work_look *look, struct jr_error *err)
 {
+    const struct jr_git_command command =
+        make_command(tree, tree->top, words, look);
+    return jr_git_begin(ret, &command, NULL, err);
+}
+
+/* Take what a process lists. */
+static int end_list(struct jr_git_process *process, struct records *records,
+                    struct jr_error *err)
+{
+    struct jr_work_tree *tree = records->tree;
     JR_CLOSE int top_fd = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct records records = {
-        .tree = tree, .look = look, .take = take, .top_fd = top_fd};
-    const struct jr_git_sink sink = {take_records, &records};
-    int failed = run_git(tree, tree->top, words, &sink, look, err);
-    jr_buf_release(&records.partial);
-    if (tree->arena.failed)
-        return report_memory(err);
-    return failed;
+    const struct jr_git_sink sink = {take_records, records};
+    records->top_fd = top_fd;
+    int failed = jr_git_end(process, &sink, records->look->deadline_ns, err);
+    jr_buf_release(&records->partial);
+    return tree->arena.failed ? report_memory(err) : failed;
+}
+
+/* Both read the whole index, which takes as long as the tree is large: so at
+ * the same time. */
+int jr_work_tree_look(struct jr_work_tree *tree,
+                      const struct jr_work_look *look, struct jr_error *err)
+{
+    struct records records = {.tree = tree, .look = look, .take = take_entry};
+    struct jr_git_process entries;
+    if (begin_list(&tree->status, tree, status_words, look, err) != 0 ||
+        begin_list(&entries, tree, entry_words, look, err) != 0)
+        return -1;
+    return end_list(&entries, &records, err);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -358,13 +390,8 @@ static int compare_texts(const void *a, const void *b)
 int jr_work_tree_list(struct jr_work_tree *tree,
                       const struct jr_work_look *look, struct jr_error *err)
 {
-    static const char *const status[] = {
-        "status",       "--porcelain=v2",          "-z",
-        "--branch",     "--no-ahead-behind",       "--untracked-files=all",
-        "--no-renames", "--ignore-submodules=all", NULL};
-    static const char *const files[] = {"ls-files", "-z", "-v", "-s", NULL};
-    if (list_records(tree, look, status, take_status, err) != 0 ||
-        list_records(tree, look, files, take_entry, err) != 0)
+    struct records records = {.tree = tree, .look = look, .take = take_status};
+    if (end_list(&tree->status, &records, err) != 0)
         return -1;
     for (size_t i = 0; i < tree->files_count; i++)
         if (tree->files[i].untracked)
@@ -386,5 +413,6 @@ bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,
 
 void jr_work_tree_release(struct jr_work_tree *tree)
 {
+    jr_git_cancel(&tree->status);
     jr_arena_release(&tree->arena);
 }

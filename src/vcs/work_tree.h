@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/strv.h"
-#include "vcs/git.h"
+#include "vcs/git_output.h"
 #include <jobrun/error.h>
 
 /* A file that differs. */
@@ -24,14 +24,15 @@ struct jr_work_file {
 
 struct jr_work_tree {
     struct jr_arena arena;
-    const char *top;            /* absolute, without links */
-    const char *index;          /* absolute; there may be none */
-    const char *objects;        /* absolute */
-    struct jr_strv settings;    /* for every git process: no filters */
-    char commit[JR_GIT_HASH];   /* "": there is none yet */
-    bool sha256;                /* of its objects; else SHA-1 */
-    bool changed;               /* tracked files differ from the commit */
-    struct jr_work_file *files; /* that differ from the commit */
+    struct jr_git_process status; /* `git status`, while it runs */
+    const char *top;              /* absolute, without links */
+    const char *index;            /* absolute; there may be none */
+    const char *objects;          /* absolute */
+    struct jr_strv settings;      /* for every git process: no filters */
+    char commit[JR_GIT_HASH];     /* "": there is none yet */
+    bool sha256;                  /* of its objects; else SHA-1 */
+    bool changed;                 /* tracked files differ from the commit */
+    struct jr_work_file *files;   /* that differ from the commit */
     size_t files_count;
     struct jr_strv aside;  /* tracked files that are not to count */
     struct jr_strv hidden; /* tracked files that git was told not to look at */
@@ -55,7 +56,12 @@ struct jr_work_look {
 int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
                       const struct jr_work_look *look, struct jr_error *err);
 
-/* Find what differs. */
+/* Find what the index says: what is aside, hidden, and a submodule. Meanwhile
+ * git looks for what differs. */
+int jr_work_tree_look(struct jr_work_tree *tree,
+                      const struct jr_work_look *look, struct jr_error *err);
+
+/* Find what differs, after jr_work_tree_look: all the rest. */
 int jr_work_tree_list(struct jr_work_tree *tree,
                       const struct jr_work_look *look, struct jr_error *err);
 
