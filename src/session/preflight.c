@@ -165,7 +165,7 @@ static const char *describe_program(const struct preflight *preflight,
         ret = jr_arena_printf(preflight->arena,
                               "the program %s cannot be executed: its first "
                               "line names '%s': %s",
-                              text, safe.failed ? "" : safe.data,
+                              text, safe.data == NULL ? "" : safe.data,
                               strerror(obstacle.error));
     } else if (obstacle.error == ENOENT && strchr(needed->text, '/') == NULL) {
         ret =
