@@ -186,6 +186,8 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_FIRST] = {NULL, JR_COMMAND_FIRST},
     [JR_TO_NODES_QUERY] = {NULL, JR_COMMAND_QUERY},
     [JR_TO_NODES_HANG] = {NULL, JR_COMMAND_HANG},
+    [JR_TO_NODES_NO_STEP] = {NULL, JR_COMMAND_NO_STEP},
+    [JR_TO_NODES_NO_FIRST_STEP] = {NULL, JR_COMMAND_NO_FIRST_STEP},
 };
 
 static void handle_message(struct jr_agent *agent,

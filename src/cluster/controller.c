@@ -229,6 +229,8 @@ static int open_controller(struct jr_controller *controller,
             controller->nodes[i].host = strdup(controller->options.hosts[i]);
     jr_loop_timer(&controller->loop, &controller->deadline);
     jr_loop_timer(&controller->loop, &controller->heartbeat);
+    jr_loop_timer(&controller->loop, &controller->steps_flush);
+    jr_loop_timer(&controller->loop, &controller->steps_limit);
     return jr_controller_connect(controller, err);
 }
 

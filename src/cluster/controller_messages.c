@@ -306,6 +306,7 @@ static void note_rank(struct jr_controller_run *run, uint32_t node,
         rank->started_ns = jr_controller_run_ns(peer, event->ns);
     } else if (event->name == JR_EVENT_RANK_ENDED) {
         rank->ended_ns = jr_controller_run_ns(peer, event->ns);
+        jr_controller_steps_end_rank(run, event->rank);
         note_end(run, rank, event);
     }
 }
@@ -327,8 +328,10 @@ void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
                              const char *line, size_t len)
 {
     struct jr_event event;
-    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN)
+    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN) {
+        (void)jr_controller_steps_take(run, node, line, len);
         return;
+    }
     note_rank(run, node, &event);
     write_event(run, node, &event);
     if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||

@@ -49,7 +49,8 @@ struct jr_controller {
     size_t sent;
     bool in_watched;
     struct jr_timer deadline, heartbeat;
-    bool timed_out;          /* the deadline has passed */
+    struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
+    bool timed_out;                           /* the deadline has passed */
     bool agent_exited;       /* an agent ended before it was to */
     uint32_t exited_node;    /* whose */
     bool ended;              /* srun is gone, and all it had is read */

@@ -44,6 +44,7 @@ void jr_controller_run_stop(struct jr_controller_run *run)
     if (run->stopped)
         return;
     run->stopped = true;
+    jr_controller_steps_stop(run);
     if (!run->lost)
         jr_controller_send_type(run->controller, JR_TO_NODES_STOP);
     run->controller->timed_out = false;
@@ -173,6 +174,7 @@ static void lose_ranks(struct jr_controller_run *run, uint32_t node,
             continue;
         rank->end = end;
         rank->ended_ns = jr_clock_ns();
+        jr_controller_steps_end_rank(run, i);
         if (end == JR_END_NONE && rank->pid != 0) {
             rank->killed = true;
             rank->stopped_with = SIGKILL;
@@ -264,8 +266,10 @@ static void on_controller_signal(void *owner, uint32_t events)
         run->controller,
         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     if (use == JR_SIGNAL_SUSPEND) {
+        uint64_t before = jr_clock_ns();
         jr_controller_send_type(run->controller, JR_TO_NODES_AWAY);
         (void)kill(getpid(), SIGSTOP);
+        jr_controller_steps_pause(run, jr_clock_ns() - before);
     }
     if (use != JR_SIGNAL_STOP)
         return;
@@ -394,6 +398,7 @@ static void finalize_outcome(struct jr_controller_run *run)
 
 static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 {
+    jr_controller_steps_close(run);
     run->controller->run = NULL;
     jr_events_close(&run->events);
     if (run->signals.fd >= 0) {
@@ -424,7 +429,8 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_controller_open_console(controller, options->out_fd, options->err_fd);
     controller->run = &run;
-    if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
+    if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0 ||
+        jr_controller_steps_open(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);

@@ -5,6 +5,7 @@
 
 #include "cluster/controller_parts.h"
 #include "store/events.h"
+#include "store/step_limit.h"
 
 struct jr_controller_run {
     struct jr_controller *controller;
@@ -18,6 +19,8 @@ struct jr_controller_run {
     uint32_t *first;        /* rank of each node, and one more */
     bool is_querying;       /* nodes are asked about their silence */
     bool has_recent_output; /* a node was silent for less than the limit */
+    struct jr_step_tracker steps;
+    struct jr_step_limit limits;
     bool stopped, released, ended_well, lost;
     int result;
     struct jr_error *err;
@@ -54,6 +57,28 @@ void jr_controller_run_silence(struct jr_controller_run *run);
 /* The same file: handle a line of the events of a node. */
 void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
                              const char *line, size_t len);
+
+/* controller_steps.c: begin with the progress of the attempt. 0, or -1 with
+ * errno. */
+int jr_controller_steps_open(struct jr_controller_run *run);
+
+/* The same file: take a line of a node that is no event; whether it is about
+ * steps. */
+bool jr_controller_steps_take(struct jr_controller_run *run, uint32_t node,
+                              const char *line, size_t len);
+
+/* The same file: a rank has ended, or its node is lost. */
+void jr_controller_steps_end_rank(struct jr_controller_run *run, uint32_t rank);
+
+/* The same file: the controller, and all ranks, stood still for so long. */
+void jr_controller_steps_pause(struct jr_controller_run *run,
+                               uint64_t paused_ns);
+
+/* The same file: no limit counts any more. */
+void jr_controller_steps_stop(struct jr_controller_run *run);
+
+/* The same file: write all for the last time. */
+void jr_controller_steps_close(struct jr_controller_run *run);
 
 /* A channel of a node has got bytes. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,

@@ -25,8 +25,8 @@
  *   out err event...        ->
  *   all_returned, released,
  *   silent, quiet           ->
- *                           <-   stop, release, first, query, hang, signal,
- *                                hold, away
+ *                           <-   stop, release, first, query, hang,
+ *                                no_step, no_first_step, signal, hold, away
  *                           <-   heartbeat again and again: heartbeat.h
  *   heartbeat               ->
  *   outcome... done         ->             more of out and err may follow
@@ -110,6 +110,10 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     TO(QUERY, "query", 0)                                                      \
     /* All have been for too long. */                                          \
     TO(HANG, "hang", 0)                                                        \
+    /* The job has made no step forward for `timeouts.progress`. */            \
+    TO(NO_STEP, "no_step", 0)                                                  \
+    /* Nor its first one within `timeouts.first_step`. */                      \
+    TO(NO_FIRST_STEP, "no_first_step", 0)                                      \
     /* jobrun was sent a signal, and so is the process of the run. */          \
     TO(SIGNAL, "signal", JR_KEY(SIGNAL))                                       \
     /* Keep what is for the console; or send it again. */                      \
@@ -158,7 +162,7 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
     X(RESOURCES, "resources") /* what its ranks get of it: node_resources.h */ \
     X(OUT, "out")             /* console lines */                              \
     X(ERR, "err")                                                              \
-    X(EVENT, "event")     /* lines of events.jsonl */                          \
+    X(EVENT, "event")     /* lines of events.jsonl, and of step_message.h */   \
     X(OUTCOME, "outcome") /* of an attempt: outcome_message.h */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,

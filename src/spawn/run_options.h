@@ -44,6 +44,9 @@ struct jr_report {
 #define JR_COMMAND_QUERY 'q'
 /* That was too long, on every node: the run hangs. */
 #define JR_COMMAND_HANG 'h'
+/* The job made no step forward for too long, or no first one: it hangs. */
+#define JR_COMMAND_NO_STEP       'p'
+#define JR_COMMAND_NO_FIRST_STEP 'b'
 
 struct jr_run_options {
     struct jr_run_folder *dir;

@@ -46,6 +46,12 @@ void jr_events_add(struct jr_events *events, const struct jr_event *event)
     jr_events_add_at(events, event, jr_clock_wall_ns(), jr_clock_ns());
 }
 
+void jr_events_add_line(struct jr_events *events, const struct jr_buf *line)
+{
+    if (events->fd >= 0 && !line->failed)
+        jr_buf_add(&events->lines, line->data, line->len);
+}
+
 void jr_events_flush(struct jr_events *events)
 {
     (void)jr_io_write_all(events->fd, events->lines.data, events->lines.len);

@@ -30,6 +30,10 @@ void jr_events_add(struct jr_events *events, const struct jr_event *event);
 void jr_events_add_at(struct jr_events *events, const struct jr_event *event,
                       uint64_t wall_ns, uint64_t ns);
 
+/* Add a line, with its newline, that is no event: for the controller of several
+ * nodes, where there is one. */
+void jr_events_add_line(struct jr_events *events, const struct jr_buf *line);
+
 /* Write the lines that were gathered. What cannot be written is dropped. */
 void jr_events_flush(struct jr_events *events);
 

@@ -13,13 +13,13 @@
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "store/step_window.h"
+#include "store/stragglers.h"
 
 #include "base/banned.h"
 
-#define SECOND_NS       UINT64_C(1000000000)
-#define SUM_NS          (SECOND_NS / 5) /* between two looks at all ranks */
-#define STRAGGLERS_MOST 8               /* that are named */
-#define RANKS_TOLD      4096            /* in progress.json; of more, none */
+#define SECOND_NS  UINT64_C(1000000000)
+#define SUM_NS     (SECOND_NS / 5) /* between two looks at all ranks */
+#define RANKS_TOLD 4096            /* in progress.json; of more, none */
 
 /* Opening. */
 
@@ -79,9 +79,8 @@ static struct jr_step_warning *find_warning(struct jr_progress *progress,
     return NULL;
 }
 
-static struct jr_step_warning *add_warning(struct jr_step_tracker *tracker,
-                                           enum jr_step_problem problem,
-                                           uint32_t i)
+struct jr_step_warning *jr_step_tracker_add_warning(
+    struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i)
 {
     struct jr_progress *progress = tracker->progress;
     if (progress->warnings_count == JR_STEP_WARNINGS)
@@ -101,11 +100,13 @@ bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
                           const char *format, ...)
 {
     struct jr_step_warning *warning = find_warning(tracker->progress, problem);
+    if (tracker->relayed)
+        return false;
     if (warning != NULL) {
         warning->count += warning->count < UINT32_MAX;
         return false;
     }
-    warning = add_warning(tracker, problem, i);
+    warning = jr_step_tracker_add_warning(tracker, problem, i);
     if (warning == NULL)
         return false;
     va_list args;
@@ -118,86 +119,28 @@ bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
     return true;
 }
 
-/* Stragglers. */
-
-static int compare_rates(const void *a, const void *b)
+void jr_step_tracker_relay(struct jr_step_tracker *tracker,
+                           const struct jr_step_warning *warning)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void warn_of_straggler(struct jr_step_tracker *tracker, uint32_t i,
-                              double rate, double median)
-{
-    const struct jr_plan *plan = tracker->plan;
-    const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
-    const char *host =
-        plan->hosts == NULL ? NULL : plan->hosts[rank->node_rank];
-    tracker->progress->ranks[i].straggler = true;
-    struct jr_step_warning *warning = NULL;
-    uint32_t named = 0;
-    for (uint32_t k = 0; k < tracker->progress->warnings_count; k++)
-        named +=
-            tracker->progress->warnings[k].problem == JR_STEP_PROBLEM_STRAGGLER;
-    if (named < STRAGGLERS_MOST)
-        warning = add_warning(tracker, JR_STEP_PROBLEM_STRAGGLER, i);
-    if (warning == NULL)
-        return;
-    (void)snprintf(warning->text, sizeof warning->text,
-                   "rank %u (%s%s%s) is slow: %.3g steps/s, while the median "
-                   "is %.3g",
-                   rank->rank, host == NULL ? "this host" : host,
-                   rank->device == NULL ? "" : ", device ",
-                   rank->device == NULL ? "" : rank->device, rate, median);
-}
-
-/* The rates of ranks that have made enough steps, in `rates`; those that take
- * part now. */
-static uint32_t gather_rates(struct jr_step_tracker *tracker, uint64_t now_ns)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < tracker->plan->count; i++) {
-        const struct jr_steps *steps = &tracker->progress->ranks[i];
-        bool whole;
-        double rate = jr_step_window_rate(&tracker->windows[i], steps->best,
-                                          now_ns, &whole);
-        if (tracker->watched[i] && steps->any && !steps->ended && whole)
-            tracker->rates[count++] = rate;
-    }
-    return count;
-}
-
-static void find_stragglers(struct jr_step_tracker *tracker, uint64_t now_ns)
-{
-    tracker->checked_ns = now_ns;
-    uint32_t count = gather_rates(tracker, now_ns);
-    if (count < 2)
-        return;
-    qsort(tracker->rates, count, sizeof *tracker->rates, compare_rates);
-    double median =
-        count % 2 == 1
-            ? tracker->rates[count / 2]
-            : (tracker->rates[count / 2 - 1] + tracker->rates[count / 2]) / 2;
-    for (uint32_t i = 0; i < tracker->plan->count; i++) {
-        const struct jr_steps *steps = &tracker->progress->ranks[i];
-        bool whole;
-        double rate = jr_step_window_rate(&tracker->windows[i], steps->best,
-                                          now_ns, &whole);
-        if (tracker->watched[i] && steps->any && !steps->ended && whole &&
-            !steps->straggler && rate < median / 2)
-            warn_of_straggler(tracker, i, rate, median);
-    }
+    struct jr_progress *progress = tracker->progress;
+    struct jr_step_warning *known = find_warning(progress, warning->problem);
+    if (known != NULL)
+        known->count += warning->count;
+    else if (progress->warnings_count < JR_STEP_WARNINGS)
+        progress->warnings[progress->warnings_count++] = *warning;
+    tracker->changed = true;
 }
 
 /* The job's. */
 
-/* Of the ranks that go on, or of all where none does. */
+/* Of the ranks that go on, or of all where none does; *ret_best is the least of
+ * their furthest steps. */
 static const struct jr_steps *find_slowest(struct jr_step_tracker *tracker,
-                                           bool ended)
+                                           bool ended, int64_t *ret_best)
 {
     struct jr_progress *progress = tracker->progress;
     const struct jr_steps *slowest = NULL;
-    int64_t furthest = 0;
+    int64_t furthest = 0, best = INT64_MAX;
     for (uint32_t i = 0; i < tracker->plan->count; i++) {
         const struct jr_steps *steps = &progress->ranks[i];
         if (!tracker->watched[i] || !steps->any)
@@ -209,9 +152,12 @@ static const struct jr_steps *find_slowest(struct jr_step_tracker *tracker,
             slowest = steps;
             progress->slowest = tracker->plan->first + i;
         }
+        if (steps->best < best)
+            best = steps->best;
     }
     if (slowest != NULL)
         progress->behind = furthest - slowest->step;
+    *ret_best = best;
     return slowest;
 }
 
@@ -231,21 +177,22 @@ static void take_values(struct jr_step_tracker *tracker)
 void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns)
 {
     struct jr_steps *job = &tracker->progress->job;
+    int64_t best = 0;
     tracker->summed_ns = now_ns;
-    const struct jr_steps *slowest = find_slowest(tracker, false);
+    const struct jr_steps *slowest = find_slowest(tracker, false, &best);
     if (slowest == NULL)
-        slowest = find_slowest(tracker, true);
+        slowest = find_slowest(tracker, true, &best);
     if (slowest == NULL)
         return;
-    bool first = !job->any;
-    bool further = first || slowest->step > job->best ||
-                   jr_step_tracker_lacks_first(tracker);
+    bool first = !job->any, lacks = jr_step_tracker_lacks_first(tracker);
+    bool further = first || best > job->best || lacks || tracker->lacked;
+    tracker->lacked = lacks;
     job->first_ns = first ? slowest->first_ns : job->first_ns;
     /* Later than it was, where ranks passed each other since the last look, and
      * never earlier. */
     if (further)
         job->best_ns = tracker->watched_count == 1 ? slowest->best_ns : now_ns;
-    job->best = further ? slowest->step : job->best;
+    job->best = further ? best : job->best;
     job->any = true;
     job->step = slowest->step;
     job->of = slowest->of;
@@ -364,8 +311,9 @@ void jr_step_tracker_tell(struct jr_step_tracker *tracker,
     tracker->changed = true;
     if (tracker->watched_count == 1 || now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
-    if (tracker->progress->all && now_ns >= tracker->checked_ns + SECOND_NS)
-        find_stragglers(tracker, now_ns);
+    if (tracker->progress->all && !tracker->relays &&
+        now_ns >= tracker->checked_ns + SECOND_NS)
+        jr_stragglers_find(tracker, now_ns);
     if (tracker->told != NULL)
         tracker->told(tracker->owner);
 }
@@ -390,7 +338,7 @@ static void note_unwritten(struct jr_step_tracker *tracker, const char *name,
         find_warning(tracker->progress, JR_STEP_PROBLEM_RECORD);
     if (warning != NULL)
         return;
-    warning = add_warning(tracker, JR_STEP_PROBLEM_RECORD, 0);
+    warning = jr_step_tracker_add_warning(tracker, JR_STEP_PROBLEM_RECORD, 0);
     if (warning != NULL)
         (void)snprintf(warning->text, sizeof warning->text,
                        "%s is incomplete: %s", name, strerror(error));

@@ -41,8 +41,12 @@ struct jr_step_tracker {
     uint8_t *watched;               /* the same: whether it counts */
     uint32_t watched_count;
     struct jr_metrics_file metrics;
-    int dir_fd; /* of the run folder; -1: nothing is written */
+    bool relays;  /* to the controller of several nodes, which looks for
+                     stragglers */
+    bool relayed; /* what comes from nodes, which have warned of it */
+    int dir_fd;   /* of the run folder; -1: nothing is written */
     mode_t mode;
+    bool lacked;         /* some rank had no step when the job's was computed */
     bool changed;        /* since progress.json was written */
     uint64_t summed_ns;  /* when the job's was last computed, */
     uint64_t checked_ns; /* and stragglers were looked for */
@@ -75,6 +79,15 @@ bool jr_step_tracker_warn(struct jr_step_tracker *tracker,
                           enum jr_step_problem problem, uint32_t i,
                           const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The same without words, which the caller adds: a new warning, or NULL where
+ * there are too many. */
+struct jr_step_warning *jr_step_tracker_add_warning(
+    struct jr_step_tracker *tracker, enum jr_step_problem problem, uint32_t i);
+
+/* Take over a warning of a node. */
+void jr_step_tracker_relay(struct jr_step_tracker *tracker,
+                           const struct jr_step_warning *warning);
 
 /* The rank at a place has ended. */
 void jr_step_tracker_end(struct jr_step_tracker *tracker, uint32_t i,

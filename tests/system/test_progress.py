@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import harness
+from test_nodes_by_srun import Agents
 
 STEPS = r"pattern: 'step (?<step>\d+)/(?<of>\d+) loss (?<loss>\S+)'"
 
@@ -244,6 +245,68 @@ class Limits(Case):
         done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
         self.assertRegex(done.stderr, r"warning: progress: rank 1 \(.*\) is "
                                       r"slow: \S+ steps/s, while the median is")
+
+
+class Nodes(Agents):
+    """The job's progress is the controller's, whoever makes the steps."""
+    STEP = "echo step $i/40 loss 0.$i"
+
+    def test_the_job_is_as_far_as_its_slowest_rank(self):
+        done = self.expect(self.run_on(
+            2, "for i in 1 2 3 4 5; do echo step $((i + RANK))/40 loss 0.$i; "
+               "sleep 0.05; done; echo step 1/40 loss x",
+            more="progress: {%s, ranks: all}" % STEPS), 0)
+        results = self.results()
+        told = results["progress"]
+        self.assertEqual((told["step"], told["best"], told["of"]), (1, 5, 40))
+        self.assertEqual(told["metrics"], {"loss": 0.5})
+        self.assertEqual([rank["progress"]["step"]
+                          for rank in results["ranks"]], [1, 1, 1, 1])
+        self.assertIn("went back from step", " ".join(told["warnings"]))
+        self.assertIn("(4 times)", " ".join(told["warnings"]))
+        self.assertIn("step 1 of 40", done.stderr)
+        lines = (self.folder / "runs/latest/metrics.jsonl").read_text()
+        self.assertEqual({json.loads(line)["rank"]
+                          for line in lines.splitlines()}, {0, 1, 2, 3})
+
+    def test_steps_of_one_rank_on_another_node(self):
+        self.expect(self.run_on(
+            2, "for i in 1 2 3; do %s; done" % self.STEP,
+            more="progress: {%s, ranks: 2, of: 7}" % STEPS), 0)
+        told = self.results()["progress"]
+        self.assertEqual((told["step"], told["of"], told["slowest"]),
+                         (3, 40, None))
+        self.nobody_is_left()
+
+    def test_no_step_forward_is_a_hang_on_all_nodes(self):
+        done = self.expect(self.run_on(
+            2, "i=3; %s; while :; do echo alive; sleep 0.1; done" % self.STEP,
+            more="progress: {%s}\ntimeouts: {progress: 1s}\n"
+                 "on_hang: {signal: none, wait: 100ms}" % STEPS), 6)
+        self.assertIn("no step beyond 3 for 1s (timeouts.progress)",
+                      done.stderr)
+        self.assertEqual(self.results()["timed_out_by"], "progress")
+        for rank in range(4):
+            self.assertTrue((self.folder / f"runs/latest/attempt_0/{rank}"
+                             "/hang.json").exists())
+        self.nobody_is_left()
+
+    def test_no_first_step_is_a_hang(self):
+        done = self.expect(self.run_on(
+            2, "i=1; test $RANK = 3 || %s; sleep 1000" % self.STEP,
+            more="progress: {%s, ranks: all}\n"
+                 "timeouts: {first_step: 1s, progress: 1h}\n"
+                 "on_hang: {signal: none, wait: 100ms}" % STEPS), 6)
+        self.assertIn("no first step within 1s (timeouts.first_step)",
+                      done.stderr)
+        self.nobody_is_left()
+
+    def test_steps_on_one_node_keep_the_job_alive(self):
+        self.expect(self.run_on(
+            2, "for i in 1 2 3 4 5 6 7 8; do test $RANK != 0 || %s; "
+               "sleep 0.4; done" % self.STEP,
+            more="progress: {%s}\n"
+                 "timeouts: {first_step: 2s, progress: 2s}" % STEPS), 0)
 
 
 if __name__ == "__main__":

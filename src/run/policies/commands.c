@@ -29,6 +29,10 @@ static void handle_command(struct jr_runner *runner, char command)
         jr_output_timeout_report(runner);
     else if (command == JR_COMMAND_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
+    else if (command == JR_COMMAND_NO_STEP)
+        jr_hang_begin(runner, JR_HANG_PROGRESS);
+    else if (command == JR_COMMAND_NO_FIRST_STEP)
+        jr_hang_begin(runner, JR_HANG_FIRST_STEP);
 }
 
 /* Who gave the commands is gone when they end: so is the job. */

@@ -14,8 +14,9 @@
  *
  * `timeouts.first_step` counts from the start of the last rank, and
  * `timeouts.progress` from the job's furthest step on, while a rank whose steps
- * count runs. What happens then is up to hang.c. Of a job on several nodes a
- * node only tells: the controller has the job's progress.
+ * count runs (step_limit.h). What happens then is up to hang.c. Of a job on
+ * several nodes a node only tells what its ranks told (step_message.h), at most
+ * once a second: the controller has the job's progress.
  */
 #include "run/policies/steps.h"
 
@@ -35,6 +36,7 @@
 #include "base/num.h"
 #include "run/runner.h"
 #include "store/run_folder.h"
+#include "store/step_message.h"
 
 #include "base/banned.h"
 
@@ -45,7 +47,8 @@
 struct jr_step_file {
     uint64_t read; /* bytes */
     struct jr_step_text text;
-    bool refused; /* it is no plain file */
+    bool refused;        /* it is no plain file */
+    uint64_t relayed_ns; /* of the rank: the step that the controller knows */
 };
 
 /* The files. */
@@ -176,14 +179,6 @@ static void watch_step_folder(struct jr_runner *runner)
 
 /* Time. */
 
-/* When a limit is met that is counted from `from_ns`. */
-static uint64_t limit_due(const struct jr_step_watch *steps, uint64_t from_ns,
-                          uint64_t limit_ms)
-{
-    uint64_t from = from_ns > steps->since_ns ? from_ns : steps->since_ns;
-    return limit_ms == 0 ? UINT64_MAX : from + limit_ms * MS;
-}
-
 static uint64_t last_start_ns(const struct jr_runner *runner)
 {
     uint64_t last = 0;
@@ -198,31 +193,52 @@ static void look_at_step_limits(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_step_watch *steps = &runner->steps;
-    const struct jr_timeouts *limits = &runner->plan->policy->timeouts;
-    const struct jr_steps *job = &steps->tracker.progress->job;
-    uint64_t now = jr_clock_ns(), first = UINT64_MAX, next = UINT64_MAX;
-    if (jr_launch_is_due(runner)) {
-        uint64_t ms = limits->first_step_ms;
-        steps->limit.at = now + (ms != 0 ? ms : limits->progress_ms) * MS;
-        return;
-    }
-    jr_step_tracker_sum(&steps->tracker, now);
-    if (jr_step_tracker_lacks_first(&steps->tracker))
-        first = limit_due(steps, last_start_ns(runner), limits->first_step_ms);
-    if (job->any && jr_step_tracker_goes_on(&steps->tracker))
-        next = limit_due(steps, job->best_ns, limits->progress_ms);
-    if (first <= now)
+    uint64_t started = jr_launch_is_due(runner) ? 0 : last_start_ns(runner);
+    switch (jr_step_limit_look(&steps->limits, &steps->tracker, started,
+                               jr_clock_ns(), &steps->limit.at)) {
+    case JR_STEP_OVERRUN_FIRST:
         jr_hang_begin(runner, JR_HANG_FIRST_STEP);
-    else if (next <= now)
+        break;
+    case JR_STEP_OVERRUN_NEXT:
         jr_hang_begin(runner, JR_HANG_PROGRESS);
-    else if (first != UINT64_MAX || next != UINT64_MAX)
-        steps->limit.at = first < next ? first : next;
+        break;
+    case JR_STEP_OVERRUN_NONE:
+        break;
+    }
+}
+
+/* Tell the controller what is new since the last time. */
+static void relay_steps(struct jr_runner *runner)
+{
+    struct jr_step_watch *steps = &runner->steps;
+    JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT;
+    for (uint32_t i = 0; i < runner->plan->count; i++) {
+        const struct jr_steps *rank = &steps->tracker.progress->ranks[i];
+        if (!rank->any || rank->ns == steps->files[i].relayed_ns)
+            continue;
+        steps->files[i].relayed_ns = rank->ns;
+        jr_step_message_put(&lines, &steps->tracker, i);
+    }
+    jr_events_add_line(&runner->events, &lines);
+    steps->tracker.flushed_ns = jr_clock_ns();
+}
+
+static void relay_warnings(struct jr_runner *runner)
+{
+    const struct jr_progress *progress = runner->steps.tracker.progress;
+    JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT;
+    for (uint32_t i = 0; i < progress->warnings_count; i++)
+        jr_step_message_put_warning(&lines, &progress->warnings[i]);
+    jr_events_add_line(&runner->events, &lines);
 }
 
 static void flush_steps(void *owner)
 {
     struct jr_runner *runner = owner;
-    jr_step_tracker_flush(&runner->steps.tracker, jr_clock_ns());
+    if (runner->steps.tracker.relays)
+        relay_steps(runner);
+    else
+        jr_step_tracker_flush(&runner->steps.tracker, jr_clock_ns());
 }
 
 /* Called for each step, so that it does next to nothing. */
@@ -232,14 +248,10 @@ static void on_step_told(void *owner)
     struct jr_step_watch *steps = &runner->steps;
     if (steps->flush.at == 0)
         steps->flush.at = steps->tracker.flushed_ns + SECOND_NS;
-    uint64_t limit_ms = runner->plan->policy->timeouts.progress_ms;
-    if (steps->counting || !steps->open || limit_ms == 0 ||
-        runner->options->link != NULL || jr_stop_has_begun(runner))
-        return;
-    steps->counting = true;
-    uint64_t due = jr_clock_ns() + limit_ms * MS;
-    if (steps->limit.at == 0 || due < steps->limit.at)
-        steps->limit.at = due;
+    if (steps->open && !steps->limits.counting && !steps->tracker.relays &&
+        !jr_stop_has_begun(runner))
+        steps->limit.at = jr_step_limit_told(&steps->limits, &steps->tracker,
+                                             steps->limit.at, jr_clock_ns());
 }
 
 static void on_step_warning(void *owner, const struct jr_step_warning *warning)
@@ -290,6 +302,7 @@ static int open_steps(struct jr_runner *runner)
     steps->tracker.told = on_step_told;
     steps->tracker.warned = on_step_warning;
     steps->tracker.owner = runner;
+    steps->tracker.relays = !alone;
     for (uint32_t i = 0; i < count; i++)
         steps->files[i].text.i = i;
     jr_loop_timer(&runner->loop, &steps->flush);
@@ -328,11 +341,8 @@ static void end_step_limits(struct jr_runner *runner)
 static void extend_step_limits(struct jr_runner *runner, uint64_t paused_ns)
 {
     struct jr_step_watch *steps = &runner->steps;
-    const struct jr_steps *job = &steps->tracker.progress->job;
-    uint64_t from = job->any ? job->best_ns : last_start_ns(runner);
-    if (from < steps->since_ns)
-        from = steps->since_ns;
-    steps->since_ns = from + paused_ns;
+    jr_step_limit_pause(&steps->limits, &steps->tracker, last_start_ns(runner),
+                        paused_ns);
 }
 
 static void close_steps(struct jr_runner *runner)
@@ -351,6 +361,10 @@ void jr_steps_finish(struct jr_runner *runner)
 {
     struct jr_step_watch *steps = &runner->steps;
     steps->flush.at = 0;
+    if (steps->tracker.relays) {
+        relay_steps(runner);
+        relay_warnings(runner);
+    }
     jr_step_tracker_close(&steps->tracker, jr_clock_ns());
     jr_step_lines_close(&steps->lines);
     jr_step_lines_close(&steps->streams);

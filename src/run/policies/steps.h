@@ -5,7 +5,7 @@
 #include "eventloop/loop.h"
 #include "output/step_lines.h"
 #include "run/policies/policies.h"
-#include "store/step_tracker.h"
+#include "store/step_limit.h"
 
 struct jr_step_file;
 
@@ -19,8 +19,7 @@ struct jr_step_watch {
     struct jr_step_file *files;          /* one a rank */
     char *bytes;                         /* of a file, read just now */
     struct jr_timer flush, limit;
-    bool counting;     /* timeouts.progress has begun */
-    uint64_t since_ns; /* no time is counted from before this */
+    struct jr_step_limit limits;
 };
 
 extern const struct jr_runner_policy jr_steps_policy;
