@@ -1,6 +1,8 @@
 #include "cli/stage.h"
 
+#include <langinfo.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/detach.h"
@@ -182,6 +184,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
         .in_fd = STDIN_FILENO,
         .live = !cli->err_closed && isatty(STDERR_FILENO) == 1,
         .color = cli->color_err,
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
     struct jr_error err = {0};
     jr_hold_signals(session);

@@ -86,6 +86,7 @@ static struct jr_run_options make_run_options(
         .live = console != NULL && console->live &&
                 session->options.debug_rank == NULL,
         .color = console != NULL && console->color,
+        .utf8 = console != NULL && console->utf8,
         .replay = session->replays ? &session->replay : NULL,
     };
     jr_signals_ignored(&options.ignored);

@@ -54,6 +54,7 @@ struct jr_run_options {
     int in_fd;          /* for the rank whose input says so; -1: /dev/null */
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
+    bool utf8;          /* it shows more than ASCII */
     bool color;
     sigset_t ignored;         /* signals that were ignored on entry (nohup) */
     struct jr_replay *replay; /* goes on with the console after the run; NULL:

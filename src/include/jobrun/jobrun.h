@@ -119,6 +119,7 @@ struct jr_session_console {
     int in_fd;          /* for debug_rank or stdin_rank; else not looked at */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;
+    bool utf8; /* err_fd shows more than ASCII */
 };
 
 /* Launch the ranks, supervise them to their end, judge, and complete the run

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "output/progress_bar.h"
 #include "run/runner.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -22,11 +24,52 @@ static void add_stopping(struct jr_buf *text, const struct jr_runner *runner,
         jr_buf_str(text, " (Ctrl-C: now)");
 }
 
-static void draw_status(void *owner)
+/* The metrics that have a value. Returns how many. */
+static size_t list_metrics(
+    struct jr_progress_metric ret[static JR_METRICS_MOST],
+    const struct jr_progress *progress)
 {
-    struct jr_runner *runner = owner;
-    struct jr_progress_line *line = &runner->progress;
-    uint64_t now = jr_clock_ns();
+    size_t count = 0;
+    for (uint32_t i = 0; i < progress->names_count; i++)
+        if ((progress->job.metrics & UINT32_C(1) << i) != 0)
+            ret[count++] = (struct jr_progress_metric){progress->names[i],
+                                                       progress->job.values[i]};
+    return count;
+}
+
+/* How far the job is, as the last line of the terminal: from its first step to
+ * a stop. False where it is not that. */
+static bool draw_bar(struct jr_runner *runner, uint64_t now)
+{
+    const struct jr_progress *progress = runner->outcome->progress;
+    struct jr_progress_metric metrics[JR_METRICS_MOST];
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (progress == NULL || !progress->job.any ||
+        jr_stop_kills_at(runner) > now)
+        return false;
+    struct jr_progress_bar bar = {
+        .name = runner->plan->name,
+        .step = progress->job.step,
+        .of = progress->job.of,
+        .rate = progress->job.rate,
+        .metrics = metrics,
+        .metrics_count = list_metrics(metrics, progress),
+        .slowest = progress->slowest,
+        .behind = progress->all ? progress->behind : 0};
+    bar.timed =
+        bar.step < bar.of && jr_steps_left(&progress->job, &bar.left_ns);
+    jr_progress_bar_add(&text, &bar,
+                        jr_console_writer_columns(&runner->console),
+                        !runner->options->utf8);
+    if (!text.failed && text.len > 0)
+        jr_console_writer_stand(&runner->console, text.data);
+    return true;
+}
+
+/* "jobrun: 3 running, 1m5s, stopping: ..." */
+static void draw_running(struct jr_runner *runner, uint64_t now)
+{
+    const struct jr_progress_line *line = &runner->progress;
     struct jr_buf text = JR_BUF_INIT;
     uint64_t seconds = (now - line->started_ns) / TICK_NS;
     jr_buf_printf(&text, "jobrun: %u running", runner->running);
@@ -35,10 +78,19 @@ static void draw_status(void *owner)
         jr_num_add_duration(&text, seconds * 1000);
     }
     add_stopping(&text, runner, now);
+    jr_console_writer_stand(&runner->console, "");
     if (!text.failed)
         jr_console_writer_draw(&runner->console, text.data);
     jr_buf_release(&text);
-    line->tick.at = now + TICK_NS;
+}
+
+static void draw_status(void *owner)
+{
+    struct jr_runner *runner = owner;
+    uint64_t now = jr_clock_ns();
+    if (!draw_bar(runner, now))
+        draw_running(runner, now);
+    runner->progress.tick.at = now + TICK_NS;
 }
 
 static int open_progress(struct jr_runner *runner)
@@ -67,8 +119,10 @@ static void hurry_progress(struct jr_runner *runner)
 static void pause_progress(struct jr_runner *runner)
 {
     runner->progress.tick.at = 0;
-    if (runner->progress.open)
-        jr_console_writer_draw(&runner->console, "");
+    if (!runner->progress.open)
+        return;
+    jr_console_writer_stand(&runner->console, "");
+    jr_console_writer_draw(&runner->console, "");
 }
 
 static void resume_progress(struct jr_runner *runner, uint64_t paused_ns)
