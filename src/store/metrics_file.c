@@ -88,7 +88,7 @@ static void count_points(struct jr_metrics_file *file, uint32_t metrics)
 {
     uint64_t places = point_places(metrics);
     for (uint32_t i = 0; i <= JR_METRICS_MOST; i++)
-        file->points[i] += places >> i & 1;
+        file->points[i] += (uint32_t)(places >> i & 1);
 }
 
 /* Dropping lines. */
