@@ -270,6 +270,43 @@ static json_t *join_rows(const struct jr_node_parts *parts,
     return head;
 }
 
+/* How far the job is whose nodes each know their own ranks: as its slowest
+ * rank, with what all of them warn of. */
+static void join_progress(json_t *head, const struct jr_node_parts *parts)
+{
+    const json_t *slowest = NULL;
+    json_t *warnings = json_array();
+    json_int_t furthest = 0;
+    bool several = false;
+    for (size_t i = 0; i < parts->count; i++) {
+        const json_t *part =
+            json_object_get(parts->items[i].results, "progress");
+        json_int_t step = jr_json_get_int(part, "step");
+        json_int_t behind =
+            jr_json_get_int(json_object_get(part, "slowest"), "behind");
+        (void)json_array_extend(warnings, json_object_get(part, "warnings"));
+        if (!json_is_integer(json_object_get(part, "step")))
+            continue;
+        furthest = step + behind > furthest ? step + behind : furthest;
+        several = several || json_is_object(json_object_get(part, "slowest"));
+        if (slowest == NULL || step < jr_json_get_int(slowest, "step"))
+            slowest = part;
+    }
+    json_t *joined = slowest == NULL ? NULL : json_copy((json_t *)slowest);
+    if (joined != NULL && several) {
+        json_t *last = json_object();
+        jr_json_share(last, json_object_get(joined, "slowest"), "rank");
+        jr_json_set_int(last, "behind",
+                        furthest - jr_json_get_int(joined, "step"));
+        jr_json_set(joined, "slowest", last);
+    }
+    if (joined != NULL) {
+        jr_json_set(joined, "warnings", json_incref(warnings));
+        jr_json_set(head, "progress", joined);
+    }
+    json_decref(warnings);
+}
+
 static json_t *join_results(const struct jr_node_parts *parts)
 {
     const struct jr_part *decider = jr_merge_decider(parts);
@@ -277,6 +314,7 @@ static json_t *join_results(const struct jr_node_parts *parts)
     json_t *nodes = nodes_json(parts);
     jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
     jr_merge_verdict(head, parts, decider, nodes);
+    join_progress(head, parts);
     set_seconds(head, parts);
     jr_json_set_int(head, "world_size", parts->world);
     jr_json_set(head, "attempts", json_array());

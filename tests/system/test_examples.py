@@ -108,6 +108,19 @@ class Examples(harness.Case):
         self.assertEqual(len({r["weights_sha"] for r in delivered}), 1)
         self.assertGreaterEqual(min(r["accuracy"] for r in delivered), 0.9)
 
+    def test_they_tell_their_progress(self):
+        """By a pattern, from Python, from C, and from a shell."""
+        for name, step, of, metric in (
+                ("digits", 12, 12, "loss"), ("function", 20000, 20000, "pi"),
+                ("library", 250000, 250000, "sum"),
+                ("shell", 1000, 1000, "total")):
+            with self.subTest(name):
+                self.expect(self.jobrun(self.jobs / f"{name}.jobrun.yaml"), 0)
+                told = self.results()["progress"]
+                self.assertEqual((told["step"], told["of"]), (step, of))
+                self.assertEqual(list(told["metrics"]), [metric])
+                self.assertEqual(told["warnings"], [])
+
     def test_mesh_prints_the_groups_of_the_plan(self):
         spec = self.jobs / "mesh.jobrun.yaml"
         done = self.expect(self.jobrun(spec), 0)

@@ -36,7 +36,7 @@ KINDS = {"console": r"( status=\d+| stand-in)?", "text": "",
          "python": r" file=[\w./-]+", "yaml": r" (file=[\w./-]+|part)"}
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
 PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/nodes",
-         "docs/recovery", "docs/machines", "docs/ci/README"]
+         "docs/recovery", "docs/machines", "docs/progress", "docs/ci/README"]
 # Their blocks are no commands for readers, or are held by these.
 OTHERS = {"architecture": "tests/map.py", "library": "tests/install/test_install.py",
           "diagnostics": "tests/golden/run.sh", "spec": "tools/pages/main.c",

@@ -450,6 +450,26 @@ class Joined(ByHand):
                          ("succeeded", {}))
         self.assertIn("f 1   g 0 .. 3", self.told(code=0))
 
+    def test_the_job_is_as_far_as_its_slowest_rank(self):
+        results = self.run_both(
+            r"progress: {pattern: 'step (?<step>\d+)', ranks: all, of: 9}",
+            "echo step $((9 - RANK)); test $RANK != 1 || echo step 7")
+        told = results["progress"]
+        self.assertEqual((told["step"], told["of"], told["slowest"]),
+                         (6, 9, {"rank": 3, "behind": 3}))
+        self.assertEqual(told["warnings"],
+                         ["rank 1 went back from step 8 to step 7"])
+        self.assertEqual([rank["progress"]["step"]
+                          for rank in results["ranks"]], [9, 7, 7, 6])
+        self.assertIn("step 6 of 9; rank 3 is 3 behind", self.told(code=0))
+
+    def test_the_progress_of_one_rank_is_the_jobs(self):
+        results = self.run_both(
+            r"progress: {pattern: 'step (?<step>\d+)', ranks: 2}",
+            "echo step $RANK")
+        self.assertEqual((results["progress"]["step"],
+                          results["progress"]["slowest"]), (2, None))
+
     def test_a_failure_is_graver(self):
         results = self.run_both(
             "results: {equal: [f]}",

@@ -20,12 +20,18 @@ int step_main(const struct jr_rank *rank, struct jr_result *result)
         return 2;
     }
     double sum = 0;
-    for (long i = rank->rank; i < points; i += rank->world_size) {
+    char text[64];
+    for (long i = rank->rank, done = 1; i < points;
+         i += rank->world_size, done++) {
         double x = ((double)i + 0.5) / (double)points;
         sum += 4 / (1 + x * x);
+        if (done % 50000 != 0)
+            continue;
+        (void)snprintf(text, sizeof text, "{\"sum\": %.17g}",
+                       sum / (double)points);
+        (void)jr_progress(rank, done, points / rank->world_size, text);
     }
-    char text[64];
-    int length = snprintf(text, sizeof text, "{\"share\": %.17g}",
-                          sum / (double)points);
+    int length =
+        snprintf(text, sizeof text, "{\"share\": %.17g}", sum / (double)points);
     return jr_result_set_json(result, text, (size_t)length) == 0 ? 0 : 1;
 }
