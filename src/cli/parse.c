@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -211,6 +213,46 @@ static void join_rest(struct jr_cli *cli)
     cli->rest = NULL;
 }
 
+/* The folder of a run, without the slashes that a shell's completion leaves
+ * behind it; NULL where the word is none. */
+static char *run_folder_of(struct jr_arena *arena, const char *word)
+{
+    char *path = jr_arena_strdup(arena, word);
+    size_t len = path == NULL ? 0 : strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        path[--len] = '\0';
+    if (len == 0 || strchr(path, '/') == NULL)
+        return NULL;
+    const char *record = jr_arena_printf(arena, "%s/run.json", path);
+    return record != NULL && access(record, F_OK) == 0 ? path : NULL;
+}
+
+/* A run may be told by the path of its folder, which is LOG_DIR and the id.
+ * What is stated by --log-dir, or lies in two, is left as it was typed. */
+static void split_run_paths(struct jr_cli *cli)
+{
+    char *ids[2] = {0}, *log_dir = NULL;
+    bool runs = (cli->verb->flags & JR_VERB_RUNS) != 0;
+    if (!runs || cli->log_dir != NULL || cli->words_count > 2)
+        return;
+    for (int i = 0; i < cli->words_count; i++) {
+        char *path = run_folder_of(&cli->arena, cli->words[i]);
+        if (path == NULL)
+            continue;
+        ids[i] = strrchr(path, '/') + 1;
+        size_t len = (size_t)(ids[i] - path);
+        char *own = jr_arena_strndup(&cli->arena, path, len > 1 ? len - 1 : 1);
+        if (own == NULL || (log_dir != NULL && strcmp(log_dir, own) != 0))
+            return;
+        log_dir = own;
+    }
+    for (int i = 0; i < cli->words_count && log_dir != NULL; i++)
+        if (ids[i] != NULL)
+            cli->words[i] = ids[i];
+    if (log_dir != NULL && strcmp(log_dir, jr_cli_log_dir(cli)) != 0)
+        cli->log_dir = log_dir;
+}
+
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
@@ -248,5 +290,6 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
     if (status != 0)
         return status;
     join_rest(ret);
+    split_run_paths(ret);
     return ret->help ? 0 : jr_mistake_words(ret);
 }

@@ -30,20 +30,20 @@ const struct jr_verb jr_verbs[] = {
      jr_cmd_doctor, 0},
     {"runs", "", "list the runs, newest first", jr_cmd_runs, 0},
     {"show", "[RUN]", "summarise a run (RUN: id, start of an id, or `latest`)",
-     jr_cmd_show, 0},
+     jr_cmd_show, JR_VERB_RUNS},
     {"top", "[RUN]", "show the ranks of a running job until it ends",
-     jr_cmd_top, 0},
-    {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs, 0},
+     jr_cmd_top, JR_VERB_RUNS},
+    {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs, JR_VERB_RUNS},
     {"report", "[RUN]", "print the report of a finished run, as text or HTML",
-     jr_cmd_report, 0},
+     jr_cmd_report, JR_VERB_RUNS},
     {"wait", "[RUN]", "wait for a run, and exit with its exit status",
-     jr_cmd_wait, 0},
-    {"stop", "[RUN]", "stop a run, and print its report", jr_cmd_stop, 0},
+     jr_cmd_wait, JR_VERB_RUNS},
+    {"stop", "[RUN]", "stop a run, and print its report", jr_cmd_stop, JR_VERB_RUNS},
     {"rerun", "[RUN]", "run the resolved spec of an earlier run again",
-     jr_cmd_rerun, JR_VERB_REST},
+     jr_cmd_rerun, JR_VERB_REST | JR_VERB_RUNS},
     {"diff", "A B",
      "compare two resolved specs or runs: files, REV:FILE, or runs",
-     jr_cmd_diff, 0},
+     jr_cmd_diff, JR_VERB_RUNS},
     {"prune", "", "remove old runs that have finished", jr_cmd_prune, 0},
     {"render", SPEC, "print the script or manifest for an engine",
      jr_cmd_render, JR_VERB_JOB},
@@ -149,8 +149,8 @@ static const struct jr_usage usages[] = {
     {"show",
      "Summarises a run in a few lines: its outcome, or its current state while "
      "it is running. With `--json` it prints the results. RUN is an id, the "
-     "beginning of an id, or `latest`, which is the default. See `report` for "
-     "a page to pass on to somebody else.\n"
+     "beginning of an id, `latest`, which is the default, or the path of a "
+     "run's folder. See `report` for a page to pass on to somebody else.\n"
      "\n"
      "With `--stacks` it shows what the ranks of a running job are doing, "
      "without disturbing them: their processes and threads, the state and "

@@ -19,7 +19,8 @@ const struct jr_usage *jr_usage_find(const char *verb);
 enum jr_verb_flags {
     JR_VERB_JOB = 1,  /* what follows `--` are words of the job */
     JR_VERB_REST = 2, /* it reads what follows `--` in a way of its own */
-    JR_VERB_RARE = 4  /* nobody types it day by day: help --all lists it */
+    JR_VERB_RARE = 4, /* nobody types it day by day: help --all lists it */
+    JR_VERB_RUNS = 8  /* its words are runs: a folder's path is one, too */
 };
 
 /* A verb: `words` is its synopsis. */

@@ -243,6 +243,27 @@ class Looking(harness.Case):
         self.expect(self.jobrun("logs", "one", "--rank", "7"), 2)
         self.expect(self.jobrun("logs", "one", "--rank", "x"), 2)
 
+    def test_a_run_by_the_path_of_its_folder(self):
+        runs = self.folder / "runs"
+        first, second = runs / "a", runs / "b"
+        for run in first, second:
+            self.expect(self.jobrun("t.jobrun.yaml", "--run-id", run.name), 0)
+        for path in "runs/a", "runs/a//":
+            with self.subTest(path=path):
+                shown = self.expect(self.jobrun("show", path), 0).stdout
+                self.assertEqual(shown, self.jobrun("show", "a").stdout)
+        done = self.jobrun("show", "runs/latest", cwd="/")
+        self.assertEqual(done.returncode, 2)
+        done = self.expect(self.jobrun("show", runs / "latest", cwd="/"), 0)
+        self.assertEqual(done.stdout, self.expect(self.jobrun(
+            "show", "latest", "--log-dir", runs, cwd="/"), 0).stdout)
+        self.assertEqual(
+            self.expect(self.jobrun("diff", first, second), 0).stdout,
+            self.expect(self.jobrun("diff", "a", "b"), 0).stdout)
+        # What is stated counts, and a folder without a run is none.
+        self.expect(self.jobrun("show", first, "--log-dir", "runs"), 2)
+        self.expect(self.jobrun("show", "runs/latest/attempt_0"), 2)
+
     def test_another_log_dir(self):
         self.write("d.jobrun.yaml", shell("true", 1, "log_dir: elsewhere\n"))
         self.expect(self.jobrun("d.jobrun.yaml", "--run-id", "one"), 0)
