@@ -19,6 +19,7 @@ set(JR_LONG_TESTS
   python.torch:release:180
   python.forks:release:180
   system.lost_peers.long.8:release:180
+  system.old_kernels.long:release:270
   memcheck.jobrun:release:150
   install.release:release:150
   install.debian:release:120
@@ -28,6 +29,14 @@ set(JR_LONG_TESTS
   run.chaos.long:release:120
   system.lost_peers.long.0:release:100
   starve.long:asan:120
+  run.start.ENOSYS:release:10
+  run.start.EPERM:asan:20
+  run.output.ENOSYS:release:20
+  run.output.EPERM:asan:30
+  run.stop.ENOSYS:release:20
+  run.stop.EPERM:asan:20
+  run.loss.ENOSYS:release:10
+  run.loss.EPERM:asan:10
   slurm.long:release:90
   system.root_cause.long:release:90
   slurm.many:asan:60

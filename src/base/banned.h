@@ -8,5 +8,6 @@
 #pragma GCC poison strncpy strncat ctime asctime gmtime localtime mktemp tmpnam
 
 #pragma GCC poison close_range gettid sigabbrev_np strerrordesc_np
+#pragma GCC poison faccessat memfd_create /* syscalls.h */
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 
@@ -304,6 +304,8 @@ static int walk_beneath(int dir_fd, const char *path, int flags, mode_t mode)
     int at = dir_fd;
     for (size_t len; path[len = strcspn(path, "/")] == '/'; path += len + 1) {
         char name[NAME_MAX + 1];
+        if (len == 0)
+            continue;
         if (len >= sizeof name) {
             errno = ENAMETOOLONG;
             return -1;
@@ -319,20 +321,31 @@ static int walk_beneath(int dir_fd, const char *path, int flags, mode_t mode)
     errno = EXDEV;
     if (strcmp(path, "..") == 0)
         return -1;
+    /* After a slash at the end only a folder is right. */
+    if (*path == '\0' && at != dir_fd)
+        return openat(at, ".", flags | O_DIRECTORY, mode);
     return openat(at, path, flags | O_NOFOLLOW, mode);
 }
 
+/* struct open_how and its flags (linux/openat2.h), which headers of older
+ * kernels do not have. */
+struct how_to_open {
+    uint64_t flags, mode, resolve;
+};
+enum { NO_SYMLINKS = 0x04, BENEATH = 0x08 };
+
 int jr_open_beneath(int dir_fd, const char *path, int flags, mode_t mode)
 {
-    struct open_how how = {
+    struct how_to_open how = {
         .flags = (uint64_t)(unsigned)flags,
         .mode = (flags & O_CREAT) != 0 ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+        .resolve = BENEATH | NO_SYMLINKS,
     };
     long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-        return walk_beneath(dir_fd, path, flags, mode);
-    return (int)fd;
+    if (fd >= 0 || !jr_call_is_missing(errno))
+        return (int)fd;
+    errno = EXDEV;
+    return *path == '/' ? -1 : walk_beneath(dir_fd, path, flags, mode);
 }
 
 int jr_open_above(int dir_fd, const char *path, const char **ret_name)

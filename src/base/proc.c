@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/pidfd.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 
@@ -93,10 +95,93 @@ pid_t jr_proc_number(int proc_fd, int pidfd)
     return number > 0 ? number : 0;
 }
 
+/* The number of a process, PID in the /proc at `proc_fd`, in the innermost of
+ * its PID namespaces, which are *ret_depth; 0: it is not there. */
+static pid_t innermost_number(int proc_fd, const char *pid, int *ret_depth)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof path, "%s%s/status",
+                   proc_fd == AT_FDCWD ? "/proc/" : "", pid);
+    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    int number = 0;
+    *ret_depth = 0;
+    if (len <= 0)
+        return 0;
+    text[len] = '\0';
+    char *at = strstr(text, "\nNSpid:"), *end = at;
+    for (at = at == NULL ? NULL : at + 7; at != NULL && *at != '\n'; at = end) {
+        number = (int)strtol(at, &end, 10);
+        if (end == at)
+            break;
+        (*ret_depth)++;
+    }
+    return number;
+}
+
+pid_t jr_proc_child_number(int proc_fd, pid_t pid)
+{
+    char path[] = "thread-self/children";
+    int child, depth;
+    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    FILE *list = fd < 0 ? NULL : fdopen(fd, "r");
+    pid_t found = 0;
+    if (list == NULL)
+        return 0;
+    (void)jr_steal_fd(&fd);
+    while (found == 0 && fscanf(list, "%d", &child) == 1) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d", child);
+        if (innermost_number(proc_fd, name, &depth) == pid)
+            found = child;
+    }
+    (void)fclose(list);
+    return found;
+}
+
+/* By what each process says of its own numbers, where /proc is that of an outer
+ * namespace. It is one of ours if its namespaces are as many as our own, and
+ * one of them is the same. */
+static pid_t search_own_number(pid_t pid)
+{
+    int own = 0, depth = 0;
+    pid_t self = innermost_number(AT_FDCWD, "self", &own);
+    DIR *proc = self != getpid() ? NULL : opendir("/proc");
+    const struct dirent *entry;
+    uint32_t number, found = 0;
+    while (proc != NULL && found == 0 && (entry = readdir(proc)) != NULL) {
+        struct stat st;
+        char path[NAME_MAX + 32];
+        if (!jr_num_u32(entry->d_name, &number) ||
+            innermost_number(AT_FDCWD, entry->d_name, &depth) != pid ||
+            depth != own)
+            continue;
+        (void)snprintf(path, sizeof path, "/proc/%s/ns/pid", entry->d_name);
+        if (stat(path, &st) == 0 && st.st_ino == jr_proc_namespace())
+            found = number;
+    }
+    if (proc != NULL)
+        (void)closedir(proc);
+    return (pid_t)found;
+}
+
+/* Without a pidfd. */
+static pid_t find_own_number(pid_t pid)
+{
+    char self[32] = "";
+    ssize_t len = readlink("/proc/self", self, sizeof self - 1);
+    uint32_t number;
+    if (len > 0 && jr_num_u32(self, &number) && (pid_t)number == getpid())
+        return pid;
+    return len > 0 ? search_own_number(pid) : 0;
+}
+
 bool jr_proc_own(struct jr_proc *ret, pid_t pid)
 {
     JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
     pid_t number = pidfd < 0 ? 0 : jr_proc_number(AT_FDCWD, pidfd);
+    if (pid > 0 && pidfd < 0 && jr_call_is_missing(errno))
+        number = find_own_number(pid);
     return number > 0 && jr_proc_of(ret, number);
 }
 

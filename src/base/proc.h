@@ -36,12 +36,18 @@ bool jr_proc_of(struct jr_proc *ret, int64_t pid);
 
 /* The same of a process by its number in our PID namespace, held by a pidfd
  * while it is read: /proc may belong to another namespace, in which the process
- * has another number. */
+ * has another number. Without pidfds, by the numbers that /proc/PID/status
+ * lists (NSpid). */
 bool jr_proc_own(struct jr_proc *ret, pid_t pid);
 
 /* The number that /proc has for the process of a pidfd, by the folder `proc_fd`
  * (AT_FDCWD: /proc itself); 0 where it has none. */
 pid_t jr_proc_number(int proc_fd, int pidfd);
+
+/* The same of a child of ours, `pid` in our PID namespace, without a pidfd: by
+ * the lists of numbers in /proc/PID/status (NSpid, Linux 4.1). 0 where it has
+ * none, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
+pid_t jr_proc_child_number(int proc_fd, pid_t pid);
 
 /* What tells our PID namespace from others of this boot (the inode of
  * /proc/self/ns/pid, pid_namespaces(7)); 0: unknown. */

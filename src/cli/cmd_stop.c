@@ -187,7 +187,7 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
 int jr_cmd_stop(struct jr_cli *cli)
 {
     char id[256];
-    struct jr_live live = {.pidfd = -1};
+    struct jr_live live = {.held = JR_HOLD_NONE};
     int status = jr_cli_find_run(cli, id);
     if (status == 0)
         status = open_live_run(cli, id, &live);

@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_calls.h"
 #include "base/io.h"
+#include "base/subprocess.h"
 #include "cli/cmd_render.h"
 #include "cli/output.h"
 
@@ -34,7 +34,7 @@ static void close_sbatch_fd(int *fd)
 static int prepare_sbatch(struct sbatch *run, const struct jr_buf *script)
 {
     int pipe_fds[2];
-    run->script = memfd_create("jobrun", MFD_CLOEXEC);
+    run->script = jr_memory_file("jobrun");
     if (run->script < 0 ||
         jr_io_write_all(run->script, script->data, script->len) != 0 ||
         lseek(run->script, 0, SEEK_SET) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
@@ -48,18 +48,11 @@ static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
 {
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
                            cli->wait ? (char[]){"--wait"} : NULL, NULL};
-    posix_spawn_file_actions_t actions;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed != 0)
-        return failed;
-    failed = posix_spawn_file_actions_adddup2(&actions, run->script, 0);
-    if (failed == 0)
-        failed = posix_spawn_file_actions_adddup2(&actions, run->in, 1);
-    if (failed == 0)
-        failed = posix_spawnp(&run->pid, words[0], &actions, NULL, words,
-                              cli->environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return failed;
+    const int fds[3] = {run->script, run->in, STDERR_FILENO};
+    const struct jr_subprocess sbatch = {
+        .argv = words, .envp = cli->environ, .fds = fds};
+    run->pid = jr_subprocess_start(&sbatch);
+    return run->pid < 0 ? errno : 0;
 }
 
 /* Forward its output at once; return whether there was any. If the id of a job

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/pidfd.h"
 #include "cluster/controller_run.h"
+#include "eventloop/signals.h"
 
 #include "base/banned.h"
 
@@ -174,10 +176,24 @@ static void on_srun_errors(void *owner, uint32_t events)
     take_srun_errors(controller);
 }
 
+/* What tells of an end where there are no pidfds; from now on it is kept for
+ * that. */
+static int hear_children(void)
+{
+    sigset_t child;
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &child, NULL);
+    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 static void on_srun_end(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_controller *controller = owner;
+    pid_t pid;
+    if (controller->blind)
+        (void)jr_signal_read(controller->process.fd, &pid);
     if (waitpid(controller->srun.pid, &controller->status, WNOHANG) !=
         controller->srun.pid)
         return;
@@ -193,13 +209,17 @@ int jr_controller_connect(struct jr_controller *controller,
     controller->out = (struct jr_watch){-1, on_srun_output, controller};
     controller->err = (struct jr_watch){-1, on_srun_errors, controller};
     controller->process = (struct jr_watch){-1, on_srun_end, controller};
+    controller->blind = !jr_pidfd_works();
+    if (controller->blind)
+        controller->process.fd = hear_children();
     if (jr_srun_start(&controller->srun, options->program, options->nodes,
                       options->envp, err) != 0)
         return -1;
     controller->in.fd = controller->srun.in_fd;
     controller->out.fd = controller->srun.out_fd;
     controller->err.fd = controller->srun.err_fd;
-    controller->process.fd = jr_pidfd_open(controller->srun.pid);
+    if (!controller->blind)
+        controller->process.fd = jr_pidfd_open(controller->srun.pid);
     if (controller->process.fd < 0 ||
         fcntl(controller->out.fd, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(controller->err.fd, F_SETFL, O_NONBLOCK) != 0 ||

@@ -44,6 +44,7 @@ struct jr_controller {
     struct jr_loop loop;
     struct jr_watch out, err; /* srun's */
     struct jr_watch in, process;
+    bool blind; /* there are no pidfds: `process` hears of every child's end */
     struct jr_inlet out_lines, err_lines;
     struct jr_buf outbox; /* what srun has not taken yet */
     size_t sent;

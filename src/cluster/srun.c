@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/rank_set.h"
+#include "base/subprocess.h"
 
 #include "base/banned.h"
 
@@ -77,30 +77,11 @@ static void close_ends(int ends[3][2])
 static int spawn_srun(pid_t *ret, int ends[3][2], char *const *words,
                       char *const *envp)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed != 0)
-        return failed;
-    failed = posix_spawnattr_init(&attributes);
-    for (int i = 0; i < 3 && failed == 0; i++)
-        failed = posix_spawn_file_actions_adddup2(&actions,
-                                                  ends[i][i == 0 ? 0 : 1], i);
-    if (failed == 0)
-        failed = posix_spawnattr_setflags(
-            &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                             POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    if (failed == 0)
-        failed =
-            posix_spawnp(ret, words[0], &actions, &attributes, words, envp);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return failed;
+    const int fds[3] = {ends[0][0], ends[1][1], ends[2][1]};
+    const struct jr_subprocess srun = {
+        .argv = words, .envp = envp, .fds = fds, .session = true};
+    *ret = jr_subprocess_start(&srun);
+    return *ret < 0 ? errno : 0;
 }
 
 static int open_ends(int ends[3][2])

@@ -89,20 +89,15 @@ static const char *describe_child_end(struct jr_arena *arena,
 static void end_child(const struct jr_ask *ask, pid_t pid, int pidfd,
                       bool answered, siginfo_t *ret)
 {
-    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
     *ret = (siginfo_t){0};
-    if (answered && pidfd >= 0)
-        (void)poll(&ended, 1, (int)ask->limit_ms);
+    if (answered)
+        (void)jr_child_await(pidfd, pid, (int)ask->limit_ms);
     /* It is not reaped yet, so its number, which is also that of the group, is
      * not reused. */
     (void)kill(-pid, SIGKILL);
     (void)kill(pid, SIGKILL);
-    if (pidfd >= 0) {
-        (void)poll(&ended, 1, LAST_WAIT_MS);
-        (void)jr_pidfd_wait(pidfd, ret, NULL);
-    } else {
-        (void)waitid(P_PID, (id_t)pid, ret, WEXITED);
-    }
+    if (jr_child_await(pidfd, pid, LAST_WAIT_MS))
+        (void)jr_child_wait(pidfd, pid, ret, NULL);
 }
 
 const char *jr_ask(struct jr_buf *out, struct jr_arena *arena,

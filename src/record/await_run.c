@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/pidfd.h"
 
 #include "base/banned.h"
 
@@ -46,9 +45,10 @@ static bool sleep_beside(const struct jr_live *live, int folder,
                          uint64_t until_ns)
 {
     char events[4096];
-    struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
                            {.fd = folder, .events = POLLIN}};
-    int ready = poll(fds, 2, left_until(until_ns));
+    int ready =
+        poll(fds, 2, jr_hold_poll_ms(&live->held, left_until(until_ns)));
     if (ready == 0 && left_until(until_ns) == 0)
         return false;
     if (ready > 0 && fds[1].revents != 0)
@@ -58,8 +58,7 @@ static bool sleep_beside(const struct jr_live *live, int folder,
 
 bool jr_live_stays(const struct jr_live *live)
 {
-    struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
-    return live->pidfd >= 0 && poll(&end, 1, JR_LIVE_LEAVE_MS) == 0;
+    return live->held.pid != 0 && !jr_hold_await(&live->held, JR_LIVE_LEAVE_MS);
 }
 
 int jr_live_await(struct jr_live *live, const char *log_dir, const char *id,
@@ -104,11 +103,11 @@ int jr_live_stop(const struct jr_live *live, const char *id,
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%s belongs to %s; it was left alone", id,
                             live->user == NULL ? "somebody else" : live->user);
-    if (jr_pidfd_signal(live->pidfd, SIGTERM) != 0 && errno != ESRCH)
+    if (jr_hold_signal(&live->held, SIGTERM) != 0 && errno != ESRCH)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "pid %d of %s could not be signalled: %s",
                             live->pid, id, strerror(errno));
-    (void)jr_pidfd_signal(live->pidfd, SIGCONT);
+    (void)jr_hold_signal(&live->held, SIGCONT);
     return 0;
 }
 

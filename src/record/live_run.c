@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/pidfd.h"
+#include "base/file_calls.h"
 #include "base/strv.h"
 #include "base/user.h"
 #include "judge/words.h"
@@ -40,14 +40,16 @@ static enum jr_standing live_standing(const json_t *run)
 static void find_companion(struct jr_live *live, int fd, const json_t *run)
 {
     pid_t pid = jr_record_folder_companion(fd, run);
-    JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
+    struct jr_hold held = jr_hold_open(pid);
     if (pid < 0)
         live->standing = JR_STANDING_ELSEWHERE;
-    if (pidfd < 0 ||
-        jr_record_folder_companion(fd, run) != pid) /* it has ended by now */
+    if (held.pid == 0 ||
+        jr_record_folder_companion(fd, run) != pid) { /* it has ended by now */
+        jr_hold_close(&held);
         return;
+    }
     live->standing = JR_STANDING_RUNNING;
-    live->pidfd = jr_steal_fd(&pidfd);
+    live->held = held;
 }
 
 /* False when there are no results. */
@@ -76,11 +78,13 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
                  live->user != NULL && strcmp(me, live->user) == 0;
     live->contained = jr_record_folder_is_contained(run);
     live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
-    JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
-    live->standing = live_standing(run); /* of what the pidfd holds */
+    struct jr_hold held = jr_hold_open(live->pid);
+    live->standing = live_standing(run); /* of what is held */
     if (live->standing == JR_STANDING_RUNNING)
-        live->pidfd = jr_steal_fd(&pidfd);
-    else if (live->standing == JR_STANDING_LOST)
+        live->held = held;
+    else
+        jr_hold_close(&held);
+    if (live->standing == JR_STANDING_LOST)
         find_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
     if (is_finished(live, fd))
@@ -96,13 +100,13 @@ static bool has_moved_on(const struct jr_live *live, int fd)
         return false;
     jr_buf_printf(&path, "%s/results.json", live->part);
     return !path.failed &&
-           faccessat(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+           jr_access(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err)
 {
-    struct jr_live live = {.pidfd = -1};
+    struct jr_live live = {.held = JR_HOLD_NONE};
     struct jr_trust trust;
     JR_CLOSE int fd = jr_record_folder_enter(&trust, log_dir, id, err);
     if (fd < 0)
@@ -126,10 +130,9 @@ int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
 
 void jr_live_close(struct jr_live *live)
 {
-    if (live->pidfd >= 0)
-        (void)close(live->pidfd);
+    jr_hold_close(&live->held);
     jr_arena_release(&live->arena);
-    *live = (struct jr_live){.pidfd = -1};
+    *live = (struct jr_live){.held = JR_HOLD_NONE};
 }
 
 #define WAIT_NS    (10 * UINT64_C(1000000000)) /* for what does not die */
@@ -192,7 +195,7 @@ static bool is_unfinished_run(int dir_fd, const struct dirent *entry)
     JR_CLOSE int fd = openat(dir_fd, entry->d_name,
                              O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd >= 0 &&
-           faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+           jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 void jr_lost_sweep_all(const char *log_dir,

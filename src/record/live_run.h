@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/pidfd.h"
 #include "record/record_folder.h"
 
 enum jr_standing {
@@ -25,9 +26,8 @@ enum jr_standing {
 struct jr_live {
     struct jr_arena arena;
     enum jr_standing standing;
-    int pidfd; /* readable once its jobrun has ended: RUNNING, or FINISHED
-                  while that still shows what its console did not take; else -1
-                */
+    struct jr_hold held; /* its jobrun: RUNNING, or FINISHED while that still
+                            shows what its console did not take; else nobody */
     int32_t pid;
     struct jr_trust trust; /* whether to act by what the folder says */
     bool ours;      /* it is trusted, and the run of the user that we act as */
@@ -40,11 +40,11 @@ struct jr_live {
 };
 
 /* The state of the run: by host, boot, pid and start time; the process is held
- * by a pidfd before it is examined (pidfd_open(2)). */
+ * before it is examined (base/pidfd.h). */
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err);
 
-/* Close the pidfd, and free. */
+/* Let go of the process, and free. */
 void jr_live_close(struct jr_live *live);
 
 /*

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "record/merge_nodes.h"
@@ -56,7 +57,7 @@ void jr_multinode_find(struct jr_multinode *ret, int fd)
 {
     uint32_t node;
     *ret = (struct jr_multinode){0};
-    if (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    if (jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_calls.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
@@ -129,7 +130,7 @@ static bool is_being_removed(int dir_fd, const char *id)
         openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT;
-    return faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+    return jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
            errno == ENOENT && !jr_multinode_exists(fd);
 }
 
@@ -178,7 +179,7 @@ static void drop_latest(int dir_fd)
 {
     struct stat st;
     if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISLNK(st.st_mode) && faccessat(dir_fd, "latest", F_OK, 0) != 0)
+        S_ISLNK(st.st_mode) && jr_access(dir_fd, "latest", F_OK, 0) != 0)
         (void)unlinkat(dir_fd, "latest", 0);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/user.h"
@@ -122,7 +123,7 @@ int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
     jr_buf_str(ret, "results.json");
     if (ret->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (attempt == NULL || faccessat(fd, ret->data, F_OK, 0) == 0)
+    if (attempt == NULL || jr_access(fd, ret->data, F_OK, 0) == 0)
         return 0;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
     bool last = jr_json_get_int(run, "attempt") == *attempt;

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_calls.h"
 #include "base/strv.h"
 #include "judge/words.h"
 #include "record/multinode.h"
@@ -170,7 +171,7 @@ static bool is_run(int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
     return fd >= 0 &&
-           (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           (jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
             jr_multinode_exists(fd));
 }
 

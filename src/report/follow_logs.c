@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "output/log_gap.h"
@@ -46,7 +47,8 @@ struct tails {
     const struct tail *last; /* whose heading was the last */
     const char *run_dir, *log_dir, *id;
     char *const *ends; /* see jr_record_logs */
-    int run_fd, watch_fd, pidfd;
+    int run_fd, watch_fd;
+    struct jr_hold held; /* the run's jobrun */
     bool blind;          /* not every addition is notified */
     bool live;           /* more may come */
     bool named;          /* more than one file: headings */
@@ -260,7 +262,7 @@ static void add_attempts(struct tails *tails)
     while (tails->view->attempt == NULL) {
         (void)snprintf(folder, sizeof folder, "attempt_%" PRIu32,
                        tails->attempt + 1);
-        if (faccessat(tails->run_fd, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        if (jr_access(tails->run_fd, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             return;
         tails->attempt++;
         tails->last = NULL;
@@ -317,7 +319,7 @@ static void copy_all_tails(struct tails *tails)
 static bool are_results_there(const struct tails *tails)
 {
     for (char *const *end = tails->ends; *end != NULL; end++)
-        if (faccessat(tails->run_fd, *end, F_OK, 0) != 0)
+        if (jr_access(tails->run_fd, *end, F_OK, 0) != 0)
             return false;
     return true;
 }
@@ -327,15 +329,14 @@ static bool are_results_there(const struct tails *tails)
 static void watch_run(struct tails *tails)
 {
     struct jr_live live;
-    if (tails->pidfd >= 0)
-        (void)close(tails->pidfd);
-    tails->pidfd = -1;
+    jr_hold_close(&tails->held);
     tails->live = false;
     if (jr_live_open(&live, tails->log_dir, tails->id, NULL) != 0)
         return;
     tails->live = live.standing == JR_STANDING_RUNNING ||
                   live.standing == JR_STANDING_ELSEWHERE;
-    tails->pidfd = jr_steal_fd(&live.pidfd);
+    tails->held = live.held;
+    live.held = JR_HOLD_NONE;
     jr_live_close(&live);
 }
 
@@ -344,8 +345,8 @@ static void wait_for_more(struct tails *tails)
 {
     char events[16384];
     struct pollfd fds[] = {{.fd = tails->watch_fd, .events = POLLIN},
-                           {.fd = tails->pidfd, .events = POLLIN}};
-    bool away = tails->blind || tails->pidfd < 0;
+                           {.fd = tails->held.fd, .events = POLLIN}};
+    bool away = tails->blind || tails->held.fd < 0;
     if (poll(fds, 2, away ? LOOK_MS : -1) < 0) {
         tails->error = errno == EINTR ? 0 : errno;
         return;
@@ -353,7 +354,7 @@ static void wait_for_more(struct tails *tails)
     if (fds[0].revents != 0 &&
         read(tails->watch_fd, events, sizeof events) < 0 && errno != EAGAIN)
         tails->error = errno;
-    if (fds[1].revents != 0)
+    if (tails->held.pid != 0 && jr_hold_has_ended(&tails->held))
         watch_run(tails);
 }
 
@@ -386,8 +387,7 @@ static void close_tails(struct tails *tails)
 {
     if (tails->watch_fd >= 0)
         (void)close(tails->watch_fd);
-    if (tails->pidfd >= 0)
-        (void)close(tails->pidfd);
+    jr_hold_close(&tails->held);
     for (size_t i = 0; i < tails->count; i++)
         end_tail(tails, &tails->items[i]);
 }
@@ -428,7 +428,7 @@ int jr_logs_print(int out_fd, const char *log_dir, const char *id,
         .ends = logs.ends,
         .run_fd = -1,
         .watch_fd = -1,
-        .pidfd = -1,
+        .held = JR_HOLD_NONE,
         .last_lines = view->tail == NULL ? UINT32_MAX : *view->tail,
     };
     tails.run_dir = jr_arena_printf(&tails.arena, "%s/%s", log_dir, id);

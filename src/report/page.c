@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_calls.h"
 #include "generated/sheets.h"
 #include "judge/words.h"
 #include "record/merge_nodes.h"
@@ -347,7 +348,7 @@ static void add_files(const struct jr_html_page *html)
     jr_html_page_open(html, "files", "Files");
     jr_buf_str(html->out, "<ul>\n");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (faccessat(html->fd, files[i].name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        if (jr_access(html->fd, files[i].name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         jr_buf_str(html->out, "<li>");
         jr_html_link(html->out, html->base, files[i].name, files[i].name);
@@ -382,7 +383,7 @@ static int load_page_results(struct jr_loaded_run *loaded, int fd,
 {
     json_t *head = jr_record_folder_head(fd, "results.json");
     bool there = head != NULL ||
-                 faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+                 jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     json_decref(head);
     if (!there)
         return jr_error_set(

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_calls.h"
 #include "base/proc.h"
 #include "base/strv.h"
 #include "judge/run_file.h"
@@ -261,7 +262,7 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
     if (!jr_multinode_exists(fd) && attempt == NULL &&
-        faccessat(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        jr_access(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return add_live(out, fd, log_dir, id, err);
     if (!jr_multinode_exists(fd))
         return jr_run_file_read(out, fd, name.data,

@@ -43,7 +43,7 @@ static bool print_table(const struct jr_top_watch *watch, struct jr_top *top)
 static void print_tables(const struct jr_top_watch *watch,
                          const struct jr_live *live, struct jr_top *top)
 {
-    struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
                            {.fd = watch->out}};
     int ms = FIRST_MS;
     while (poll(fds, 2, ms) == 0 && is_run_live(watch) &&
@@ -113,7 +113,7 @@ static void draw_tables(struct drawing *drawing,
     drawing->next_ns = jr_clock_ns() + FIRST_MS * UINT64_C(1000000);
     while (going_on) {
         struct pollfd fds[] = {
-            {.fd = live->pidfd, .events = POLLIN},
+            {.fd = live->held.fd, .events = POLLIN},
             {.fd = drawing->screen.out},
             {.fd = drawing->screen.signals, .events = POLLIN},
             {.fd = drawing->screen.keys, .events = POLLIN}};

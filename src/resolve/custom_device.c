@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/close_range.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "host/ask.h"
 #include "resolve/facts.h"
@@ -43,7 +43,7 @@ static int run_facts_program(void *data, int fd)
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
         dup2(r->words_fd, STDERR_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
         chdir(r->custom->folder) == 0 &&
-        jr_close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+        jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC) == 0)
         (void)execve(r->path, argv, r->custom->envp);
     (void)dprintf(r->words_fd, "%s\n", strerror(errno));
     return CANNOT_START;
@@ -68,7 +68,7 @@ static bool ask_facts_program(struct reading *r, struct jr_buf *out)
 {
     const struct jr_ask ask = {run_facts_program, r, r->custom->limit_ms,
                                JR_DOC_MAX_BYTES};
-    JR_CLOSE int words = memfd_create("facts", MFD_CLOEXEC);
+    JR_CLOSE int words = jr_memory_file("facts");
     r->words_fd = words;
     const char *why = jr_ask(out, r->arena, &ask);
     if (why == NULL)

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,6 +28,8 @@ struct pidfd_info {
     int32_t exit_code; /* as wait(2) has it */
 };
 
+enum { LEAVE_MS = 1000 }; /* between the end of its descriptors and its own */
+
 #define GET_INFO  _IOWR(0xFF, 11, struct pidfd_info)
 #define INFO_EXIT (UINT64_C(1) << 3)
 
@@ -34,10 +37,13 @@ void jr_companion_release(struct jr_companion *companion)
 {
     if (companion->pid == 0)
         return;
-    (void)jr_pidfd_signal(companion->fd, SIGKILL);
+    (void)jr_child_signal(companion->fd, companion->pid, SIGKILL);
     while (waitpid(companion->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    (void)close(companion->fd);
+    if (companion->fd >= 0)
+        (void)close(companion->fd);
+    if (companion->life_fd >= 0)
+        (void)close(companion->life_fd);
     companion->pid = 0;
 }
 
@@ -95,10 +101,13 @@ static bool read_info(int pidfd, int *ret_status)
     return true;
 }
 
-/* For one that is not reaped yet: the last field of its stat. */
-static bool read_zombie(pid_t pid, int proc_fd, int *ret_status)
+/* For one that is not reaped yet: the last field of its stat. *ret_state is
+ * 0 where it is not there. */
+static bool read_zombie(pid_t pid, int proc_fd, int *ret_status,
+                        char *ret_state)
 {
     char path[64], text[1024], state;
+    *ret_state = 0;
     (void)snprintf(path, sizeof path, "%d/stat", (int)pid);
     JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -106,8 +115,10 @@ static bool read_zombie(pid_t pid, int proc_fd, int *ret_status)
         return false;
     text[len] = '\0';
     const char *end = strrchr(text, ')'), *last = strrchr(text, ' ');
-    if (end == NULL || last < end || sscanf(end, ") %c", &state) != 1 ||
-        state != 'Z')
+    if (end == NULL || last < end || sscanf(end, ") %c", &state) != 1)
+        return false;
+    *ret_state = state;
+    if (state != 'Z')
         return false;
     return sscanf(last, " %d", ret_status) == 1 && *ret_status != 0;
 }
@@ -115,11 +126,18 @@ static bool read_zombie(pid_t pid, int proc_fd, int *ret_status)
 int jr_companion_signal(int pidfd, pid_t pid, int proc_fd)
 {
     int status = 0;
+    char state;
     JR_CLOSE int proc =
         proc_fd >= 0 ? -1 : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int at = proc_fd >= 0 ? proc_fd : proc;
     bool known = read_info(pidfd, &status) ||
-                 read_zombie(pid, proc_fd >= 0 ? proc_fd : proc, &status) ||
+                 read_zombie(pid, at, &status, &state) ||
                  read_info(pidfd, &status); /* reaped meanwhile */
+    /* What was a pipe told of the end of its descriptors. */
+    for (int i = 0; i < LEAVE_MS && !known && state != 0 && state != 'Z'; i++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        known = read_zombie(pid, at, &status, &state);
+    }
     return known && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 

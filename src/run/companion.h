@@ -22,7 +22,8 @@ struct jr_companion {
     void *data;
     uint64_t key; /* of the run's guard */
     pid_t pid;    /* of the runner that stays; 0: none does */
-    int fd;       /* its pidfd */
+    int fd;       /* its pidfd; -1: none */
+    int life_fd;  /* what it sees our end by, without pidfds; -1: none */
 };
 
 /* In the guard: the runner that stays is not needed any more. Ends and reaps

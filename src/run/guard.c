@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/close_range.h"
 #include "base/pidfd.h"
 #include "eventloop/signals.h"
 #include "output/log_file.h"
@@ -35,10 +34,14 @@ struct guard {
     const struct jr_run_options *options;
     struct jr_shared *shared;
     struct jr_remainder *remainder;
-    int self_fd; /* a pidfd of our own, for the runner to watch */
+    bool blind;  /* there are no pidfds: each watches the other by a pipe */
+    int self_fd; /* a pidfd of our own, for the runner to watch; or the end of a
+                    pipe */
+    int life_fd; /* the other end, which only we have; -1: not there */
     pid_t runner;
-    int runner_fd; /* its pidfd */
-    int alive_fd;  /* has an end once the runner, init of a namespace, goes */
+    int runner_fd; /* its pidfd; -1: none */
+    int alive_fd;  /* has an end once the runner goes, where it is init of a
+                      namespace or there is no pidfd */
     int done_fd;   /* is written to by a runner that is done, and stays */
     int gate_fd;   /* an event: we have left the console; -1: not there */
     int signal_fd;
@@ -70,6 +73,19 @@ static int open_terminal(struct guard *guard, struct jr_error *err)
     return 0;
 }
 
+/* What lets the runner see our end. */
+static void open_life(struct guard *guard)
+{
+    int ends[2];
+    guard->blind = !jr_pidfd_works();
+    if (!guard->blind) {
+        guard->self_fd = jr_pidfd_open(getpid());
+    } else if (pipe2(ends, O_CLOEXEC) == 0) {
+        guard->self_fd = ends[0];
+        guard->life_fd = ends[1];
+    }
+}
+
 static int open_guard(struct guard *guard)
 {
     const struct jr_plan *plan = guard->plan;
@@ -77,7 +93,7 @@ static int open_guard(struct guard *guard)
     sigset_t taken;
     guard->shared = jr_shared_new(plan->count);
     guard->remainder = jr_remainder_new(plan->count);
-    guard->self_fd = jr_pidfd_open(getpid());
+    open_life(guard);
     if (guard->options->companion != NULL)
         guard->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (earlier != NULL && !jr_replay_is_done(earlier))
@@ -122,6 +138,7 @@ static int close_guard(struct guard *guard)
 {
     jr_terminal_close(&guard->terminal);
     close_guard_fd(guard->self_fd);
+    close_guard_fd(guard->life_fd);
     close_guard_fd(guard->runner_fd);
     close_guard_fd(guard->alive_fd);
     close_guard_fd(guard->done_fd);
@@ -163,13 +180,14 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
                                   .remainder = guard->remainder,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd,
+                                  .life_fd = guard->life_fd,
                                   .done_fd = guard->done_fd,
                                   .terminal = &guard->terminal,
                                   .gate_fd = guard->gate_fd,
                                   .alive_fd = -1};
     int ends[2] = {-1, -1};
-    if (plan->policy->isolation == JR_ISOLATION_PID &&
-        pipe2(ends, O_CLOEXEC) != 0)
+    bool alive = guard->blind || plan->policy->isolation == JR_ISOLATION_PID;
+    if (alive && pipe2(ends, O_CLOEXEC) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
     guard->alive_fd = ends[0];
     args.alive_fd = ends[1];
@@ -180,11 +198,11 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
     if (runner < 0)
         return -1;
     guard->runner = runner;
-    guard->runner_fd = jr_pidfd_open(runner);
+    guard->runner_fd = guard->blind ? -1 : jr_pidfd_open(runner);
     /* The one of the attempt before has been relieved. */
     if (guard->options->companion != NULL)
         jr_companion_release(guard->options->companion);
-    if (guard->runner_fd >= 0)
+    if (guard->runner_fd >= 0 || guard->blind)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "the runner's pidfd");
     (void)kill(runner, SIGKILL);
@@ -218,11 +236,11 @@ static void relay_signal(struct guard *guard)
         jr_terminal_resize(&guard->terminal);
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
-    (void)jr_pidfd_signal(guard->runner_fd, sig);
+    (void)jr_child_signal(guard->runner_fd, guard->runner, sig);
     if (use == JR_SIGNAL_STOP && guard->stop_signal == 0)
         guard->stop_signal = sig;
     if (use == JR_SIGNAL_STOP)
-        (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
+        (void)jr_child_signal(guard->runner_fd, guard->runner, SIGCONT);
     if (use == JR_SIGNAL_SUSPEND)
         suspend_guard(guard);
 }
@@ -239,9 +257,21 @@ static void replay_earlier_attempts(struct guard *guard)
     }
 }
 
-/* The init of a namespace ends once all in it have; so it is only its wait for
- * them that is bounded. Returns false when that was too long: then it is not
- * reaped. Nor is one that is done and stays. */
+#define END_LOOK_MS 1 /* between the end of its descriptors and of itself */
+
+/* The runner has closed its end of alive_fd. Returns the milliseconds until the
+ * next look, and the moment at which it was waited for long enough: the init of
+ * a namespace ends once all in it have, so it is only its wait for them that is
+ * bounded. */
+static int begin_end_wait(const struct guard *guard, uint64_t *ret_until)
+{
+    bool isolated = guard->plan->policy->isolation == JR_ISOLATION_PID;
+    *ret_until = isolated ? jr_clock_ns() + JR_KILL_WAIT_NS : UINT64_MAX;
+    return guard->blind ? END_LOOK_MS : (int)(JR_KILL_WAIT_NS / 1000000);
+}
+
+/* Returns false when that was too long: then it is not reaped. Nor is one that
+ * is done and stays. */
 static bool await_runner(struct guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
@@ -251,12 +281,12 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
                            {.fd = -1, .events = POLLIN}};
     if (guard->gate_fd >= 0)
         fds[4].fd = guard->options->replay->loop.epoll_fd;
-    struct rusage usage;
     int wait_ms = -1;
+    uint64_t until = 0;
     *ret = (siginfo_t){0};
-    while (jr_pidfd_wait(guard->runner_fd, ret, &usage) == 0 &&
+    while (jr_child_wait(guard->runner_fd, guard->runner, ret, NULL) == 0 &&
            ret->si_pid == 0) {
-        if (poll(fds, 5, wait_ms) == 0)
+        if (poll(fds, 5, wait_ms) == 0 && jr_clock_ns() >= until)
             return false;
         if ((fds[4].revents & POLLIN) != 0)
             replay_earlier_attempts(guard);
@@ -268,7 +298,7 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
             return true;
         if ((fds[2].revents & POLLHUP) != 0) {
             fds[2].fd = -1;
-            wait_ms = (int)(JR_KILL_WAIT_NS / 1000000);
+            wait_ms = begin_end_wait(guard, &until);
         }
     }
     return true;
@@ -330,7 +360,8 @@ static bool keep_runner(struct guard *guard)
     struct jr_companion *companion = guard->options->companion;
     companion->pid = guard->runner;
     companion->fd = guard->runner_fd;
-    guard->runner_fd = -1;
+    companion->life_fd = guard->life_fd;
+    guard->runner_fd = guard->life_fd = -1;
     if (jr_reap_only(companion->pid))
         return true;
     jr_companion_release(companion);
@@ -446,29 +477,20 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
     return 0;
 }
 
-/* The newest call that we cannot do without, on no descriptor at all. */
-static int check_kernel(struct jr_error *err)
-{
-    if (jr_close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0)
-        return 0;
-    return jr_error_sys(err, JR_STATUS_LAUNCH,
-                        "jobrun needs close_range(2) of Linux 5.9");
-}
-
 int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err)
 {
     struct guard guard = {.plan = plan,
                           .options = options,
                           .self_fd = -1,
+                          .life_fd = -1,
                           .runner_fd = -1,
                           .alive_fd = -1,
                           .done_fd = -1,
                           .gate_fd = -1,
                           .signal_fd = -1};
     struct jr_budget budget;
-    if (check_kernel(err) != 0 ||
-        jr_budget_check(&budget, plan, options, err) != 0 ||
+    if (jr_budget_check(&budget, plan, options, err) != 0 ||
         open_terminal(&guard, err) != 0)
         return -1;
     int result = -1;

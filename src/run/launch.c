@@ -124,15 +124,32 @@ bool jr_launch_is_due(const struct jr_runner *runner)
     return runner->next < runner->plan->count && !jr_stop_has_begun(runner);
 }
 
+/* Whether it can be what the helper has forked: in the helper's session, or in
+ * one of its own by now. It keeps its number until we reap it, for what forked
+ * it only ends, and leaves it to us. */
+static bool is_forked_rank(const struct jr_runner *runner, pid_t pid)
+{
+    pid_t session = pid > 1 ? getsid(pid) : -1;
+    return session > 0 && (session == runner->helper.pid || session == pid);
+}
+
+/* The helper says that it is a rank of ours. */
+static int watch_forked(const struct jr_runner *runner, pid_t pid)
+{
+    if (!runner->starter.blind)
+        return jr_pidfd_open(pid);
+    return is_forked_rank(runner, pid) ? jr_pidfd_stand_in() : -1;
+}
+
 static void on_forked(void *owner, uint32_t i, pid_t pid)
 {
     struct jr_runner *runner = owner;
-    int pidfd = i < runner->next ? jr_pidfd_open(pid) : -1;
+    int pidfd = i < runner->next ? watch_forked(runner, pid) : -1;
     if (pidfd < 0)
         return; /* ended, or not what was requested: it is reaped at the end */
     struct jr_rank_run *rank = &runner->ranks[i];
     if (rank->outcome->end == JR_END_START || rank->pid != 0) {
-        (void)jr_pidfd_signal(pidfd, SIGKILL);
+        (void)jr_child_signal(pidfd, pid, SIGKILL);
         (void)close(pidfd);
         return;
     }

@@ -1,6 +1,5 @@
 #include "run/rank_state.h"
 
-#include <poll.h>
 #include <signal.h>
 
 #include "base/clock.h"
@@ -74,15 +73,15 @@ static void send_group(const struct jr_rank_run *rank, int sig)
 
 static void send_leader(const struct jr_rank_run *rank, int sig)
 {
-    (void)jr_pidfd_signal(rank->watch.fd, sig);
+    if (rank->watch.fd >= 0)
+        (void)jr_child_signal(rank->watch.fd, rank->pid, sig);
 }
 
 /* What ended by itself a moment ago, and was not reaped yet, was not stopped
  * by us. */
 static bool has_ended(const struct jr_rank_run *rank)
 {
-    struct pollfd fd = {.fd = rank->watch.fd, .events = POLLIN};
-    return poll(&fd, 1, 0) > 0;
+    return jr_child_has_ended(rank->watch.fd, rank->pid);
 }
 
 static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
@@ -163,7 +162,8 @@ bool jr_rank_reap(struct jr_rank_run *rank)
     struct jr_rank_outcome *outcome = rank->outcome;
     siginfo_t info = {0};
     struct rusage usage = {0};
-    if (jr_pidfd_wait(rank->watch.fd, &info, &usage) != 0 || info.si_pid == 0)
+    if (jr_child_wait(rank->watch.fd, rank->pid, &info, &usage) != 0 ||
+        info.si_pid == 0)
         return false;
     outcome->ended_ns = jr_clock_ns();
     outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;

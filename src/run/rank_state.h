@@ -42,7 +42,7 @@ struct jr_runner;
 
 struct jr_rank_run {
     struct jr_runner *runner;
-    struct jr_watch watch;   /* its pidfd */
+    struct jr_watch watch;   /* its pidfd, or a stand-in; -1: it is reaped */
     struct jr_watch control; /* its control socket; see exit_barrier.c */
     enum jr_function_end function_end;
     uint64_t leave_by; /* when it must have ended; 0: no such time */

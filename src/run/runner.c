@@ -109,17 +109,23 @@ static bool is_watched_process(const struct jr_rank_run *rank, pid_t pid)
     return rank->pid == pid && rank->watch.fd >= 0;
 }
 
-/* Whether its end will be seen by a pidfd of ours. */
-static bool is_known_process(struct jr_runner *runner, pid_t pid)
+/* The watch of a process that is not only somebody's orphan; NULL. Ranks that
+ * end at once are looked for in their order, so each begins where the one
+ * before was found. */
+static struct jr_watch *find_process_watch(struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
-        return true;
+        return &runner->helper.process;
     if (is_watched_process(jr_setup_process(runner), pid))
-        return true;
-    for (uint32_t i = 0; i < runner->next; i++)
-        if (is_watched_process(&runner->ranks[i], pid))
-            return true;
-    return jr_hang_has(runner, pid);
+        return &jr_setup_process(runner)->watch;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        uint32_t at = (runner->found + i) % runner->next;
+        if (!is_watched_process(&runner->ranks[at], pid))
+            continue;
+        runner->found = at;
+        return &runner->ranks[at].watch;
+    }
+    return jr_hang_watch(runner, pid);
 }
 
 /* Reap daemons that have ended. Ranks are left to their pidfds, whose order is
@@ -138,10 +144,49 @@ static void reap_orphans(struct jr_runner *runner)
     else if (pid == 0 ||
              waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    while (info.si_pid != 0 && !is_known_process(runner, info.si_pid)) {
+    while (info.si_pid != 0 &&
+           find_process_watch(runner, info.si_pid) == NULL) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         info.si_pid = 0;
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+    }
+}
+
+/* One that has ended: the one that SIGCHLD named, which was the first of those
+ * that ended since it was heard before, else any. 0: none has. */
+static pid_t next_ended_child(struct jr_runner *runner)
+{
+    siginfo_t info = {0};
+    pid_t pid = runner->orphan;
+    runner->orphan = 0;
+    if (pid > 0 &&
+        waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        info.si_pid = 0;
+    if (info.si_pid == 0 &&
+        waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return 0;
+    return info.si_pid;
+}
+
+/* Without pidfds: take the ends of all children. Of several at once only the
+ * first is known to have been it; the others follow in the order in which they
+ * were started. */
+static void take_ended_children(struct jr_runner *runner)
+{
+    siginfo_t info;
+    pid_t pid;
+    if (runner->orphan == 0)
+        return;
+    while ((pid = next_ended_child(runner)) != 0) {
+        /* Who forked a rank has said so before it left it to us. */
+        jr_helper_receive(&runner->helper);
+        struct jr_watch *watch = find_process_watch(runner, pid);
+        if (watch != NULL)
+            watch->ready(watch->owner, EPOLLIN);
+        else
+            (void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+        if (watch != NULL && watch->fd >= 0)
+            return; /* it was not taken */
     }
 }
 
@@ -221,6 +266,8 @@ static int open_runner(struct jr_runner *runner,
     if (args->alive_fd >= 0)
         (void)close(args->alive_fd);
     runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    if (args->life_fd >= 0)
+        (void)close(args->life_fd);
     if (args->done_fd >= 0)
         runner->done_fd = fcntl(args->done_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (args->gate_fd >= 0)
@@ -262,7 +309,10 @@ static void turn_runner_loop(struct jr_runner *runner)
         jr_events_flush(&runner->events);
         (void)jr_loop_turn(&runner->loop, false);
     }
-    reap_orphans(runner);
+    if (runner->starter.blind)
+        take_ended_children(runner);
+    else
+        reap_orphans(runner);
 }
 
 /* First only by descent, which is usually faster than leaving the group;

@@ -63,6 +63,7 @@ struct jr_runner {
     struct jr_progress_line progress;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */
+    uint32_t found;   /* the rank that find_process_watch found last */
     uint32_t running; /* started and not ended */
     uint32_t ended;   /* gives the order */
     pid_t orphan;     /* who SIGCHLD spoke of, when it may be no rank */
@@ -79,7 +80,9 @@ struct jr_runner_args {
     const struct jr_budget *budget;
     struct jr_remainder *remainder;
     struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
-    int guard_fd;                 /* pidfd of the guard */
+    int guard_fd; /* pidfd of the guard; or of a pipe whose other end is open
+                     as long as the guard lives */
+    int life_fd;  /* that other end, to be closed; -1: there is none */
     int alive_fd; /* open as long as the runner lives; -1: none */
     int done_fd;  /* to be written to when it is done; -1: it need not stay */
     int gate_fd;  /* an event: the guard has left the console; -1: it has not

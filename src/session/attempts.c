@@ -4,6 +4,7 @@
  * The decision of restart.c is reported, kept in attempt_N/results.json, and
  * waited for here.
  */
+#include "base/file_calls.h"
 #include "session/attempts.h"
 
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static void complete_killed_attempt(void *data,
     session->dir.fd = run_fd;
     session->dir.log_fd = -1;
     session->outcome = *outcome;
-    if (faccessat(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    if (jr_access(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     if (judge_attempt(session, &err) != 0) {
         jr_session_note(session, err.text);

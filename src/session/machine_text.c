@@ -1,5 +1,6 @@
 #include "session/machine_text.h"
 
+#include "base/syscalls.h"
 #include "base/text_table.h"
 #include "host/health.h"
 #include "session/session.h"
@@ -142,6 +143,24 @@ static void print_scheduler(struct jr_buf *out, const struct jr_host *host)
     print_variables(out, host);
 }
 
+/* Those that this kernel lacks, or that a sandbox refuses. */
+static void print_system_calls(struct jr_buf *out)
+{
+    size_t count, missing = 0;
+    const struct jr_syscall *rows = jr_syscalls(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].works())
+            continue;
+        jr_buf_printf(out,
+                      "%s %s (Linux %s) is missing or refused; instead: "
+                      "%s\n",
+                      missing++ == 0 ? "kernel  " : "        ", rows[i].name,
+                      rows[i].since, rows[i].otherwise);
+    }
+    if (missing == 0)
+        jr_buf_str(out, "kernel   has every system call that jobrun uses\n");
+}
+
 static void print_findings(struct jr_buf *out, const struct jr_host *host,
                            char *const *envp)
 {
@@ -193,5 +212,7 @@ void jr_session_describe_machine(struct jr_buf *out,
     print_environment(out, host);
     print_scheduler(out, host);
     print_package(out);
+    if (host->real)
+        print_system_calls(out);
     print_findings(out, host, session->options.envp);
 }

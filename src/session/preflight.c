@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/strv.h"
 #include "session/on_end.h"
@@ -99,7 +100,7 @@ static int folder_error(const char *path, int access)
         return errno;
     if (!S_ISDIR(st.st_mode))
         return ENOTDIR;
-    return faccessat(AT_FDCWD, path, access, AT_EACCESS) == 0 ? 0 : errno;
+    return jr_access(AT_FDCWD, path, access, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 static bool check_workdir(struct preflight *preflight,
@@ -145,11 +146,11 @@ static struct obstacle find_obstacle(struct jr_arena *arena, int folder,
         return (struct obstacle){errno, NULL};
     if (S_ISDIR(st.st_mode))
         return (struct obstacle){EISDIR, NULL};
-    if (faccessat(folder, path, X_OK, AT_EACCESS) != 0)
+    if (jr_access(folder, path, X_OK, AT_EACCESS) != 0)
         return (struct obstacle){errno, NULL};
     const char *interpreter = script_interpreter(arena, folder, path);
     if (interpreter == NULL ||
-        faccessat(folder, interpreter, X_OK, AT_EACCESS) == 0)
+        jr_access(folder, interpreter, X_OK, AT_EACCESS) == 0)
         return (struct obstacle){0};
     return (struct obstacle){errno, interpreter};
 }
@@ -270,7 +271,7 @@ static void check_script(struct preflight *preflight,
     if (i == 0 || preflight->script_reported)
         return;
     JR_CLOSE int folder = open(rank->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (faccessat(folder, rank->argv[i], R_OK, AT_EACCESS) == 0)
+    if (jr_access(folder, rank->argv[i], R_OK, AT_EACCESS) == 0)
         return;
     int error = errno;
     const struct needed needed = {
@@ -359,7 +360,7 @@ static void check_target(struct preflight *preflight)
     int error = stat(needed.text, &st) != 0 ? errno : 0;
     if (error == 0 && S_ISDIR(st.st_mode) && !script)
         error = EISDIR; /* Python runs a folder that has a __main__.py */
-    if (error == 0 && faccessat(AT_FDCWD, needed.text, R_OK, AT_EACCESS) != 0)
+    if (error == 0 && jr_access(AT_FDCWD, needed.text, R_OK, AT_EACCESS) != 0)
         error = errno;
     if (error == 0)
         return;

@@ -17,8 +17,9 @@ typedef int child_step(const struct jr_child *child);
 
 static int own_descriptor_table(const struct jr_child *child)
 {
-    (void)child;
-    return jr_close_range(JR_SLOT_END, ~0U, CLOSE_RANGE_UNSHARE);
+    if (child->marked)
+        return 0;
+    return jr_close_range(JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE);
 }
 
 static int start_new_session(const struct jr_child *child)
@@ -74,7 +75,10 @@ static int open_stream(const struct jr_child *child, int stream)
     int fd = jr_child_open(to, 0, child->file_mode);
     if (fd < 0 || fd == stream)
         return fd < 0 ? -1 : 0;
-    return dup2(fd, stream) < 0 ? -1 : 0;
+    int copied = dup2(fd, stream);
+    if (child->marked) /* nothing closes it later */
+        (void)close(fd);
+    return copied < 0 ? -1 : 0;
 }
 
 static int open_stdout(const struct jr_child *child)
@@ -92,7 +96,7 @@ static int close_other_descriptors(const struct jr_child *child)
     unsigned first = STDERR_FILENO + 1;
     if (child->extra && dup2(JR_SLOT_EXTRA, (int)first++) < 0)
         return -1;
-    return jr_close_range(first, ~0U, 0);
+    return child->marked ? 0 : jr_close_range(first, ~0U, 0);
 }
 
 static int set_limits(const struct jr_child *child)

@@ -49,7 +49,9 @@ struct jr_child {
     const char *workdir;
     struct jr_child_stream streams[2]; /* standard output and error */
     mode_t file_mode, umask;
-    bool extra; /* descriptor 3 is wanted */
+    bool extra;  /* descriptor 3 is wanted */
+    bool marked; /* the table of descriptors is ours already, and each of them
+                    but 0, 1 and 2 is closed by execve */
     enum jr_input input;
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
@@ -66,8 +68,8 @@ struct jr_child {
  * plain file; `flags` is 0 or O_CLOEXEC. The descriptor, or -1 with errno. */
 int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode);
 
-/* For clone(CLONE_VM | CLONE_VFORK | CLONE_FILES): `child` is a struct
- * jr_child. Never returns. */
+/* For clone(CLONE_VM | CLONE_VFORK), with CLONE_FILES unless the child is
+ * `marked`: `child` is a struct jr_child. Never returns. */
 int jr_child_main(void *child);
 
 #endif

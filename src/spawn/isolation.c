@@ -120,5 +120,7 @@ int jr_isolate_settle(int *ret_proc, int at_least)
 pid_t jr_isolate_host_pid(int proc_fd, int pidfd, pid_t pid)
 {
     pid_t number = proc_fd < 0 ? 0 : jr_proc_number(proc_fd, pidfd);
+    if (number == 0 && proc_fd >= 0)
+        number = jr_proc_child_number(proc_fd, pid);
     return number > 0 ? number : pid;
 }

@@ -112,17 +112,33 @@ static int left_ms(uint64_t until_ns)
     return now >= until_ns ? 0 : (int)((until_ns - now) / 1000000 + 1);
 }
 
+/* Readable once the command has ended; without pidfds, when any child has. */
+static int watch_end(pid_t pid)
+{
+    sigset_t child;
+    int pidfd = jr_pidfd_open(pid);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    return pidfd >= 0 ? pidfd
+                      : signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 /* The command was told nothing yet: wait for its end, the limit, or a stop. */
 static void await_command(pid_t pid, int signal_fd, uint64_t until_ns,
                           struct jr_keeper_report *report)
 {
-    struct pollfd fds[] = {{.fd = jr_pidfd_open(pid), .events = POLLIN},
+    struct pollfd fds[] = {{.fd = watch_end(pid), .events = POLLIN},
                            {.fd = signal_fd, .events = POLLIN}};
+    struct signalfd_siginfo heard; /* of another child, perhaps */
     siginfo_t info = {0};
     int ready;
-    do
+    do {
         ready = poll(fds, 2, left_ms(until_ns));
-    while (ready < 0 && errno == EINTR);
+        if (ready > 0 && fds[0].revents != 0)
+            (void)!read(fds[0].fd, &heard, sizeof heard);
+    } while ((ready < 0 && errno == EINTR) ||
+             (ready > 0 && fds[1].revents == 0 &&
+              !jr_child_has_ended(fds[0].fd, pid)));
     report->end = ready == 0 ? JR_KEEPER_TIMED_OUT : JR_KEEPER_STOPPED;
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) != 0 ||
         info.si_pid == 0)

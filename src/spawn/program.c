@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 
 #include "base/banned.h"
 
@@ -29,7 +30,7 @@ static int check_executable(const char *path)
         return EISDIR;
     if (!S_ISREG(st.st_mode))
         return EACCES;
-    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    return jr_access(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
 /* One folder of the search path, of `len` bytes; empty means the workdir. */
@@ -101,7 +102,7 @@ int jr_program_refine_errno(const char *path, const char *workdir, int error)
         return error;
     if (error == EACCES && S_ISDIR(st.st_mode))
         return EISDIR;
-    if (error == EACCES && faccessat(at, path, X_OK, AT_EACCESS) == 0)
+    if (error == EACCES && jr_access(at, path, X_OK, AT_EACCESS) == 0)
         return ELIBACC;
     return error == ENOENT ? ELIBACC : error;
 }

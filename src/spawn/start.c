@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/close_range.h"
+#include "base/pidfd.h"
 #include "base/rank_set.h"
 #include "base/strv.h"
 #include "spawn/control.h"
@@ -128,6 +130,19 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
     return 0;
 }
 
+/* Where the kernel lacks close_range(2), a child cannot get rid of thousands of
+ * descriptors cheaply: each start then copies them all, and execve closes them,
+ * for which all are marked here, once. What jobrun opens later is marked from
+ * the beginning. */
+static int find_lacks(struct jr_starter *starter)
+{
+    starter->blind = !jr_pidfd_works();
+    starter->marks = !jr_close_range_works();
+    return starter->marks
+               ? jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC)
+               : 0;
+}
+
 /* Nothing that jobrun ignores may stay ignored in a rank, except for what was
  * so on entry by the user's wish (nohup). */
 static void read_ignored_signals(struct jr_starter *starter,
@@ -156,7 +171,8 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .limits = &budget->limits,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)};
-    if (starter->stack == MAP_FAILED || fill_descriptor_slots(options) != 0)
+    if (starter->stack == MAP_FAILED || fill_descriptor_slots(options) != 0 ||
+        find_lacks(starter) != 0)
         return -1;
     starter->stack += STACK_SIZE; /* it grows downwards */
     starter->umask = umask(0);
@@ -334,6 +350,7 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
         .reset = starter->reset,
         .reset_count = starter->reset_count,
         .limits = starter->limits,
+        .marked = starter->marks,
     };
 }
 
@@ -370,6 +387,30 @@ void jr_start_settle(struct jr_started *started)
         (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
 }
 
+/* The child's table of descriptors is the runner's own until it has left what
+ * it does not need of it (child.c). */
+static int clone_child(const struct jr_starter *starter, struct jr_child *child,
+                       struct jr_started *ret)
+{
+    int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    int stand_in = starter->blind ? jr_pidfd_stand_in() : -1;
+    if (starter->blind && stand_in < 0)
+        return -1;
+    flags |= starter->blind ? 0 : CLONE_PIDFD;
+    flags |= starter->marks ? 0 : CLONE_FILES;
+    ret->pid = clone(jr_child_main, starter->stack, flags, child, &ret->pidfd);
+    if (stand_in < 0)
+        return ret->pid < 0 ? -1 : 0;
+    ret->pidfd = stand_in;
+    if (ret->pid >= 0)
+        return 0;
+    int error = errno;
+    (void)close(stand_in);
+    ret->pidfd = -1;
+    errno = error;
+    return -1;
+}
+
 int jr_start_program(struct jr_starter *starter, struct jr_child *child,
                      struct jr_started *ret)
 {
@@ -380,9 +421,7 @@ int jr_start_program(struct jr_starter *starter, struct jr_child *child,
                             child->workdir);
     if (errno != 0)
         return -1;
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD;
-    ret->pid = clone(jr_child_main, starter->stack, flags, child, &ret->pidfd);
-    if (ret->pid < 0) {
+    if (clone_child(starter, child, ret) != 0) {
         ret->stage = JR_STAGE_CLONE;
         return -1;
     }

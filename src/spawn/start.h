@@ -59,6 +59,9 @@ struct jr_starter {
     const struct jr_limit_list *limits; /* of the ranks */
     mode_t umask;
     bool controls; /* each rank gets a control socket; see exit_barrier.c */
+    bool marks;    /* there is no close_range(2): all descriptors are marked to
+                      be closed by execve */
+    bool blind;    /* there are no pidfds: SIGCHLD tells of ends */
     int reset[64];
     unsigned reset_count;
     int attempt_fd;   /* the folder of the ranks' folders; -1: not made yet */
@@ -69,7 +72,8 @@ struct jr_starter {
 };
 
 /* Make the calling process, the runner, ready to start ranks: moves descriptors
- * into their slots, learns the ignored signals. Returns 0, or -1 with errno. */
+ * into their slots, learns the ignored signals, and what the kernel lacks.
+ * Returns 0, or -1 with errno. */
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
                     const struct jr_run_options *options,
                     const struct jr_budget *budget);
@@ -77,7 +81,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
 /* A rank that was started, or not. The caller owns the descriptors. */
 struct jr_started {
     pid_t pid;
-    int pidfd;
+    int pidfd;           /* or its stand-in (base/pidfd.h) */
     int control;         /* our end of its control socket; -1: none */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
     int files[2];        /* log files of the piped streams; -1: none */
@@ -126,7 +130,8 @@ int jr_start_program(struct jr_starter *starter, struct jr_child *child,
 /* The end of a start: empty the slots, and keep errno where it failed. */
 void jr_start_settle(struct jr_started *started);
 
-/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES). The other
+/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES), or, where
+ * the kernel lacks what belongs to them, without the last two. The other
  * methods are in start_helper.h. */
 void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
                     struct jr_started *ret);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/pidfd.h"
 #include "base/signal_name.h"
@@ -58,7 +58,7 @@ static void on_helper_end(void *owner, uint32_t events)
     struct jr_helper *helper = owner;
     siginfo_t info = {0};
     struct rusage usage;
-    if (jr_pidfd_wait(helper->process.fd, &info, &usage) != 0 ||
+    if (jr_child_wait(helper->process.fd, helper->pid, &info, &usage) != 0 ||
         info.si_pid == 0)
         return;
     helper->status = info.si_status;
@@ -210,8 +210,7 @@ static int write_request(const struct jr_child *child)
     add_strings(&text, child->argv);
     add_strings(&text, child->env);
     errno = ENOMEM;
-    JR_CLOSE int fd =
-        text.failed ? -1 : memfd_create("jobrun-request", MFD_CLOEXEC);
+    JR_CLOSE int fd = text.failed ? -1 : jr_memory_file("jobrun-request");
     if (fd < 0 || jr_io_write_all(fd, text.data, text.len) != 0 ||
         lseek(fd, 0, SEEK_SET) != 0)
         return -1;
@@ -308,7 +307,7 @@ void jr_helper_kill(struct jr_helper *helper)
     helper->failed = true;
     helper->ready = false;
     if (helper->process.fd >= 0)
-        (void)jr_pidfd_signal(helper->process.fd, SIGKILL);
+        (void)jr_child_signal(helper->process.fd, helper->pid, SIGKILL);
 }
 
 void jr_helper_tidy(const struct jr_helper *helper)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 
 #include "base/banned.h"
@@ -165,7 +166,7 @@ static int enter_run(const struct jr_run_folder *dir,
                             dir->id);
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         ((st.st_mode & S_IWOTH) == 0 || (dir->dir_mode & S_IWOTH) != 0) &&
-        faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return fd;
     (void)close(fd);
     return jr_error_set(err, JR_STATUS_LAUNCH,

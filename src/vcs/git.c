@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/strv.h"
+#include "base/subprocess.h"
 
 #include "base/banned.h"
 
@@ -137,33 +137,13 @@ static const char *find_program(struct jr_arena *arena, char *const *envp)
     return NULL;
 }
 
-/* posix_spawn's failures are those of the last resort: memory and processes.
- * git leads a group of its own, so that what it starts can be ended with it. */
+/* git leads a group of its own, so that what it starts can be ended with it. */
 static pid_t spawn_git(const char *path, char *const *argv,
                        const int fds[static 3], char *const *env)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t how;
-    pid_t pid = -1;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed != 0) {
-        errno = failed;
-        return -1;
-    }
-    failed = posix_spawnattr_init(&how);
-    for (int fd = 0; fd < 3 && failed == 0; fd++)
-        failed = fds[fd] < 0
-                     ? posix_spawn_file_actions_addopen(&actions, fd,
-                                                        "/dev/null", O_RDWR, 0)
-                     : posix_spawn_file_actions_adddup2(&actions, fds[fd], fd);
-    if (failed == 0) {
-        (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
-        failed = posix_spawn(&pid, path, &actions, &how, argv, env);
-        (void)posix_spawnattr_destroy(&how);
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    errno = failed;
-    return failed == 0 ? pid : -1;
+    const struct jr_subprocess git = {
+        .path = path, .argv = argv, .envp = env, .fds = fds, .group = true};
+    return jr_subprocess_start(&git);
 }
 
 static void push_word(struct jr_strv *argv, struct jr_arena *arena,

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/pidfd.h"
 
@@ -73,7 +73,7 @@ static int take_output(int fd, const struct jr_git_sink *sink,
  * us while we wait for it. */
 static int open_input(const struct jr_buf *input)
 {
-    int fd = memfd_create("git", MFD_CLOEXEC);
+    int fd = jr_memory_file("git");
     if (fd >= 0 && (jr_io_write_all(fd, input->data, input->len) != 0 ||
                     lseek(fd, 0, SEEK_SET) != 0))
         (void)close(jr_steal_fd(&fd));
@@ -101,7 +101,7 @@ static int report_complaint(int fd, struct jr_error *err)
 static int end_process(pid_t pid, uint64_t deadline_ns)
 {
     JR_CLOSE int pidfd = jr_pidfd_open(pid);
-    if (pidfd >= 0 && !await_fd(pidfd, deadline_ns)) {
+    if (!jr_child_await(pidfd, pid, time_left(deadline_ns))) {
         jr_git_kill(pid);
         (void)jr_git_reap(pid);
         return ETIMEDOUT;
@@ -118,7 +118,7 @@ int jr_git_begin(struct jr_git_process *ret,
     if (input != NULL && input->failed)
         return fail_git(err, ENOMEM, "out of memory");
     JR_CLOSE int in = input == NULL ? -1 : open_input(input);
-    JR_CLOSE int said = memfd_create("git", MFD_CLOEXEC);
+    JR_CLOSE int said = jr_memory_file("git");
     if ((input != NULL && in < 0) || pipe2(ends, O_CLOEXEC) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
     JR_CLOSE int from = ends[0];

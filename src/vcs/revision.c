@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "vcs/git.h"
@@ -71,7 +71,7 @@ static int run_list(struct jr_revision *rev, const char *commit,
     const char *const words[] = {"ls-tree",     "-r",   "-z",
                                  "--full-tree", commit, NULL};
     JR_BUF_CLEANUP struct jr_buf said = JR_BUF_INIT;
-    JR_CLOSE int told = memfd_create("git", MFD_CLOEXEC);
+    JR_CLOSE int told = jr_memory_file("git");
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "git");

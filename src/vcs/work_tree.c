@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/user.h"
 
@@ -308,7 +309,7 @@ static void check_untracked_link(struct jr_work_tree *tree, const char *path)
 
 static bool lies_there(const struct records *records, const char *path)
 {
-    return faccessat(records->top_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return jr_access(records->top_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* "H 100644 OBJECT 0<tab>PATH" of `git ls-files -v -s`. A small letter: git was

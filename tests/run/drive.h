@@ -47,6 +47,9 @@ void jr_drive_go(const struct jr_drive *drive);
 /* Let all ranks go on that await "go", or are about to. */
 void jr_drive_go_all(const struct jr_drive *drive);
 
+/* Whether the guard ends within that time; it is not reaped. */
+bool jr_drive_ends(const struct jr_drive *drive, int limit_ms);
+
 /* Wait until the guard has ended; kills it when it takes too long. */
 bool jr_drive_end(struct jr_drive *drive);
 

@@ -2,11 +2,9 @@
 #include "drive.h"
 #include "unit.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A run that is sent a signal once its ranks have told that they are ready. */
@@ -21,11 +19,9 @@ struct vector {
  * reach the runner within the tenth of a second in which they are one. */
 static void insist(const struct jr_drive *drive, int sig)
 {
-    int pidfd = (int)syscall(SYS_pidfd_open, drive->pid, 0);
-    struct pollfd end = {.fd = pidfd, .events = POLLIN};
-    for (int i = 0; i < JR_DRIVE_WAIT_MS / 150 && poll(&end, 1, 150) == 0; i++)
+    for (int i = 0; i < JR_DRIVE_WAIT_MS / 150 && !jr_drive_ends(drive, 150);
+         i++)
         jr_drive_kill(drive->pid, sig);
-    (void)close(pidfd);
 }
 
 static void check(const struct vector *vectors, size_t count)
@@ -218,8 +214,7 @@ static void takes_a_double_signal_for_one(void)
 static void ignores_hangup_under_nohup(void)
 {
     struct jr_drive drive;
-    jr_drive_start(&drive, JR_DRIVE_NOHUP,
-                   "-- %F obey tell=ready hang");
+    jr_drive_start(&drive, JR_DRIVE_NOHUP, "-- %F obey tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     jr_drive_kill(drive.pid, SIGHUP);
     jr_drive_kill(drive.pid, SIGINT);

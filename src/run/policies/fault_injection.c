@@ -23,7 +23,7 @@ static bool injection_hits_rank(const struct jr_injection *injection,
 static void send_injected_signal(const struct jr_rank_run *rank, int sig,
                                  bool group)
 {
-    (void)jr_pidfd_signal(rank->watch.fd, sig);
+    (void)jr_child_signal(rank->watch.fd, rank->pid, sig);
     if (group)
         (void)kill(-rank->pid, sig);
 }

@@ -142,7 +142,8 @@ static void on_command_end(void *owner, uint32_t events)
     struct jr_runner *runner = hung->runner;
     siginfo_t info = {0};
     struct rusage usage;
-    if (jr_pidfd_wait(hung->command.fd, &info, &usage) == 0 && info.si_pid == 0)
+    if (jr_child_wait(hung->command.fd, hung->pid, &info, &usage) == 0 &&
+        info.si_pid == 0)
         return;
     jr_loop_close(&hung->command);
     runner->hang.running--;
@@ -322,13 +323,13 @@ bool jr_hang_has_begun(const struct jr_runner *runner)
     return runner->hang.begun;
 }
 
-bool jr_hang_has(const struct jr_runner *runner, pid_t pid)
+struct jr_watch *jr_hang_watch(struct jr_runner *runner, pid_t pid)
 {
-    const struct jr_hang *hang = &runner->hang;
+    struct jr_hang *hang = &runner->hang;
     for (uint32_t i = 0; hang->running > 0 && i < hang->next; i++)
         if (hang->ranks[i].pid == pid && hang->ranks[i].command.fd >= 0)
-            return true;
-    return false;
+            return &hang->ranks[i].command;
+    return NULL;
 }
 
 /* The run is being stopped: no more evidence. */
@@ -342,7 +343,7 @@ static void end_evidence(struct jr_runner *runner)
         if (hung->command.fd < 0)
             continue;
         /* Not reaped: its group is what it seems. */
-        (void)jr_pidfd_signal(hung->command.fd, SIGKILL);
+        (void)jr_child_signal(hung->command.fd, hung->pid, SIGKILL);
         (void)kill(-hung->pid, SIGKILL);
     }
 }

@@ -40,7 +40,8 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why);
  * the stop. */
 bool jr_hang_has_begun(const struct jr_runner *runner);
 
-/* Whether the process is one of the commands that gather evidence. */
-bool jr_hang_has(const struct jr_runner *runner, pid_t pid);
+/* The watch of the process, if it is one of the commands that gather evidence;
+ * NULL. */
+struct jr_watch *jr_hang_watch(struct jr_runner *runner, pid_t pid);
 
 #endif

@@ -12,13 +12,13 @@
  * text is the argument of eval, so that whatever it leaves open, a quote or a
  * here-document, ends with it, and it sees no arguments.
  */
+#include "base/file_calls.h"
 #include "run/policies/setup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -106,7 +106,7 @@ static int start_setup(struct jr_runner *runner, const char *script,
     child.env = runner->plan->setup.env;
     child.workdir = setup->plan.workdir;
     child.extra = true;
-    setup->exported = memfd_create("jobrun-setup", MFD_CLOEXEC);
+    setup->exported = jr_memory_file("jobrun-setup");
     if (setup->exported < 0 ||
         dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
         ret->stage = JR_STAGE_CLONE;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/file_calls.h"
 #include "base/io.h"
 #include "diag/fix.h"
 #include "doc/doc.h"
@@ -144,7 +145,7 @@ static int replace_fixed_file(const char *path, const struct stat *as_read,
     if (!is_unchanged_file(as_read, &now))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "it has changed since it was read");
-    if (faccessat(dir_fd, name, W_OK, AT_EACCESS) != 0)
+    if (jr_access(dir_fd, name, W_OK, AT_EACCESS) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "it cannot be written");
     if (jr_io_replace(dir_fd, name, text->data, text->len,
                       as_read->st_mode & 07777, err) != 0)

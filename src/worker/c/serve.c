@@ -15,13 +15,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/pidfd.h"
 #include "base/rank_set.h"
 #include "worker/c/entry_call.h"
 #include "worker/c/threads.h"
@@ -183,10 +183,10 @@ static void close_batch(struct helper *helper, const struct asked *but)
  * signal set before would be for its end. */
 static int adopt_runner(pid_t runner, pid_t between)
 {
-    int fd = (int)syscall(SYS_pidfd_open, between, 0);
+    int fd = jr_pidfd_open(between);
     struct pollfd end = {.fd = fd, .events = POLLIN};
-    while (fd >= 0 && getppid() == between)
-        (void)poll(&end, 1, -1);
+    while (getppid() == between) /* without pidfds it is looked at */
+        (void)poll(&end, 1, fd >= 0 ? -1 : 1);
     if (fd >= 0)
         (void)close(fd);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)

@@ -31,7 +31,7 @@ static void add_record(struct bench *bench)
 
 static void open_live(struct bench *bench)
 {
-    bench->live = (struct jr_live){.pidfd = -1};
+    bench->live = (struct jr_live){.held = JR_HOLD_NONE};
     CU_ASSERT_EQUAL_FATAL(
         jr_live_open(&bench->live, bench->fake.dir, "r", NULL), 0);
 }

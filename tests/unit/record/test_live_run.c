@@ -53,7 +53,7 @@ static void add_results(struct bench *bench, const char *id, const char *text)
 static enum jr_standing standing_of(struct bench *bench, const char *id,
                                     struct jr_live *live)
 {
-    *live = (struct jr_live){.pidfd = -1};
+    *live = (struct jr_live){.held = JR_HOLD_NONE};
     CU_ASSERT_EQUAL(jr_live_open(live, bench->fake.dir, id, NULL), 0);
     return live->standing;
 }
@@ -61,7 +61,7 @@ static enum jr_standing standing_of(struct bench *bench, const char *id,
 static void what_is_no_run_is_not_opened(void)
 {
     struct bench bench;
-    struct jr_live live = {.pidfd = 7};
+    struct jr_live live = {.held = {.fd = 7}};
     struct jr_error err = {0};
     begin(&bench);
     CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
@@ -69,7 +69,7 @@ static void what_is_no_run_is_not_opened(void)
     (void)mkdirat(bench.fake.fd, "r", 0700);
     CU_ASSERT_EQUAL(jr_live_open(&live, bench.fake.dir, "r", &err), -1);
     CU_ASSERT_EQUAL(strncmp(err.text, "run.json: ", 10), 0);
-    CU_ASSERT_EQUAL(live.pidfd, 7); /* as it was */
+    CU_ASSERT_EQUAL(live.held.fd, 7); /* as it was */
     fake_end(&bench.fake);
 }
 
@@ -87,15 +87,15 @@ static void the_record_says_where_and_whose_it_is(void)
     JR_ASSERT_TEXT(live.cgroup, "/sys/fs/cgroup/somewhere");
     CU_ASSERT_PTR_NULL(live.part);
     CU_ASSERT_TRUE(live.ours && live.placed && !live.contained);
-    CU_ASSERT_TRUE(live.pidfd >= 0);
-    CU_ASSERT_EQUAL(fcntl(live.pidfd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_TRUE(live.held.fd >= 0);
+    CU_ASSERT_EQUAL(fcntl(live.held.fd, F_GETFD), FD_CLOEXEC);
     jr_live_close(&live);
-    CU_ASSERT_TRUE(live.pidfd == -1 && live.host == NULL);
+    CU_ASSERT_TRUE(live.held.fd == -1 && live.host == NULL);
     jr_live_close(&live); /* once more does no harm */
     bench.facts.pid_namespace++;
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_ELSEWHERE);
-    CU_ASSERT_TRUE(live.contained && live.placed && live.pidfd == -1);
+    CU_ASSERT_TRUE(live.contained && live.placed && live.held.fd == -1);
     jr_live_close(&live);
     bench.facts.pid_namespace = 0;
     bench.facts.user = NULL;
@@ -128,7 +128,7 @@ static void results_say_how_it_ended(void)
         CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_FINISHED);
         JR_ASSERT_TEXT(live.status, vectors[i].status);
         CU_ASSERT_EQUAL(live.exit_code, vectors[i].exit_code);
-        CU_ASSERT_EQUAL(live.pidfd, -1);
+        CU_ASSERT_EQUAL(live.held.fd, -1);
         jr_live_close(&live);
         fake_end(&bench.fake);
     }

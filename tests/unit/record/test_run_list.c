@@ -420,7 +420,7 @@ static void logs_by_results_or_by_plan(void)
 
 static enum jr_standing standing(struct fake *fake, struct jr_live *live)
 {
-    *live = (struct jr_live){.pidfd = -1};
+    *live = (struct jr_live){.held = JR_HOLD_NONE};
     CU_ASSERT_EQUAL(jr_live_open(live, fake->dir, "r", NULL), 0);
     return live->standing;
 }
@@ -436,8 +436,8 @@ static void lives_until_it_ends(void)
     struct jr_record_facts facts = facts_of(&fake);
     print_record(&fake, "r", &facts);
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_RUNNING);
-    struct pollfd poll_fd = {.fd = live.pidfd, .events = POLLIN};
-    CU_ASSERT_TRUE_FATAL(live.pidfd >= 0);
+    struct pollfd poll_fd = {.fd = live.held.fd, .events = POLLIN};
+    CU_ASSERT_TRUE_FATAL(live.held.fd >= 0);
     CU_ASSERT_TRUE(live.ours);
     CU_ASSERT_EQUAL(poll(&poll_fd, 1, 0), 0);
     jr_live_close(&live);
@@ -446,7 +446,7 @@ static void lives_until_it_ends(void)
     facts.user = "somebody else";
     print_record(&fake, "r", &facts);
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_ELSEWHERE);
-    CU_ASSERT_EQUAL(live.pidfd, -1);
+    CU_ASSERT_EQUAL(live.held.fd, -1);
     CU_ASSERT_FALSE(live.ours);
     jr_live_close(&live);
     facts = facts_of(&fake);
@@ -458,7 +458,7 @@ static void lives_until_it_ends(void)
     print_record(&fake, "r", &facts);
     add_run(&fake, "r", results, "{\"status\": \"failed\", \"exit_code\": 1}");
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_FINISHED);
-    CU_ASSERT_TRUE(live.pidfd >= 0); /* we live, and may show the rest */
+    CU_ASSERT_TRUE(live.held.fd >= 0); /* we live, and may show the rest */
     CU_ASSERT_EQUAL(live.exit_code, 1);
     JR_ASSERT_TEXT(live.status, "failed");
     jr_live_close(&live);
