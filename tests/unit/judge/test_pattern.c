@@ -1,5 +1,8 @@
 #include "fake_run.h"
 
+#include "judge/pattern.h"
+#include "output/log_gap.h"
+
 static struct jr_result_field fields[] = {
     {.name = (char *)"n", .type = JR_JSON_INTEGER},
     {.name = (char *)"x", .type = JR_JSON_NUMBER},
@@ -327,6 +330,197 @@ static void a_bad_pattern_is_an_error(void)
     fake_end(&fake);
 }
 
+/* Each line for itself, from the first to the last, once one took too long. */
+static void goes_on_line_by_line_behind_a_bad_one(void)
+{
+    static const char pattern[] = "n=(?<w>(?:a+a*)+b)";
+    static const char bad[] =
+        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const struct {
+        const char *before, *after, *result;
+        uint32_t limits;
+    } cases[] = {
+        {"n=ab\n", "", "{\"w\": \"ab\"}", 1},
+        {"", "n=ab\n", "{\"w\": \"ab\"}", 1},
+        {"", "n=ab", "{\"w\": \"ab\"}", 1},
+        {"", "x\n\n\nn=aab\nx", "{\"w\": \"aab\"}", 1},
+        {"n=ab\n", "n=aab\nn=x\n", "{\"w\": \"aab\"}", 1},
+        {"n=ab n=aaab\n", "", "{\"w\": \"aaab\"}", 1},
+        {"", "n=aab\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb",
+         "{\"w\": \"aab\"}", 2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        char log[256];
+        (void)snprintf(log, sizeof log, "%s%s%s", cases[c].before, bad,
+                       cases[c].after);
+        start(&fake, pattern, log);
+        check_json(fake.report.ranks[0].result, cases[c].result);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, cases[c].limits);
+        fake_end(&fake);
+    }
+}
+
+/* A line that takes too long is counted once, where it is in two windows, too,
+ * and the next window is searched as the first was. */
+static void counts_a_bad_line_at_a_border_once(void)
+{
+    static const char bad[] =
+        "\nn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static const size_t places[] = {CHUNK - 100, CHUNK + LONGEST + 256 - 20,
+                                    CHUNK + LONGEST + 256 + 20};
+    static char log[LARGE + 1];
+    struct fake fake;
+    start(&fake, "x", "x");
+    for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+        memset(log, '.', LARGE);
+        memcpy(log + places[p], bad, strlen(bad));
+        memcpy(log + LARGE - 6, "\nn=aab", 6);
+        search(&fake, "n=(?<w>(?:a+a*)+b)", log);
+        check_json(fake.report.ranks[0].result, "{\"w\": \"aab\"}");
+        CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 1);
+    }
+    fake_end(&fake);
+}
+
+/* A log that would take hours is given up, and it is said why. */
+static void gives_up_on_a_log_of_bad_lines(void)
+{
+    enum { LINES = 10002 };
+    static const char bad[] =
+        "n=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaacb\n";
+    static char log[LINES * sizeof bad];
+    struct fake fake;
+    size_t len = 0;
+    for (int i = 0; i < LINES; i++, len += sizeof bad - 1)
+        memcpy(log + len, bad, sizeof bad);
+    start(&fake, "n=(?<w>(?:a+a*)+b)", log);
+    CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].pattern_limits, 10000);
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
+                   "'n=(?<w>(?:a+a*)+b)' takes too many steps for more than "
+                   "9999 lines of stdout.log");
+    fake_end(&fake);
+}
+
+/* Anything but a file of its own is no log. */
+static void reads_no_log_that_is_none(void)
+{
+    static const char path[] = "attempt_0/0/stdout.log";
+    struct fake fake;
+    start(&fake, "n=(?<n>\\d+)", "n=1\n");
+    fake_write(&fake, "elsewhere", "n=1\n");
+    for (int what = 0; what < 3; what++) {
+        (void)unlinkat(fake.fd, path, 0);
+        if (what == 0)
+            CU_ASSERT_EQUAL(symlinkat("../../elsewhere", fake.fd, path), 0);
+        if (what == 1)
+            CU_ASSERT_EQUAL(mkfifoat(fake.fd, path, 0600), 0);
+        if (what == 2)
+            CU_ASSERT_EQUAL(mkdirat(fake.fd, path, 0700), 0);
+        fake_judge(&fake);
+        CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(fake.report.ranks[0].reason);
+        CU_ASSERT_EQUAL(
+            strncmp(fake.report.ranks[0].reason, "stdout.log: ", 12), 0);
+        CU_ASSERT_FALSE(
+            jr_pattern_holds("n", fake.fd, "attempt_0/0/stdout.log"));
+    }
+    fake_end(&fake);
+}
+
+/* Of a log with a gap, what the rank wrote is told by the bytes of the stream,
+ * of which the file has fewer. */
+static void knows_the_end_in_a_log_with_a_gap(void)
+{
+    struct jr_buf log = JR_BUF_INIT;
+    struct fake fake;
+    jr_buf_str(&log, "n=1\n");
+    jr_log_gap_print(&log, 5000);
+    jr_buf_str(&log, "n=2\nn=3\n");
+    start(&fake, "n=(?<n>\\d+)", log.data);
+    check_json(fake.report.ranks[0].result, "{\"n\": 3}");
+    fake.policy.log_limit = (char *)"64KiB";
+    fake.ends[0].pinned = true;
+    static const struct {
+        uint64_t captured;
+        const char *result;
+        bool late;
+    } cases[] = {
+        {5012, "{\"n\": 3}", false},
+        {5008, "{\"n\": 2}", true},
+        {3000, "{\"n\": 1}", true},
+        {4, "{\"n\": 1}", true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        fake.ends[0].captured = cases[c].captured;
+        fake_judge(&fake);
+        check_json(fake.report.ranks[0].result, cases[c].result);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].late_match, cases[c].late);
+    }
+    fake.ends[0].captured = 5013;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_CHANGED);
+    jr_buf_release(&log);
+    fake_end(&fake);
+}
+
+/* As restart.when asks it of a log. */
+static void holds_where_a_log_has_a_match(void)
+{
+    static const char path[] = "attempt_0/0/stdout.log";
+    struct fake fake;
+    start(&fake, "x", "one\ntwo lines\nthree");
+    CU_ASSERT_TRUE(jr_pattern_holds("two", fake.fd, path));
+    CU_ASSERT_TRUE(jr_pattern_holds("^two lines$", fake.fd, path));
+    CU_ASSERT_TRUE(jr_pattern_holds("three$", fake.fd, path));
+    CU_ASSERT_TRUE(jr_pattern_holds("(?<n>o)(?<m>n)", fake.fd, path));
+    CU_ASSERT_FALSE(jr_pattern_holds("^lines", fake.fd, path));
+    CU_ASSERT_FALSE(jr_pattern_holds("four", fake.fd, path));
+    CU_ASSERT_FALSE(jr_pattern_holds("(", fake.fd, path));
+    CU_ASSERT_FALSE(jr_pattern_holds("two", fake.fd, NULL));
+    CU_ASSERT_FALSE(jr_pattern_holds("two", fake.fd, "attempt_0/0/no.log"));
+    fake_write_rank(&fake, 0, "stdout.log", "");
+    CU_ASSERT_FALSE(jr_pattern_holds("two", fake.fd, path));
+    fake_end(&fake);
+}
+
+static void text_that_holds_a_nul_is_no_number(void)
+{
+    static const char log[] = "n=1\0002\n";
+    struct fake fake;
+    start(&fake, "n=(?<n>[^\\n]+)", "x");
+    fake_write_bytes(
+        jr_arena_printf(&fake.arena, "%s/attempt_0/0/stdout.log", fake.dir),
+        log, sizeof log - 1);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_FIELD);
+    fake.policy.results.pattern = (char *)"n=(?<b>[^\\n]+)";
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_FIELD);
+    fake.policy.results.pattern = (char *)"n=(?<x>[^\\n]+)";
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_FIELD);
+    fake_end(&fake);
+}
+
+/* A message shows as much of a value as a line has room for. */
+static void shows_a_long_value_cut(void)
+{
+    static const char sixty[] =
+        "012345678901234567890123456789012345678901234567890123456789";
+    struct jr_buf log = JR_BUF_INIT, want = JR_BUF_INIT;
+    struct fake fake;
+    jr_buf_printf(&log, "b=%sXYZ\n", sixty);
+    jr_buf_printf(&want, "stdout.log: 'b' is '%s', not true or false", sixty);
+    start(&fake, "b=(?<b>\\S+)", log.data);
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason, want.data);
+    jr_buf_release(&log);
+    jr_buf_release(&want);
+    fake_end(&fake);
+}
+
 JR_UNIT_MAIN(
     "pattern", CASE(what_does_not_convert_fails), CASE(the_last_match_counts),
     CASE(long_logs_are_searched_in_windows), CASE(a_window_does_not_end_a_line),
@@ -334,4 +528,10 @@ JR_UNIT_MAIN(
     CASE(groups_are_those_of_the_last_match), CASE(a_stream_must_be_captured),
     CASE(only_what_the_rank_wrote_counts),
     CASE(tells_of_lines_that_take_too_long),
-    CASE(nothing_is_asked_of_the_others), CASE(a_bad_pattern_is_an_error))
+    CASE(nothing_is_asked_of_the_others), CASE(a_bad_pattern_is_an_error),
+    CASE(goes_on_line_by_line_behind_a_bad_one),
+    CASE(counts_a_bad_line_at_a_border_once),
+    CASE(gives_up_on_a_log_of_bad_lines), CASE(reads_no_log_that_is_none),
+    CASE(knows_the_end_in_a_log_with_a_gap),
+    CASE(holds_where_a_log_has_a_match),
+    CASE(text_that_holds_a_nul_is_no_number), CASE(shows_a_long_value_cut))

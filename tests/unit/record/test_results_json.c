@@ -313,6 +313,141 @@ static void a_cause_is_told_by_what_became_of_its_rank(void)
                        "was OOM-killed: the kernel ran out of memory", ""));
 }
 
+/* The same for a judgement that is made by hand, of ranks 0, 10, 20, 30: what
+ * the record names is the rank and not its place. */
+static void expect_cause_of(struct fake *fake,
+                            const struct jr_judgement *report,
+                            const char *expected)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (uint32_t i = 0; i < fake->plan.count; i++)
+        fake->ranks[i].rank = 10 * i;
+    jr_judgement_json_cause(&text, report, &fake->plan, &fake->outcome);
+    JR_ASSERT_TEXT(text.data, expected);
+    fake_end(fake);
+}
+
+#define NO_RANK(kind, message)                                                 \
+    "{\"rank\": null, \"host\": null, \"kind\": \"" kind                       \
+    "\", \"exit_code\": null, \"signal\": null, \"message\": \"" message       \
+    "\", \"together\": []}"
+
+static void a_cause_of_time_names_who_differs(void)
+{
+    static uint32_t odd[] = {2, 0, 3};
+    struct jr_rank_judgement ranks[4] = {0};
+    struct fake fake;
+    struct jr_judgement report = {.status = JR_RUN_HUNG,
+                                  .overrun = "no output for 5 s",
+                                  .odd = odd,
+                                  .odd_count = 3,
+                                  .odd_silent = true,
+                                  .ranks = ranks,
+                                  .count = 4};
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report,
+                    CAUSE("20", "hang", "null", "null",
+                          "no output for 5 s; rank 20 fell silent first",
+                          "0, 30"));
+    report.odd_count = 1;
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report,
+                    CAUSE("20", "hang", "null", "null",
+                          "no output for 5 s; rank 20 fell silent first", ""));
+    report.odd_count = 0;
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report, NO_RANK("hang", "no output for 5 s"));
+    report.status = JR_RUN_TIMED_OUT;
+    report.overrun = "ran for 9 s";
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report, NO_RANK("timeout", "ran for 9 s"));
+    /* what kept it from beginning comes first */
+    report.error = "no port is free";
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report, NO_RANK("start", "no port is free"));
+}
+
+static void an_incomplete_run_names_who_did_not_deliver(void)
+{
+    struct jr_rank_judgement ranks[4] = {
+        {.state = JR_RANK_SUCCEEDED},
+        {.state = JR_RANK_INCOMPLETE, .reason = "no file", .error = "other"},
+        {.state = JR_RANK_INCOMPLETE, .reason = "later"},
+        {.state = JR_RANK_INCOMPLETE},
+    };
+    struct jr_judgement report = {
+        .status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 4};
+    struct fake fake;
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "result", "0", "null", "no file", "20, 30"));
+    ranks[1].reason = NULL;
+    report.error = "of the run";
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "result", "0", "null", "other", "20, 30"));
+    for (int i = 0; i < 4; i++)
+        ranks[i].state = JR_RANK_SUCCEEDED;
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report, NO_RANK("result", "of the run"));
+    /* without a word there is no cause to write */
+    report.error = NULL;
+    fake_start(&fake, 4);
+    expect_cause_of(&fake, &report, "null");
+}
+
+/* Only the last rank: the search goes to the end, and not past it. */
+static void the_last_rank_can_be_incomplete(void)
+{
+    struct jr_rank_judgement ranks[3] = {
+        {.state = JR_RANK_SUCCEEDED},
+        {.state = JR_RANK_INCOMPLETE, .reason = "no file"},
+        {.state = JR_RANK_INCOMPLETE, .reason = "of nobody"},
+    };
+    const struct jr_judgement report = {
+        .status = JR_RUN_INCOMPLETE, .ranks = ranks, .count = 2};
+    struct fake fake;
+    fake_start(&fake, 3);
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "result", "0", "null", "no file", ""));
+}
+
+static void a_cause_is_of_the_kind_that_its_rank_ended_by(void)
+{
+    static uint32_t causes[] = {1, 3};
+    struct jr_rank_judgement ranks[4] = {0};
+    const struct jr_judgement report = {.status = JR_RUN_FAILED,
+                                        .causes = causes,
+                                        .causes_count = 2,
+                                        .ranks = ranks,
+                                        .count = 4};
+    struct fake fake;
+    fake_start(&fake, 4);
+    fake_signal(&fake, 1, 11);
+    expect_cause_of(
+        &fake, &report,
+        CAUSE("10", "signal", "null", "\"SIGSEGV\"", "died by SIGSEGV", "30"));
+    /* it was about to exit by itself when the stop came */
+    fake_start(&fake, 4);
+    fake_stopped(&fake, 1);
+    fake.ends[1].told_code = 4;
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "exit", "4", "null",
+                          "was exiting with code 4 when it was stopped", "30"));
+    /* its code was never called */
+    fake_start(&fake, 4);
+    fake_exit(&fake, 1, 1);
+    ranks[1].unstarted = true;
+    ranks[1].error = "no module t";
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "start", "1", "null", "no module t", "30"));
+    ranks[1].reason = "the reason";
+    fake_start(&fake, 4);
+    fake.ends[1].end = JR_END_START;
+    expect_cause_of(&fake, &report,
+                    CAUSE("10", "start", "null", "null", "the reason", "30"));
+}
+
 /* Take what there is: each time, so many bytes. */
 struct taken {
     struct jr_buf all;
@@ -386,5 +521,9 @@ JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
              CASE(what_was_compared), CASE(a_killed_runner),
              CASE(a_killed_guard),
              CASE(a_cause_is_told_by_what_became_of_its_rank),
+             CASE(a_cause_of_time_names_who_differs),
+             CASE(an_incomplete_run_names_who_did_not_deliver),
+             CASE(the_last_rank_can_be_incomplete),
+             CASE(a_cause_is_of_the_kind_that_its_rank_ended_by),
              CASE(large_results_are_taken_in_pieces),
              CASE(a_run_without_ranks_is_json), CASE(one_rank_a_line))
