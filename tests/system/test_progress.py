@@ -2,6 +2,8 @@
 what is recorded of them, shown, and found out by them."""
 import json
 import os
+import resource
+import signal
 import subprocess
 import time
 
@@ -307,6 +309,119 @@ class Nodes(Agents):
                "sleep 0.4; done" % self.STEP,
             more="progress: {%s}\n"
                  "timeouts: {first_step: 2s, progress: 2s}" % STEPS), 0)
+
+
+class Attacks(Case):
+    """What is known survives what happens to jobrun, and harms nothing."""
+
+    def test_the_runner_is_killed(self):
+        self.shell("echo step 1/9 loss 0.1; echo step 2/9 loss 0.2; "
+                   "echo x > ready; sleep 1000", progress="{%s}" % STEPS)
+        process = self.start("run", "p.jobrun.yaml", stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+        path = self.folder / "runs" / "latest" / "progress.json"
+        until = time.monotonic() + harness.LIMIT
+        while not path.exists() or json.loads(path.read_text())["step"] != 2:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        os.kill(harness.runner_of(process.pid), signal.SIGKILL)
+        process.communicate(timeout=harness.LIMIT)
+        told = self.progress()
+        self.assertEqual((told["step"], told["metrics"]), (2, {"loss": 0.2}))
+
+    def test_nobody_reads_the_output(self):
+        self.shell("for i in 1 2 3; do echo step $i/3 loss 0.$i; done",
+                   progress="{%s}" % STEPS)
+        done = self.start("run", "p.jobrun.yaml",
+                          preexec_fn=lambda: (os.close(1), os.close(2)))
+        self.assertEqual(done.wait(timeout=harness.LIMIT), 0)
+        self.assertEqual(self.progress()["step"], 3)
+
+    def test_a_file_that_cannot_grow(self):
+        """As on a full disk: a warning, and the job does not fail for it."""
+        self.python("import jobrun\nfor i in range(4000):\n"
+                    "    jobrun.progress(i, loss=i / 3)\n")
+        done = self.start("run", "p.jobrun.yaml", stderr=subprocess.PIPE,
+                          preexec_fn=lambda: resource.setrlimit(
+                              resource.RLIMIT_FSIZE, (300000, 300000)))
+        _, told = done.communicate(timeout=harness.LIMIT)
+        self.assertEqual(done.returncode, 0, told)
+        self.assertIn("warning: progress: metrics.jsonl is incomplete: "
+                      "File too large", told)
+        self.assertEqual(self.progress()["step"], 3999)
+
+    def test_links_in_the_place_of_its_files(self):
+        victim = self.write("victim", "mine")
+        self.shell('for f in metrics.jsonl progress.json; do '
+                   'ln -s "%s" "$JOBRUN_RUN_DIR/$f"; done\n'
+                   "echo step 1/9 loss 0.1" % victim,
+                   progress="{%s}" % STEPS)
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertIn("metrics.jsonl is incomplete", done.stderr)
+        self.assertEqual((self.folder / "victim").read_text(), "mine")
+        self.assertEqual(self.progress()["step"], 1)
+
+    def test_garbage_on_a_stream(self):
+        self.shell("head -c 3000000 /dev/urandom; echo; echo step 4/9 loss 1; "
+                   "head -c 200000 /dev/zero; printf '\\xff\\xfe\\n'",
+                   progress="{%s}" % STEPS, redirects="all", tee="none")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.progress()["step"], 4)
+
+    def test_a_file_that_is_begun_anew(self):
+        self.python("import os, time\npath = os.environ['JOBRUN_PROGRESS_FILE']\n"
+                    "for i in range(5):\n"
+                    "    with open(path, 'w') as f:\n"
+                    "        print('{\"step\": %d}' % i, file=f)\n"
+                    "    time.sleep(0.1)\n")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.progress()["step"], 4)
+
+
+class Functions(Case):
+    def test_what_is_no_progress_is_an_exception(self):
+        self.python("""\
+import jobrun
+import numbers
+for bad in (lambda: jobrun.progress(-1), lambda: jobrun.progress(1.5),
+            lambda: jobrun.progress("2"), lambda: jobrun.progress(1, of=-2),
+            lambda: jobrun.progress(1, loss="x"),
+            lambda: jobrun.progress(1, loss=[1])):
+    try:
+        bad()
+    except (TypeError, ValueError) as error:
+        print(type(error).__name__)
+jobrun.progress(True, loss=float("inf"), good=True)
+""")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual([line.split()[-1] for line in
+                          done.stdout.splitlines()],
+                         ["ValueError", "TypeError", "TypeError", "ValueError",
+                          "TypeError", "TypeError"])
+        self.assertEqual(self.progress()["metrics"],
+                         {"loss": None, "good": 1})
+
+    def test_a_file_that_cannot_be_written_is_a_warning_once(self):
+        self.python("import jobrun, os\n"
+                    "os.mkdir(os.environ['JOBRUN_PROGRESS_FILE'])\n"
+                    "for i in range(3):\n    jobrun.progress(i)\n")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(done.stderr.count("RuntimeWarning: jobrun.progress"),
+                         1)
+
+    def test_outside_of_a_rank(self):
+        self.python("import jobrun, os\ndel os.environ"
+                    "['JOBRUN_PROGRESS_FILE']\njobrun.progress(1)\n")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 1)
+        self.assertIn("JOBRUN_PROGRESS_FILE is not set", done.stderr)
+
+    def test_a_program_that_closes_all_descriptors(self):
+        self.python("import jobrun, os\njobrun.progress(1)\n"
+                    "os.closerange(3, 100)\n"
+                    "other = os.open('other', os.O_RDWR | os.O_CREAT)\n"
+                    "jobrun.progress(2)\nassert os.fstat(other).st_size == 0\n")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.progress()["step"], 2)
 
 
 if __name__ == "__main__":

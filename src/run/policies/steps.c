@@ -43,9 +43,11 @@
 #define MS        UINT64_C(1000000)
 #define SECOND_NS (1000 * MS)
 #define READ_SIZE (256U << 10)
+#define TAIL      32 /* bytes by which a file is known again */
 
 struct jr_step_file {
-    uint64_t read; /* bytes */
+    uint64_t read;   /* bytes, */
+    char tail[TAIL]; /* and the last of them */
     struct jr_step_text text;
     bool refused;        /* it is no plain file */
     uint64_t relayed_ns; /* of the rank: the step that the controller knows */
@@ -88,6 +90,26 @@ static int open_step_file(struct jr_runner *runner, uint32_t i,
     return jr_steal_fd(&fd);
 }
 
+/* Whether the file is another than what was read: ranks are to append, and some
+ * write it anew with each step. */
+static bool is_begun_anew(const struct jr_step_file *file, int fd,
+                          const struct stat *st)
+{
+    char tail[TAIL];
+    size_t len = file->read < TAIL ? (size_t)file->read : TAIL;
+    if ((uint64_t)st->st_size < file->read)
+        return true;
+    return pread(fd, tail, len, (off_t)(file->read - len)) == (ssize_t)len &&
+           memcmp(tail, file->tail + TAIL - len, len) != 0;
+}
+
+static void keep_tail(struct jr_step_file *file, const char *bytes, size_t len)
+{
+    size_t kept = len < TAIL ? len : TAIL;
+    memmove(file->tail, file->tail + kept, TAIL - kept);
+    memcpy(file->tail + TAIL - kept, bytes + len - kept, kept);
+}
+
 /* What was added since the last time, as far as it is there now. */
 static void read_step_file(struct jr_runner *runner, uint32_t i)
 {
@@ -98,13 +120,16 @@ static void read_step_file(struct jr_runner *runner, uint32_t i)
         !jr_step_tracker_watches(&steps->tracker, i))
         return;
     JR_CLOSE int fd = open_step_file(runner, i, &st);
-    if (fd >= 0 && (uint64_t)st.st_size < file->read)
-        file->read = 0; /* it was begun anew */
+    if (fd >= 0 && is_begun_anew(file, fd, &st)) {
+        file->read = 0;
+        jr_step_lines_end(&steps->lines, &file->text);
+    }
     while (fd >= 0 && file->read < (uint64_t)st.st_size) {
         ssize_t len = pread(fd, steps->bytes, READ_SIZE, (off_t)file->read);
         if (len <= 0)
             return;
         file->read += (uint64_t)len;
+        keep_tail(file, steps->bytes, (size_t)len);
         jr_step_lines_add(&steps->lines, &file->text, steps->bytes,
                           (size_t)len);
     }

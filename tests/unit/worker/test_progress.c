@@ -1,0 +1,57 @@
+/* jr_progress(): the line that it appends, and what it refuses. */
+#include <errno.h>
+
+#include "base/io.h"
+#include "scratch.h"
+#include "worker/c/worker.h"
+
+static void appends_lines(void)
+{
+    struct scratch scratch;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_rank rank = {.progress = jr_worker_progress};
+    char path[64];
+    scratch_start(&scratch);
+    (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
+    (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
+    CU_ASSERT_EQUAL(jr_progress(&rank, 0, 0, NULL), 0);
+    CU_ASSERT_EQUAL(jr_progress(&rank, 5, 90, "{\"loss\": 2, \"x\": null}"), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, scratch.fd, "3.jsonl", 4096, NULL),
+                    0);
+    JR_ASSERT_TEXT(text.data,
+                   "{\"step\": 0}\n"
+                   "{\"step\": 5, \"of\": 90, \"loss\": 2, \"x\": null}\n");
+    scratch_end(&scratch);
+}
+
+static void refuses_what_is_no_progress(void)
+{
+    static const struct {
+        int64_t step, of;
+        const char *metrics;
+    } bad[] = {{-1, 0, NULL},         {1, -1, NULL},
+               {1, 0, "x"},           {1, 0, "[1]"},
+               {1, 0, "{\"a\": 1"},   {1, 0, "{\"a\": \"b\"}"},
+               {1, 0, "{\"a\": {}}"}, {1, 0, "{\"step\": 2}"},
+               {1, 0, "{\"of\": 2}"}, {1, 0, "{\"a\": nan}"}};
+    struct scratch scratch;
+    struct jr_rank rank = {.progress = jr_worker_progress};
+    char path[64];
+    scratch_start(&scratch);
+    (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
+    (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CU_ASSERT_EQUAL(
+            jr_progress(&rank, bad[i].step, bad[i].of, bad[i].metrics),
+            -EINVAL);
+    CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "3.jsonl", F_OK, 0), 0);
+    CU_ASSERT_EQUAL(symlinkat("/etc/passwd", scratch.fd, "3.jsonl"), 0);
+    CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ELOOP);
+    (void)setenv("JOBRUN_PROGRESS_FILE", "/nonexistent/3.jsonl", 1);
+    CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ENOENT);
+    (void)unsetenv("JOBRUN_PROGRESS_FILE");
+    CU_ASSERT_EQUAL(jr_progress(&rank, 1, 0, NULL), -ENOENT);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("progress", CASE(appends_lines), CASE(refuses_what_is_no_progress))
