@@ -268,6 +268,7 @@ static void on_controller_signal(void *owner, uint32_t events)
     if (use == JR_SIGNAL_SUSPEND) {
         uint64_t before = jr_clock_ns();
         jr_controller_send_type(run->controller, JR_TO_NODES_AWAY);
+        jr_controller_steps_hide(run);
         (void)kill(getpid(), SIGSTOP);
         jr_controller_steps_pause(run, jr_clock_ns() - before);
     }

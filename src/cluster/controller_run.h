@@ -70,6 +70,9 @@ bool jr_controller_steps_take(struct jr_controller_run *run, uint32_t node,
 /* The same file: a rank has ended, or its node is lost. */
 void jr_controller_steps_end_rank(struct jr_controller_run *run, uint32_t rank);
 
+/* The same file: take the bar off the terminal, until further steps come. */
+void jr_controller_steps_hide(struct jr_controller_run *run);
+
 /* The same file: the controller, and all ranks, stood still for so long. */
 void jr_controller_steps_pause(struct jr_controller_run *run,
                                uint64_t paused_ns);

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "cluster/controller_run.h"
+#include "output/progress_bar.h"
 #include "spawn/run_options.h"
 #include "store/run_folder.h"
 #include "store/step_message.h"
@@ -29,8 +30,20 @@ static uint64_t all_started_ns(const struct jr_controller_run *run)
 static void on_steps_flush(void *owner)
 {
     struct jr_controller *controller = owner;
-    if (controller->run != NULL)
-        jr_step_tracker_flush(&controller->run->steps, jr_clock_ns());
+    struct jr_controller_run *run = controller->run;
+    if (run == NULL)
+        return;
+    jr_step_tracker_flush(&run->steps, jr_clock_ns());
+    /* Where steps come, this is once a second: the bar needs no other tick. */
+    if (run->options->live && !run->stopped && !controller->cut)
+        (void)jr_progress_bar_stand(&controller->console, run->plan->name,
+                                    run->outcome->progress, run->options->utf8);
+}
+
+void jr_controller_steps_hide(struct jr_controller_run *run)
+{
+    if (run->controller->console_open)
+        jr_console_writer_stand(&run->controller->console, "");
 }
 
 static void on_steps_limit(void *owner)
@@ -121,11 +134,13 @@ void jr_controller_steps_pause(struct jr_controller_run *run,
 void jr_controller_steps_stop(struct jr_controller_run *run)
 {
     run->controller->steps_limit.at = 0;
+    jr_controller_steps_hide(run);
 }
 
 void jr_controller_steps_close(struct jr_controller_run *run)
 {
     run->controller->steps_flush.at = run->controller->steps_limit.at = 0;
+    jr_controller_steps_hide(run);
     if (run->steps.progress != NULL)
         jr_step_tracker_close(&run->steps, jr_clock_ns());
 }

@@ -187,3 +187,40 @@ void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar,
         jr_buf_release(&line.texts[part]);
     }
 }
+
+/* The metrics that have a value. Returns how many. */
+static size_t list_metrics(
+    struct jr_progress_metric ret[static JR_METRICS_MOST],
+    const struct jr_progress *progress)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < progress->names_count; i++)
+        if ((progress->job.metrics & UINT32_C(1) << i) != 0)
+            ret[count++] = (struct jr_progress_metric){progress->names[i],
+                                                       progress->job.values[i]};
+    return count;
+}
+
+bool jr_progress_bar_stand(struct jr_console_writer *console, const char *name,
+                           const struct jr_progress *progress, bool utf8)
+{
+    struct jr_progress_metric metrics[JR_METRICS_MOST];
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (progress == NULL || !progress->job.any)
+        return false;
+    const struct jr_steps *job = &progress->job;
+    struct jr_progress_bar bar = {
+        .name = name,
+        .step = job->step,
+        .of = job->of,
+        .rate = job->rate,
+        .metrics = metrics,
+        .metrics_count = list_metrics(metrics, progress),
+        .slowest = progress->slowest,
+        .behind = progress->all ? progress->behind : 0};
+    bar.timed = bar.step < bar.of && jr_steps_left(job, &bar.left_ns);
+    jr_progress_bar_add(&text, &bar, jr_console_writer_columns(console), !utf8);
+    if (!text.failed && text.len > 0)
+        jr_console_writer_stand(console, text.data);
+    return true;
+}

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "output/console.h"
+#include "store/progress.h"
 
 /* A metric with its last value, which may be nan or infinite. */
 struct jr_progress_metric {
@@ -40,5 +42,11 @@ struct jr_progress_bar {
  * fits. */
 void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar,
                          unsigned columns, bool plain);
+
+/* Keep the line of the job `name` as the last one of the console, with ASCII
+ * alone unless `utf8`. False, and nothing is drawn, where the job has told no
+ * step; `progress` may be NULL. */
+bool jr_progress_bar_stand(struct jr_console_writer *console, const char *name,
+                           const struct jr_progress *progress, bool utf8);
 
 #endif

@@ -14,6 +14,7 @@ import time
 import unicodedata
 
 import harness
+import test_nodes_by_srun as agents
 
 # Ranks go on by one step for each line of their FIFO.
 SPEC = r"""version: 1
@@ -190,6 +191,29 @@ class ProgressBar(harness.Case):
         self.until(r"\r\x1b\[Jtrain  step 2/40  5 %[^\r]*"
                    r"rank 1 is 7 steps behind\r")
         self.stop()
+
+    def test_of_several_nodes(self):
+        """The controller shows the job's, from a node that is not its own."""
+        (self.folder / "bin").mkdir()
+        os.symlink(agents.FAKE, self.folder / "bin" / "srun")
+        self.spec(", ranks: 1")
+        path = self.folder / "train.jobrun.yaml"
+        path.write_text(path.read_text().replace(
+            "world_size: 2", "local_world_size: 1"))
+        self.open(SLURM_JOB_ID="4711", SLURM_JOB_NUM_NODES="2",
+                  SLURM_JOB_NODELIST="n[1-2]",
+                  FAKE_LOG=str(self.folder / "tasks"),
+                  PATH=f"{self.folder / 'bin'}:{os.environ['PATH']}")
+        self.step(rank=1, count=3)
+        bar = self.until(r"\r\x1b\[J(train  step 3/40  7 %[^\r]*)\r")[1]
+        self.assertIn("loss 0.3", bar)
+        begin = len(self.seen)
+        self.step(rank=0)  # not the job's: it scrolls above
+        self.until(r"step 1/40 loss 0\.1 of 0\r\n\r\x1b\[Jtrain  step 3/40",
+                   begin)
+        self.stop()
+        rows = Screen(self.seen).rows
+        self.assertEqual([row for row in rows if "train  step" in row], [])
 
     def test_nothing_without_a_terminal(self):
         run = self.start("train.jobrun.yaml", stdout=subprocess.PIPE,

@@ -4,7 +4,6 @@
 #include "base/num.h"
 #include "output/progress_bar.h"
 #include "run/runner.h"
-#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -24,46 +23,14 @@ static void add_stopping(struct jr_buf *text, const struct jr_runner *runner,
         jr_buf_str(text, " (Ctrl-C: now)");
 }
 
-/* The metrics that have a value. Returns how many. */
-static size_t list_metrics(
-    struct jr_progress_metric ret[static JR_METRICS_MOST],
-    const struct jr_progress *progress)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < progress->names_count; i++)
-        if ((progress->job.metrics & UINT32_C(1) << i) != 0)
-            ret[count++] = (struct jr_progress_metric){progress->names[i],
-                                                       progress->job.values[i]};
-    return count;
-}
-
 /* How far the job is, as the last line of the terminal: from its first step to
  * a stop. False where it is not that. */
 static bool draw_bar(struct jr_runner *runner, uint64_t now)
 {
-    const struct jr_progress *progress = runner->outcome->progress;
-    struct jr_progress_metric metrics[JR_METRICS_MOST];
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (progress == NULL || !progress->job.any ||
-        jr_stop_kills_at(runner) > now)
-        return false;
-    struct jr_progress_bar bar = {
-        .name = runner->plan->name,
-        .step = progress->job.step,
-        .of = progress->job.of,
-        .rate = progress->job.rate,
-        .metrics = metrics,
-        .metrics_count = list_metrics(metrics, progress),
-        .slowest = progress->slowest,
-        .behind = progress->all ? progress->behind : 0};
-    bar.timed =
-        bar.step < bar.of && jr_steps_left(&progress->job, &bar.left_ns);
-    jr_progress_bar_add(&text, &bar,
-                        jr_console_writer_columns(&runner->console),
-                        !runner->options->utf8);
-    if (!text.failed && text.len > 0)
-        jr_console_writer_stand(&runner->console, text.data);
-    return true;
+    return jr_stop_kills_at(runner) <= now &&
+           jr_progress_bar_stand(&runner->console, runner->plan->name,
+                                 runner->outcome->progress,
+                                 runner->options->utf8);
 }
 
 /* "jobrun: 3 running, 1m5s, stopping: ..." */
