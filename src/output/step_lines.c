@@ -299,8 +299,8 @@ static const char *last_line_end(const char *bytes, size_t len)
     return after != NULL ? after : newline;
 }
 
-static bool take_line(struct jr_step_lines *lines, uint32_t i, const char *line,
-                      size_t len)
+static bool take_step_line(struct jr_step_lines *lines, uint32_t i,
+                           const char *line, size_t len)
 {
     if (len > JR_STEP_LINE_MOST)
         len = JR_STEP_LINE_MOST;
@@ -339,7 +339,7 @@ static void take_whole_lines(struct jr_step_lines *lines, uint32_t i,
         const char *end = line_end(bytes + at, len - at);
         if (end == NULL)
             return;
-        next = take_line(lines, i, start, (size_t)(end - start)) || each;
+        next = take_step_line(lines, i, start, (size_t)(end - start)) || each;
         at = (size_t)(end + 1 - bytes);
     }
 }
@@ -364,7 +364,7 @@ static void take_rest(struct jr_step_lines *lines, struct jr_step_text *text)
 {
     bool json = lines->line == NULL;
     if (text->rest.len > 0 && !text->rest.failed && !(json && text->skipped))
-        (void)take_line(lines, text->i, text->rest.data, text->rest.len);
+        (void)take_step_line(lines, text->i, text->rest.data, text->rest.len);
     jr_buf_clear(&text->rest);
     text->skipped = false;
 }

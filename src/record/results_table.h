@@ -123,9 +123,12 @@ struct jr_results_row {
 jr_results_put jr_results_put_progress;
 jr_results_get jr_results_get_progress;
 
-/* The same of a rank, where several are watched; else nothing. */
+/* The same file: append that of a rank where several are watched; else nothing.
+ */
 void jr_results_put_rank_progress(struct jr_buf *out,
                                   const struct jr_results_rank *rank);
+
+/* The same file: read it into the progress of the loaded run. */
 void jr_results_get_rank_progress(struct jr_loaded_run *loaded, size_t i,
                                   const json_t *value);
 

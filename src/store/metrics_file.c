@@ -209,8 +209,8 @@ static void add_values(struct jr_buf *out, const struct jr_progress *progress,
     }
 }
 
-static void add_point(struct jr_metrics_file *file,
-                      const struct jr_metrics_point *point)
+static void add_metrics_point(struct jr_metrics_file *file,
+                              const struct jr_metrics_point *point)
 {
     char time[32];
     jr_clock_rfc3339(time, point->wall_ns);
@@ -243,7 +243,7 @@ void jr_metrics_add(struct jr_metrics_file *file,
         file->series[at].seen++ % file->series[at].every != 0)
         return;
     size_t before = file->pending.len;
-    add_point(file, point);
+    add_metrics_point(file, point);
     if (!note_line(file, at, file->pending.len - before)) {
         fail_metrics(file, ENOMEM);
         return;
