@@ -29,6 +29,10 @@ set(JR_LONG_TESTS
   run.chaos.long:release:120
   system.lost_peers.long.0:release:100
   starve.long:asan:120
+  system.nodes_by_srun.EPERM:release:90
+  system.companion.EPERM:release:20
+  system.teardown.EPERM:release:10
+  system.restart.EPERM:release:10
   run.start.ENOSYS:release:10
   run.start.EPERM:asan:20
   run.output.ENOSYS:release:20
