@@ -164,6 +164,33 @@ static void says_what_to_type_instead(void)
     end();
 }
 
+/* Linux reads 256 bytes of a first line, and two are enough to make one. */
+static void reads_as_much_of_a_first_line_as_linux(void)
+{
+    struct jr_buf line = JR_BUF_INIT, want = JR_BUF_INIT;
+    start();
+    jr_buf_str(&line, "#!/");
+    for (int i = 0; i < 400; i++)
+        jr_buf_char(&line, 'x');
+    make_program("long", line.data);
+    make_program("short", "#!/x");
+    make_program("bang", "#!");
+    jr_buf_printf(&want,
+                  PROGRAM "the program './long' cannot be executed: its first "
+                          "line names '%.254s': No such file or directory",
+                  line.data + 2);
+    check(ONE "entrypoint: [./long]\n", want.data);
+    check(ONE "entrypoint: [./short]\n",
+          PROGRAM "the program './short' cannot be executed: its first line "
+                  "names '/x': No such file or directory");
+    check(ONE "entrypoint: [./bang]\n",
+          PROGRAM "the program './bang' cannot be executed: its first line "
+                  "names '': No such file or directory");
+    jr_buf_release(&line);
+    jr_buf_release(&want);
+    end();
+}
+
 static void follows_the_first_line_of_a_script(void)
 {
     start();
@@ -494,6 +521,7 @@ static void shows_the_reference_and_not_the_secret(void)
 JR_UNIT_MAIN("preflight", CASE(finds_nothing_where_all_is_there),
              CASE(tells_why_a_program_cannot_be_executed),
              CASE(says_what_to_type_instead),
+             CASE(reads_as_much_of_a_first_line_as_linux),
              CASE(follows_the_first_line_of_a_script),
              CASE(warns_where_setup_may_provide_it),
              CASE(finds_the_script_of_python_in_a_command),
