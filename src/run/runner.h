@@ -19,7 +19,7 @@
 #include "run/policies/oom.h"
 #include "run/policies/output_timeout.h"
 #include "run/policies/pin_results.h"
-#include "run/policies/progress.h"
+#include "run/policies/status_line.h"
 #include "run/policies/setup.h"
 #include "run/policies/steps.h"
 #include "run/policies/stop.h"

@@ -13,7 +13,7 @@
 #include "record/record_facts.h"
 #include "session/findings_text.h"
 #include "session/multinode_session.h"
-#include "session/record_code.h"
+#include "session/session_code.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"

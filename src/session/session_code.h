@@ -1,6 +1,6 @@
 /* The code that a run executes, recorded before its first rank starts. */
-#ifndef JR_SESSION_RECORD_CODE_H
-#define JR_SESSION_RECORD_CODE_H
+#ifndef JR_SESSION_CODE_H
+#define JR_SESSION_CODE_H
 
 struct jr_session;
 

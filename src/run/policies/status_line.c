@@ -1,4 +1,4 @@
-#include "run/policies/progress.h"
+#include "run/policies/status_line.h"
 
 #include "base/clock.h"
 #include "base/num.h"

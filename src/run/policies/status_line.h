@@ -1,7 +1,7 @@
 /* The live status, once a second, and when a stop begins: the bar of a job that
  * tells its steps, as the last line of a terminal; else a temporary line. */
-#ifndef JR_PROGRESS_H
-#define JR_PROGRESS_H
+#ifndef JR_STATUS_LINE_H
+#define JR_STATUS_LINE_H
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
  * who edits on, may change a moment later. The launch waits for it, at most
  * LIMIT_MS, because a tree that is read while ranks run would be no one's.
  */
-#include "session/record_code.h"
+#include "session/session_code.h"
 
 #include <stdlib.h>
 #include <string.h>
