@@ -371,6 +371,9 @@ class Core(harness.Case):
         _, said = logs.communicate(timeout=harness.LIMIT)
         self.assertIn("has ended, and left no results", said)
         self.expect(self.jobrun("wait", "lost"), 7)
+        # What both left behind when they were killed in one instant.
+        self.jobrun("stop", "lost")
+        self.until(lambda: not marked(self.mark))
 
     def test_who_has_its_number_is_left_alone(self):
         """A record whose process has ended, and whose number is another's:
