@@ -159,6 +159,8 @@ class Events(Case):
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
                    " args: [1]}\nstart_method: forkserver\n"
                    "preload: [threads]\n").wait(LIMIT)
+        self.start(spec="progress: {pattern: 'step (?<step>\\w+)'}\n"
+                   "entrypoint: [echo, step one]\n").wait(LIMIT)
         for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):
             self.check(load("hang"), json.loads(path.read_text()))
         self.signalled()
