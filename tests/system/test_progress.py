@@ -174,8 +174,9 @@ class Files(Case):
         until = time.monotonic() + harness.LIMIT
         while time.monotonic() < until:
             try:
-                if len(json.loads(path.read_text())["ranks"]) == 2:
-                    break
+                told = json.loads(path.read_text())["ranks"]
+                if len(told) == 2 and all(rank.get("rate") for rank in told):
+                    break  # both have told enough for a rate
             except (OSError, ValueError):
                 pass
             time.sleep(0.05)
