@@ -14,6 +14,16 @@
 
 enum { LIMITED_MOST = 100, SHOWN_MOST = 40, NUMBER_MOST = 64 };
 
+/* How many lines of a stream are taken for steps before some are passed over:
+ * as many at once, then one after so many nanoseconds, and some of each piece.
+ */
+enum {
+    CREDIT_MOST = 10000,
+    CREDIT_NS = 20000,
+    PIECE_LEAST = 16,
+    LAST_LOOK = 1 << 10 /* bytes in which the last step is looked for first */
+};
+
 /* Patterns. */
 
 /* What of a group may follow its parenthesis: a name, or nothing but a group.
@@ -317,20 +327,22 @@ static const char *line_start(const char *bytes, size_t from, size_t in)
     return end == NULL ? bytes + from : end + 1;
 }
 
-/* Whole lines. After one that matches, the next is tried at once; after one
+/* Whole lines, until `*most` of them matched, which counts down; returns where
+ * that was. After a line that matches, the next is tried at once; after one
  * that does not, the next that may is looked for. */
-static void take_whole_lines(struct jr_step_lines *lines, uint32_t i,
-                             const char *bytes, size_t len)
+static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
+                               const char *bytes, size_t len, uint32_t *most)
 {
     bool next = lines->ahead == NULL, each = next;
-    for (size_t at = 0; at < len && lines->limited < LIMITED_MOST;) {
+    size_t at = 0;
+    while (at<len && * most> 0 && lines->limited < LIMITED_MOST) {
         const char *start = bytes + at;
         struct jr_match match;
         bool limited = false;
         if (!next &&
             !jr_regex_find(lines->ahead, bytes, len, at, &match, &limited)) {
             if (!limited)
-                return;
+                return len;
             each = true;
         } else if (!next) {
             start = line_start(bytes, at, match.start);
@@ -338,10 +350,56 @@ static void take_whole_lines(struct jr_step_lines *lines, uint32_t i,
         }
         const char *end = line_end(bytes + at, len - at);
         if (end == NULL)
-            return;
-        next = take_step_line(lines, i, start, (size_t)(end - start)) || each;
+            return len;
+        bool matched = take_step_line(lines, i, start, (size_t)(end - start));
+        *most -= matched;
+        next = matched || each;
         at = (size_t)(end + 1 - bytes);
     }
+    return at;
+}
+
+/* The last lines that match, and no more of them than must be looked at to find
+ * one. */
+static void take_last_lines(struct jr_step_lines *lines, uint32_t i,
+                            const char *bytes, size_t len)
+{
+    uint32_t most = UINT32_MAX;
+    size_t from = len;
+    for (size_t look = LAST_LOOK; from > 0 && most == UINT32_MAX; look *= 4) {
+        from =
+            look < len ? (size_t)(line_start(bytes, 0, len - look) - bytes) : 0;
+        (void)take_whole_lines(lines, i, bytes + from, len - from, &most);
+    }
+}
+
+/* How many more lines of the text may tell a step, now. */
+static void add_credit(struct jr_step_text *text, uint64_t now_ns)
+{
+    uint64_t more = (now_ns - text->credited_ns) / CREDIT_NS;
+    if (more >= CREDIT_MOST - text->credit) {
+        text->credit = CREDIT_MOST;
+        text->credited_ns = now_ns;
+    } else {
+        text->credit += (uint32_t)more;
+        text->credited_ns += more * CREDIT_NS;
+    }
+}
+
+/* Of a rank that tells more steps than anybody can look at, some of each piece
+ * are taken: the first ones and the last. */
+static void take_some_lines(struct jr_step_lines *lines,
+                            struct jr_step_text *text, const char *bytes,
+                            size_t len)
+{
+    add_credit(text, lines->now_ns);
+    uint32_t most = text->credit > PIECE_LEAST ? text->credit : PIECE_LEAST;
+    uint32_t left = most;
+    size_t at = take_whole_lines(lines, text->i, bytes, len, &left);
+    uint32_t used = most - left;
+    text->credit -= used < text->credit ? used : text->credit;
+    if (left == 0)
+        take_last_lines(lines, text->i, bytes + at, len - at);
 }
 
 static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text,
@@ -386,8 +444,11 @@ void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text,
     }
     const char *last = len == 0 ? NULL : last_line_end(bytes, len);
     size_t whole = last == NULL ? 0 : (size_t)(last + 1 - bytes);
-    if (whole > 0)
-        take_whole_lines(lines, text->i, bytes, whole);
+    uint32_t all = UINT32_MAX;
+    if (whole > 0 && lines->line != NULL)
+        take_some_lines(lines, text, bytes, whole);
+    else if (whole > 0)
+        (void)take_whole_lines(lines, text->i, bytes, whole, &all);
     if (len > whole)
         keep_rest(lines, text, bytes + whole, len - whole);
 }

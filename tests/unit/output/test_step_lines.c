@@ -15,12 +15,14 @@ struct bench {
     struct jr_step_lines lines;
     struct jr_step_text text;
     char steps[256]; /* those that were told, with blanks between them */
+    size_t told;     /* how many they were */
 };
 
 static void note_step(void *owner)
 {
     struct bench *bench = owner;
     size_t len = strlen(bench->steps);
+    bench->told++;
     (void)snprintf(bench->steps + len, sizeof bench->steps - len, "%lld ",
                    (long long)bench->progress->ranks[0].step);
 }
@@ -224,6 +226,73 @@ static void bounds_patterns(void)
     end(&bench);
 }
 
+/* Lines of so many steps, and `after` behind them. */
+static char *print_steps(size_t count, const char *after, size_t *ret_len)
+{
+    size_t size = count * sizeof "step 123456\n" + strlen(after) + 1, len = 0;
+    char *text = malloc(size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (size_t i = 1; i <= count; i++)
+        len += (size_t)snprintf(text + len, size - len, "step %zu\n", i);
+    len += (size_t)snprintf(text + len, size - len, "%s", after);
+    *ret_len = len;
+    return text;
+}
+
+static void expect_flood(const char *pattern, size_t count, const char *after,
+                         size_t least, size_t most)
+{
+    struct bench bench;
+    size_t len;
+    char *text = print_steps(count, after, &len);
+    begin(&bench, pattern);
+    jr_step_lines_add(&bench.lines, &bench.text, text, len);
+    CU_ASSERT_EQUAL(bench.progress->ranks[0].step, (int64_t)count);
+    CU_ASSERT_TRUE(bench.told >= least);
+    CU_ASSERT_TRUE(bench.told <= most);
+    end(&bench);
+    free(text);
+}
+
+/* Steps that nobody can look at one by one are passed over, but never the last,
+ * whatever stands behind it. */
+static void passes_over_steps(void)
+{
+    static char noise[40001];
+    for (size_t i = 0; i + 1 < sizeof noise; i++)
+        noise[i] = i % 80 == 79 ? '\n' : 'x';
+    static const char *const patterns[] = {STEP, "(?<=p )(?<step>\\d+)$"};
+    for (size_t i = 0; i < 2; i++) {
+        expect_flood(patterns[i], 10000, "", 10000, 10000);
+        expect_flood(patterns[i], 200000, "", 10001, 10200);
+        expect_flood(patterns[i], 200000, noise, 10001, 20000);
+        expect_flood(patterns[i], 10001, noise, 10001, 10001);
+    }
+}
+
+/* Of each piece some are taken, and after a while all are again. */
+static void takes_all_steps_again(void)
+{
+    struct bench bench;
+    size_t len;
+    char *flood = print_steps(30000, "", &len);
+    begin(&bench, STEP);
+    jr_step_lines_add(&bench.lines, &bench.text, flood, len);
+    uint64_t spent_ns = bench.lines.now_ns;
+    bench.text.credit = 0;
+    bench.told = 0;
+    jr_step_lines_add(&bench.lines, &bench.text, "step 1\nx\nstep 2\n", 16);
+    CU_ASSERT_EQUAL(bench.told, 2);
+    bench.told = 0;
+    bench.text.credit = 0;
+    bench.text.credited_ns = spent_ns - 1000000000;
+    jr_step_lines_add(&bench.lines, &bench.text, flood, len / 2);
+    CU_ASSERT_TRUE(bench.told >= 10000);
+    end(&bench);
+    free(flood);
+}
+
 JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match),
              CASE(knows_plain_patterns), CASE(reads_metrics),
-             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns))
+             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns),
+             CASE(passes_over_steps), CASE(takes_all_steps_again))
