@@ -184,6 +184,13 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
     return result;
 }
 
+void jr_judgement_stall(struct jr_judgement *report,
+                        const struct jr_stall *stall)
+{
+    report->stall = *stall;
+    report->exit_code = JR_STATUS_TIMEOUT;
+}
+
 size_t jr_judgement_first(const struct jr_judgement *report,
                           enum jr_rank_state state)
 {

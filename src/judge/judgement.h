@@ -38,6 +38,13 @@ struct jr_rank_judgement {
 
 struct jr_hang_group;
 
+/* Attempts in a row that got no further: `progress.stall`. */
+struct jr_stall {
+    uint32_t attempts; /* 0: the job did not stall */
+    bool stepped;      /* some attempt made a step */
+    int64_t step;      /* the furthest of all; only if `stepped` */
+};
+
 struct jr_judgement {
     struct jr_arena arena;
     enum jr_run_status status;
@@ -46,6 +53,7 @@ struct jr_judgement {
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
     size_t idle; /* attempts in a row that failed like it at once */
+    struct jr_stall stall;
     const char
         *not_again;       /* why it was not started again; NULL: not relevant */
     bool logs_incomplete; /* a log file, or the console, is not whole */
@@ -82,6 +90,10 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
                       const struct jr_outcome *outcome,
                       const struct jr_artifacts *before, int run_fd,
                       struct jr_error *err);
+
+/* The job ends because it stalled: that decides its exit status. */
+void jr_judgement_stall(struct jr_judgement *report,
+                        const struct jr_stall *stall);
 
 /* Free what a judgement holds. */
 void jr_judgement_release(struct jr_judgement *report);

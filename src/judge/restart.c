@@ -9,6 +9,7 @@
 #include "judge/pattern.h"
 #include "judge/words.h"
 #include "store/outcome.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -69,12 +70,44 @@ static void describe_spent(struct jr_verdict *ret,
                    whole ? "" : window.data);
 }
 
-void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
+struct jr_stall jr_restart_stall(const struct jr_history *history)
+{
+    struct jr_stall stall = {.stepped = history->items[0].stepped,
+                             .step = history->items[0].best};
+    for (size_t i = 1; i < history->count; i++) {
+        const struct jr_attempt *attempt = &history->items[i];
+        bool further =
+            attempt->stepped && (!stall.stepped || attempt->best > stall.step);
+        stall.attempts = further ? 0 : stall.attempts + 1;
+        stall.stepped |= further;
+        stall.step = further ? attempt->best : stall.step;
+    }
+    return stall;
+}
+
+/* Whether the job has made no step forward for as many attempts as it may. */
+static bool has_stalled(struct jr_verdict *ret, uint32_t most,
+                        const struct jr_history *history)
+{
+    struct jr_stall stall = jr_restart_stall(history);
+    struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (most == 0 || stall.attempts < most)
+        return false;
+    jr_words_stall(&words, &stall);
+    ret->stall = stall;
+    (void)snprintf(ret->why, sizeof ret->why, "%s (progress.stall is %u)",
+                   words.failed ? "it stalled" : words.data, most);
+    return true;
+}
+
+void jr_restart_decide(struct jr_verdict *ret, const struct jr_policy *policy,
                        const struct jr_history *history)
 {
+    const struct jr_restart *spec = &policy->restart;
     const struct jr_attempt *last = &history->items[history->count - 1];
     *ret = (struct jr_verdict){0};
-    if (spec->max == 0 || is_restart_barred(ret, last))
+    if (spec->max == 0 || is_restart_barred(ret, last) ||
+        has_stalled(ret, policy->progress.stall, history))
         return;
     ret->counted = count_restarts(spec, history);
     if (ret->counted >= spec->max) {
@@ -273,6 +306,7 @@ static void fill_times(struct jr_attempt *attempt, const struct view *view)
 static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
 {
     const struct jr_restart *spec = &view->plan->policy->restart;
+    const struct jr_progress *progress = view->outcome->progress;
     struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t how;
     describe_attempt_cause(&cause, view, &how);
@@ -282,6 +316,8 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
     attempt->cause = jr_buf_keep(&cause, view->arena);
     attempt->how = attempt->cause == NULL ? "" : attempt->cause + how;
     fill_times(attempt, view);
+    attempt->stepped = progress != NULL && progress->job.any;
+    attempt->best = attempt->stepped ? progress->job.best : 0;
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)
         return;

@@ -14,8 +14,12 @@
  *   4. The wait before it is `backoff`, doubled for each restart that counts
  *      under 3, up to five minutes, or to `backoff` where that is longer.
  *
+ *   5. `progress.stall` attempts in a row that got no further than the furthest
+ *      step of all attempts before them end the run: it has stalled. The first
+ *      attempt sets the mark.
+ *
  * Attempts that fail the same way at once, one after the other, are reported as
- * no progress. That ends nothing: `max` does.
+ * no progress. That ends nothing: `max` and `stall` do.
  */
 #ifndef JR_RESTART_H
 #define JR_RESTART_H
@@ -38,6 +42,8 @@ struct jr_attempt {
     uint64_t started_wall_ns;
     uint64_t lived_ns; /* until the first rank had failed */
     uint64_t wait_ms;  /* before the next attempt */
+    bool stepped;      /* the job made a step */
+    int64_t best;      /* the furthest; only if `stepped` */
 };
 
 struct jr_history {
@@ -48,15 +54,20 @@ struct jr_history {
 
 struct jr_verdict {
     bool again;
-    uint64_t wait_ms; /* before the next attempt */
-    uint32_t counted; /* restarts that count under 3, the next one not */
-    char why[160];    /* why it is not started again; empty if that is not
-                         relevant: without `max`, or after success */
+    uint64_t wait_ms;      /* before the next attempt */
+    uint32_t counted;      /* restarts that count under 3, the next one not */
+    struct jr_stall stall; /* what 5 found, if that is why not */
+    char why[160];         /* why it is not started again; empty if that is not
+                              relevant: without `max`, or after success */
 };
 
 /* What comes after the last of the attempts; `history` has at least one. */
-void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
+void jr_restart_decide(struct jr_verdict *ret, const struct jr_policy *policy,
                        const struct jr_history *history);
+
+/* How many attempts at the end of the history got no further than those before
+ * them, and the mark; `attempts` is 0 where the last one got further. */
+struct jr_stall jr_restart_stall(const struct jr_history *history);
 
 /* How many attempts at the end of the history failed the same way at once; 1
  * where the last one is alone, 0 where it did not fail at once. */

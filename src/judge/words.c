@@ -1,5 +1,6 @@
 #include "judge/words.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "base/signal_name.h"
+#include "judge/judgement.h"
 #include "store/outcome.h"
 
 #include "base/banned.h"
@@ -102,6 +104,18 @@ void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
     }
     if (rank->injected && rank->stopped_with == 0)
         jr_buf_str(out, ", injected");
+}
+
+void jr_words_stall(struct jr_buf *out, const struct jr_stall *stall)
+{
+    if (stall->attempts == 1)
+        jr_buf_str(out, "the last attempt ");
+    else
+        jr_buf_printf(out, "the last %u attempts ", stall->attempts);
+    if (stall->stepped)
+        jr_buf_printf(out, "got no further than step %" PRId64, stall->step);
+    else
+        jr_buf_str(out, "made no step");
 }
 
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)

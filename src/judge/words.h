@@ -24,6 +24,11 @@ bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
  * that could not start, the `error` of its report is used. */
 void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
 
+struct jr_stall;
+
+/* "the last 2 attempts got no further than step 120". */
+void jr_words_stall(struct jr_buf *out, const struct jr_stall *stall);
+
 /* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
  * killed by SIGKILL". Nothing where none was. */
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome);

@@ -109,6 +109,10 @@ static void load_cause(struct jr_loaded_run *loaded, int fd)
     case JR_CAUSE_LOST_NODE:
         load_ranks(loaded, &cause, fd);
         break;
+    case JR_CAUSE_STALL: /* of the last attempt; others are in its own words */
+        if (loaded->report.status == JR_RUN_FAILED)
+            load_ranks(loaded, &cause, fd);
+        break;
     }
 }
 

@@ -149,6 +149,23 @@ static void find_cause(struct search *search)
     }
 }
 
+/* Why the run ended, and not only its last attempt. */
+static void find_run_cause(struct search *search)
+{
+    const struct jr_stall *stall = &search->run->report->stall;
+    JR_BUF_CLEANUP struct jr_buf last = JR_BUF_INIT;
+    find_cause(search);
+    if (stall->attempts == 0)
+        return;
+    search->cause->kind = JR_CAUSE_STALL;
+    jr_buf_add(&last, search->message.data, search->message.len);
+    jr_buf_clear(&search->message);
+    jr_words_stall(&search->message, stall);
+    if (last.len > 0)
+        jr_buf_printf(&search->message, "; the last: %s", last.data);
+    search->message.failed |= last.failed;
+}
+
 void jr_results_find_cause(struct jr_buf *out, const struct jr_results_run *run)
 {
     JR_FREE uint32_t *together =
@@ -157,7 +174,7 @@ void jr_results_find_cause(struct jr_buf *out, const struct jr_results_run *run)
         .rank = -1, .exit_code = -1, .together = together};
     struct search search = {.run = run, .cause = &cause, .together = together};
     (void)uname(&search.here);
-    find_cause(&search);
+    find_run_cause(&search);
     cause.message = search.message.data;
     jr_results_put_cause(out, &cause);
     out->failed |= search.message.failed || together == NULL;

@@ -237,6 +237,36 @@ void jr_results_get_idle(struct jr_loaded_run *loaded,
     loaded->report.idle = jr_results_below(value, UINT32_MAX);
 }
 
+void jr_results_put_stall(struct jr_buf *out, const struct jr_results_row *row,
+                          const struct jr_results_run *run)
+{
+    const struct jr_stall *stall = &run->report->stall;
+    if (stall->attempts == 0) {
+        jr_json_put_str(out, row->key, NULL);
+        return;
+    }
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '{');
+    jr_json_put_int(out, "attempts", stall->attempts);
+    if (stall->stepped)
+        jr_json_put_int(out, "step", stall->step);
+    else
+        jr_json_put_str(out, "step", NULL);
+    jr_buf_char(out, '}');
+}
+
+void jr_results_get_stall(struct jr_loaded_run *loaded,
+                          const struct jr_results_row *row, const json_t *value)
+{
+    (void)row;
+    const json_t *step = json_object_get(value, "step");
+    loaded->report.stall = (struct jr_stall){
+        .attempts = jr_json_get_u32(value, "attempts"),
+        .stepped = json_is_integer(step),
+        .step = json_integer_value(step),
+    };
+}
+
 void jr_results_put_not_again(struct jr_buf *out,
                               const struct jr_results_row *row,
                               const struct jr_results_run *run)

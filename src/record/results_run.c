@@ -350,6 +350,14 @@ static const struct jr_results_row rows[] = {
      {.text = JR_SHAPE_COUNT},
      "How many of the last attempts failed in the same way at once; more than "
      "1 means no progress."},
+    {"stall",
+     jr_results_put_stall,
+     jr_results_get_stall,
+     JR_JOIN_FIRST,
+     0,
+     {.text = JR_SCHEMA_STALL, .optional = true},
+     "The last attempts got no further than those before them, and that many "
+     "are too many (`progress.stall`); null: the job did not stall."},
     {"not_restarted", jr_results_put_not_again, jr_results_get_not_again,
      JR_JOIN_OWN, 0, TEXT_OR_NULL,
      "Why there was no further attempt; null: the job succeeded, was stopped, "

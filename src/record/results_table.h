@@ -165,14 +165,21 @@ jr_results_put jr_results_put_killed;
 jr_results_get jr_results_get_killed;
 
 /* results_policy.c: the timeout that ended the run and its limit, what was
- * compared over the ranks, the attempts before this one, how many failed alike,
- * and why no other followed. */
+ * compared over the ranks, the attempts before this one, how many failed alike
+ * or got no further, and why no other followed. */
 jr_results_put jr_results_put_timeout, jr_results_put_limit,
     jr_results_put_compared, jr_results_put_attempts, jr_results_put_idle,
-    jr_results_put_not_again;
+    jr_results_put_stall, jr_results_put_not_again;
 jr_results_get jr_results_get_timeout, jr_results_get_limit,
     jr_results_get_compared, jr_results_get_attempts, jr_results_get_idle,
-    jr_results_get_not_again;
+    jr_results_get_stall, jr_results_get_not_again;
+
+#define JR_SCHEMA_STALL                                                        \
+    "{\"type\": [\"object\", \"null\"],"                                       \
+    " \"required\": [\"attempts\", \"step\"], \"properties\": "                \
+    "{\"attempts\": " JR_SHAPE_COUNT ", \"step\": {\"type\": [\"integer\", "   \
+    "\"null\"], \"description\": \"The furthest step; null: none was "         \
+    "made.\"}}}"
 
 /* The words of the timeouts that end a run, from START on. */
 enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };

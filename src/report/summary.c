@@ -66,11 +66,12 @@ static void print_log_errors(const struct jr_page *page)
 /* A run that jobrun ended, with the rank that failed before that. */
 static void print_earlier(const struct jr_page *page)
 {
-    if (page->report->status != JR_RUN_STOPPED &&
+    bool stalled = page->report->stall.attempts > 0;
+    if (!stalled && page->report->status != JR_RUN_STOPPED &&
         page->report->status != JR_RUN_TIMED_OUT &&
         page->report->status != JR_RUN_HUNG)
         return;
-    jr_buf_str(page->out, "  before it:  ");
+    jr_buf_str(page->out, stalled ? "  the last:   " : "  before it:  ");
     jr_print_end(page);
     jr_buf_char(page->out, '\n');
 }
@@ -239,7 +240,7 @@ static void print_attempts(const struct jr_page *page, const char *indent)
         jr_print_text(page, page->plan->inject);
         jr_buf_str(page->out, "'\n");
     }
-    if (report->not_again == NULL)
+    if (report->not_again == NULL || report->stall.attempts > 0)
         return;
     jr_buf_printf(page->out, "%snot started again: ", indent);
     jr_print_text(page, report->not_again);
@@ -252,6 +253,11 @@ static void print_body(const struct jr_page *page)
     if (blamed) {
         print_earlier(page);
         jr_print_cause(page);
+    }
+    if (page->report->overrun != NULL && page->report->stall.attempts > 0) {
+        jr_buf_str(page->out, "  the last:   ");
+        jr_print_text(page, page->report->overrun);
+        jr_buf_char(page->out, '\n');
     }
     if (page->report->overrun != NULL)
         print_hang(page);

@@ -180,6 +180,13 @@ static void print_incomplete(const struct jr_page *page)
                                     : "did not deliver");
 }
 
+static void print_stall(const struct jr_page *page)
+{
+    add_elapsed(page, " after ");
+    jr_buf_str(page->out, ": ");
+    jr_words_stall(page->out, &page->report->stall);
+}
+
 static const struct verdict verdicts[] = {
     [JR_RUN_SUCCEEDED] = {"succeeded", GREEN, print_success},
     [JR_RUN_FAILED] = {"FAILED", RED, print_failure},
@@ -190,9 +197,17 @@ static const struct verdict verdicts[] = {
     [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, print_failure},
 };
 
+static const struct verdict stalled = {"STALLED", RED, print_stall};
+
+static const struct verdict *find_verdict(const struct jr_page *page)
+{
+    return page->report->stall.attempts > 0 ? &stalled
+                                            : &verdicts[page->report->status];
+}
+
 void jr_print_headline(const struct jr_page *page)
 {
-    const struct verdict *verdict = &verdicts[page->report->status];
+    const struct verdict *verdict = find_verdict(page);
     jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "",
                   verdict->word, page->color ? PLAIN : "");
     verdict->tell(page);
@@ -200,7 +215,7 @@ void jr_print_headline(const struct jr_page *page)
 
 void jr_print_verdict(const struct jr_page *page)
 {
-    const struct verdict *verdict = &verdicts[page->report->status];
+    const struct verdict *verdict = find_verdict(page);
     size_t start = page->out->len;
     jr_buf_str(page->out, "jobrun: ");
     jr_print_headline(page);

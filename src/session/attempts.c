@@ -247,12 +247,14 @@ static bool has_next_attempt(struct jr_session *session,
     struct jr_history *history = &session->history;
     struct jr_verdict verdict;
     struct jr_error err = {0};
-    jr_restart_decide(&verdict, &session->plan.policy->restart, history);
+    jr_restart_decide(&verdict, session->plan.policy, history);
     if (verdict.why[0] != '\0')
         session->report.not_again =
             jr_arena_strdup(&session->report.arena, verdict.why);
     if (session->plan.policy->restart.max > 0)
         session->report.idle = jr_restart_idle(history);
+    if (verdict.stall.attempts > 0)
+        jr_judgement_stall(&session->report, &verdict.stall);
     if (!verdict.again)
         return false;
     history->items[history->count - 1].wait_ms = verdict.wait_ms;

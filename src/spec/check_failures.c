@@ -4,6 +4,7 @@
  */
 #include "spec/check.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/did_you_mean.h"
@@ -113,10 +114,30 @@ static bool is_hang_sought(const struct jr_check *check)
            jr_check_raw(check, "timeouts.first_step") != NULL;
 }
 
+/* Attempts in a row that end restarts need restarts. */
+static void check_stall(const struct jr_check *check)
+{
+    struct jr_stated max = jr_check_number(check, "restart.max");
+    struct jr_stated stall = jr_check_number(check, "progress.stall");
+    if (stall.node == NULL || stall.value == 0 ||
+        jr_check_is_open(check, "restart.max") ||
+        jr_check_raw(check, "restart.window") != NULL)
+        return;
+    if (max.node == NULL || max.value < stall.value)
+        warn_of_impossible(
+            check, stall.node,
+            max.node == NULL
+                ? "'progress.stall' ends restarts, and there are none"
+                : "'restart.max' ends the restarts before 'progress.stall'",
+            jr_arena_printf(check->lint->arena, "restart: {max: %" PRIu64 "}",
+                            max.node == NULL ? stall.value + 8 : stall.value));
+}
+
 /* Check for causes that cannot be detected, and for restarts that are not
  * allowed. */
 void jr_check_restart(const struct jr_check *check)
 {
+    check_stall(check);
     const struct jr_node *restart = jr_doc_get(check->tree, "restart");
     if (restart == NULL || restart->count == 0)
         return;

@@ -403,7 +403,9 @@
     X("ranks", RANKS, OPTIONAL, STR(ranks), "0", NULL, SUPERVISION, "0",       \
       "the ranks whose steps count; the slowest decides")                      \
     X("of", INDEX, OPTIONAL, U32(of), "0", "steps", SUPERVISION, "unknown",    \
-      "the last step, if the program does not say; 0: unknown")
+      "the last step, if the program does not say; 0: unknown")              \
+    X("stall", INDEX, OPTIONAL, U32(stall), "0", "attempts", SUPERVISION, "0", \
+      "restarts end after so many attempts in a row that got no further")
 
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \

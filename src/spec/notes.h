@@ -514,6 +514,13 @@
       "steps and 5 seconds is reported with its host and device.",             \
       "progress: {from: file, ranks: all}")                                    \
     N("progress.of", "", "progress: {from: file, of: 1000}")                   \
+    N("progress.stall",                                                        \
+      "An attempt got further if it went beyond the furthest step of all "     \
+      "attempts before it; one without a step did not. Attempt 0 sets the "    \
+      "mark. A job that stalled ends with exit status 6. 0: restarts go on "   \
+      "as `restart` allows.",                                                  \
+      "progress: {from: file, stall: 2}\n"                                     \
+      "restart: {max: 20}")                                                    \
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \

@@ -240,6 +240,65 @@ class Limits(Case):
         self.assertEqual([(line["attempt"], line["metrics"]["loss"])
                           for line in self.metrics()], [(0, 0), (1, 1)])
 
+    def test_a_job_that_gets_no_further_has_stalled(self):
+        self.shell("test $JOBRUN_ATTEMPT = 0 && seq -f 'step %g/9 loss 1' 5 &&"
+                   " exit 7\nseq -f 'step %g/9 loss 1' $((6 - JOBRUN_ATTEMPT))"
+                   "\ntest $JOBRUN_ATTEMPT = 1 && exit 7\nexit 3",
+                   progress="{%s, stall: 2}" % STEPS,
+                   restart="{max: 9, backoff: 0}", exit_status="rank")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 6)
+        for text in ("STALLED after",
+                     "the last 2 attempts got no further than step 5 ",
+                     "exit status 6", "the last:   rank 0 exited with code 3",
+                     "attempt 1   rank 0 exited with code 7"):
+            self.assertIn(text, done.stderr)
+        self.assertNotIn("not started again", done.stderr)
+        results = self.results()
+        self.assertEqual((results["status"], results["exit_code"],
+                          results["attempt"], results["stall"]),
+                         ("failed", 6, 2, {"attempts": 2, "step": 5}))
+        cause = results["root_cause"]
+        self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]),
+                         ("stall", 0, 3))
+        self.assertEqual(cause["message"],
+                         "the last 2 attempts got no further than step 5; the "
+                         "last: exited with code 3")
+        report = done.stderr[done.stderr.index("jobrun: STALLED"):]
+        shown = self.expect(self.jobrun("show"), 0).stdout
+        self.assertEqual([line for line in shown.splitlines()
+                          if "(jobrun logs" not in line],
+                         [line for line in report.splitlines()
+                          if "(jobrun logs" not in line])
+
+    def test_a_hang_or_a_want_of_results_can_stall(self):
+        self.shell("seq -f 'step %g/9 loss 1' 5; exec sleep 1000",
+                   progress="{%s, stall: 1}" % STEPS,
+                   timeouts="{progress: 300ms}",
+                   restart="{max: 9, backoff: 0}")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 6)
+        self.assertIn("the last attempt got no further than step 5",
+                      done.stderr)
+        self.assertIn("the last:   no step beyond 5 for 300ms", done.stderr)
+        self.assertEqual(self.results()["status"], "hung")
+        self.shell("echo step 1/9 loss 1", results="{from: file}",
+                   progress="{%s, stall: 1}" % STEPS,
+                   restart="{max: 9, backoff: 0}")
+        done = self.expect(self.jobrun("p.jobrun.yaml"), 6)
+        cause = self.results()["root_cause"]
+        self.assertEqual((self.results()["status"], cause["kind"],
+                          cause["rank"]), ("incomplete", "stall", 0))
+        self.assertIn("STALLED", self.expect(self.jobrun("show"), 0).stdout)
+
+    def test_a_job_that_gets_further_goes_on(self):
+        self.shell("test $JOBRUN_ATTEMPT = 4 && echo 'step 9/9 loss 1' && "
+                   "exit\ntest $((JOBRUN_ATTEMPT % 2)) = 0 && seq -f "
+                   "'step %g/9 loss 1' $((JOBRUN_ATTEMPT + 1))\nexit 7",
+                   progress="{%s, stall: 2}" % STEPS,
+                   restart="{max: 9, backoff: 0}")
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        self.assertEqual(self.results()["attempt"], 4)
+        self.assertIsNone(self.results()["stall"])
+
     def test_a_straggler_is_named(self):
         self.python("import jobrun, time\n"
                     "slow = jobrun.rank() == 1\n"

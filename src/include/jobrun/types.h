@@ -379,9 +379,11 @@ struct jr_timeouts {
  * progress files always counts. */
 struct jr_progress_source {
     enum jr_progress_from from;
-    char *pattern; /* PCRE2 with a group `step`; NULL: no stream is read */
-    char *ranks;   /* rank set: whose steps count; NULL: rank 0's */
-    uint32_t of;   /* the last step; 0: unknown */
+    char *pattern;  /* PCRE2 with a group `step`; NULL: no stream is read */
+    char *ranks;    /* rank set: whose steps count; NULL: rank 0's */
+    uint32_t of;    /* the last step; 0: unknown */
+    uint32_t stall; /* attempts in a row without a further step, after which
+                       there is no other; 0: any number */
 };
 
 /* How evidence of a hang is gathered before the stop. */

@@ -36,7 +36,8 @@
     X(HANG, "hang")                                                            \
     X(TIMEOUT, "timeout")                                                      \
     X(RESULT, "result")                                                        \
-    X(LOST_NODE, "lost_node")
+    X(LOST_NODE, "lost_node")                                                  \
+    X(STALL, "stall")
 
 /* Why what a rank delivered does not count. */
 #define JR_RESULT_ERRORS(X)                                                    \

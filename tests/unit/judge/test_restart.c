@@ -31,8 +31,9 @@ static struct jr_history make(struct jr_attempt *items, size_t count)
 static struct jr_verdict decide(const struct jr_restart *spec,
                                 const struct jr_history *history)
 {
+    const struct jr_policy policy = {.restart = *spec};
     struct jr_verdict verdict;
-    jr_restart_decide(&verdict, spec, history);
+    jr_restart_decide(&verdict, &policy, history);
     return verdict;
 }
 
@@ -124,6 +125,79 @@ static void waits_longer_each_time(void)
     spec = (struct jr_restart){
         .max = 3, .backoff_ms = 1000, .window_ms = 60000 - 1};
     CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 1000);
+}
+
+/* The furthest step of each attempt, -1 for none; how many of the last ones got
+ * no further, and than what. */
+static void finds_stalls(void)
+{
+    static const struct {
+        int64_t best[6];
+        size_t count;
+        uint32_t attempts;
+        int64_t mark; /* -1: no attempt made a step */
+    } rows[] = {
+        {{5}, 1, 0, 5},
+        {{-1}, 1, 0, -1},
+        {{-1, -1}, 2, 1, -1},
+        {{-1, 0}, 2, 0, 0},
+        {{0, -1}, 2, 1, 0},
+        {{5, 5}, 2, 1, 5},
+        {{5, 6}, 2, 0, 6},
+        {{5, 4, 3}, 3, 2, 5},
+        {{5, 4, 6}, 3, 0, 6},
+        {{5, 6, 5, -1}, 4, 2, 6},
+        {{5, -1, -1, 6, 6, 2}, 6, 2, 6},
+        {{-1, -1, 3, 3, -1, 3}, 6, 3, 3},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct jr_attempt items[6];
+        struct jr_history history = make(items, rows[i].count);
+        for (size_t k = 0; k < rows[i].count; k++) {
+            items[k].stepped = rows[i].best[k] >= 0;
+            items[k].best = items[k].stepped ? rows[i].best[k] : 0;
+        }
+        struct jr_stall stall = jr_restart_stall(&history);
+        CU_ASSERT_EQUAL(stall.attempts, rows[i].attempts);
+        CU_ASSERT_EQUAL(stall.stepped, rows[i].mark >= 0);
+        CU_ASSERT_EQUAL(stall.stepped ? stall.step : -1, rows[i].mark);
+    }
+}
+
+/* A stall ends the restarts, but nothing that would not have restarted. */
+static void ends_a_stall(void)
+{
+    struct jr_attempt items[4];
+    struct jr_policy policy = {.restart.max = 3, .progress.stall = 2};
+    struct jr_verdict verdict;
+    for (size_t count = 1; count <= 4; count++) {
+        struct jr_history history = make(items, count);
+        for (size_t i = 0; i < count; i++)
+            items[i].stepped = true, items[i].best = 120;
+        jr_restart_decide(&verdict, &policy, &history);
+        CU_ASSERT_EQUAL(verdict.again, count < 3);
+        CU_ASSERT_EQUAL(verdict.stall.attempts, count < 3 ? 0 : count - 1);
+        items[count - 1].failed = false;
+        jr_restart_decide(&verdict, &policy, &history);
+        CU_ASSERT_EQUAL(verdict.stall.attempts, 0);
+    }
+    items[3].failed = true;
+    struct jr_history history = {.items = items, .count = 4};
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_STRING_EQUAL(verdict.why,
+                           "the last 3 attempts got no further than step 120 "
+                           "(progress.stall is 2)");
+    CU_ASSERT_EQUAL(verdict.stall.step, 120);
+    policy.progress.stall = 4;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "restart.max is 3");
+    policy = (struct jr_policy){.restart.max = 9, .progress.stall = 1};
+    for (size_t i = 0; i < 4; i++)
+        items[i].stepped = false;
+    history.count = 2;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "the last attempt made no step "
+                                        "(progress.stall is 1)");
 }
 
 static void sees_no_progress(void)
@@ -394,6 +468,7 @@ static void leaves_what_jobrun_failed_at(void)
 
 JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
              CASE(counts_within_the_window), CASE(waits_longer_each_time),
-             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
-             CASE(notes_the_times), CASE(holds_causes_only_where_asked),
+             CASE(finds_stalls), CASE(ends_a_stall), CASE(sees_no_progress),
+             CASE(knows_causes), CASE(tells_causes), CASE(notes_the_times),
+             CASE(holds_causes_only_where_asked),
              CASE(leaves_what_jobrun_failed_at))
