@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/strv.h"
 #include "record/merge_nodes.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "store/run_folder.h"
 
@@ -136,6 +137,38 @@ static bool has_code_of(const json_t *run, const json_t *other)
     return tree == NULL || before == NULL || strcmp(tree, before) == 0;
 }
 
+/* "node 0 tree 3f2a1b0c9d8e, node 1 tree 0123456789ab" */
+static void name_codes(struct jr_buf *out, int fd,
+                       const struct jr_multinode *parts)
+{
+    enum { MOST_NAMED = 4, SHORT = 12 };
+    size_t named = 0;
+    for (size_t i = 0; i < parts->count && named < MOST_NAMED; i++) {
+        json_t *run = jr_node_part_json(fd, parts->nodes[i], "run.json", false);
+        const char *tree =
+            jr_json_get_str(json_object_get(run, "code"), "tree");
+        if (tree != NULL) {
+            jr_buf_printf(out, "%snode %u tree ", named++ > 0 ? ", " : "",
+                          parts->nodes[i]);
+            jr_buf_escaped(out, tree, strnlen(tree, SHORT));
+        }
+        json_decref(run);
+    }
+    if (parts->count > MOST_NAMED)
+        jr_buf_str(out, " ...");
+}
+
+/* There is no one code that such a run executed. */
+static json_t *several_codes(int fd, const struct jr_multinode *parts)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_str(&text, "the nodes ran different code: ");
+    name_codes(&text, fd, parts);
+    const struct jr_record_code code = {
+        .problem = text.failed ? "the nodes ran different code" : text.data};
+    return jr_record_code_json(&code);
+}
+
 /* The record of the node that gives the state of the whole run. */
 static json_t *deciding_record(int fd, const struct jr_multinode *parts)
 {
@@ -164,7 +197,7 @@ static json_t *deciding_record(int fd, const struct jr_multinode *parts)
     if (found != NULL && !alike)
         jr_json_set_null(found, "fingerprint");
     if (found != NULL && !one_code)
-        jr_json_set_null(found, "code");
+        jr_json_set(found, "code", several_codes(fd, parts));
     return found;
 }
 

@@ -8,12 +8,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/redact.h"
 #include "doc/doc.h"
+#include "eventloop/signals.h"
 #include "session/begin.h"
 #include "record/record_folder.h"
 #include "session/findings_text.h"
@@ -138,10 +140,27 @@ static int write_patch(struct jr_session *session, struct jr_error *err)
     return failed;
 }
 
+/* What would stop the run also ends waiting for git. A signal that is blocked
+ * stays pending, and is the run's; one that is not never comes this way. -1:
+ * only the limit ends it. */
+static int open_stop_signals(const struct jr_job *job)
+{
+    struct jr_signals signals;
+    sigset_t ignored, stops;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&signals, job->policy, &ignored);
+    (void)sigemptyset(&stops);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (signals.use[sig] == JR_SIGNAL_STOP)
+            (void)sigaddset(&stops, sig);
+    return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 void jr_session_record_code(struct jr_session *session)
 {
     const struct jr_job *job = &session->resolution.job;
     struct jr_error err = {0};
+    JR_CLOSE int stop_fd = open_stop_signals(job);
     const struct jr_secrets secrets = {
         .globs = job->secrets,
         .count = job->secrets_count,
@@ -157,6 +176,7 @@ void jr_session_record_code(struct jr_session *session)
         .secrets = &secrets,
         .envp = session->options.envp,
         .limit_ms = LIMIT_MS,
+        .stop_fd = stop_fd,
     };
     int failed = session->arena.failed
                      ? jr_error_set(&err, JR_STATUS_LAUNCH, "out of memory")

@@ -9,6 +9,7 @@
 
 #define HEAD   "diff --git "
 #define BINARY "Binary files "
+#define BYTES  "GIT binary patch"
 
 const char *jr_left_out_word(enum jr_left_out_why why)
 {
@@ -82,7 +83,8 @@ static void close_piece(struct jr_code_reader *reader)
     } else if (reader->large) {
         jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_SIZE);
     } else {
-        if (jr_secret_lines_redact(patch->secrets, &piece->text))
+        if (!reader->encoded &&
+            jr_secret_lines_redact(patch->secrets, &piece->text))
             jr_code_patch_leave(patch, piece->path, JR_LEFT_OUT_REDACTED);
         patch->failed |= piece->text.failed;
         if (!piece->text.failed)
@@ -90,6 +92,7 @@ static void close_piece(struct jr_code_reader *reader)
     }
     jr_buf_release(&piece->text);
     reader->open = reader->large = reader->binary = false;
+    reader->encoded = reader->complete = false;
 }
 
 /* The next path that has a text. */
@@ -102,6 +105,16 @@ static void open_piece(struct jr_code_reader *reader)
     reader->open = true;
 }
 
+/* What is no text is in the patch as it is now, and then, for who takes the
+ * patch back, as it was; an empty line ends each. What it was stays where it
+ * is, in the commit. */
+static void begin_bytes(struct jr_code_reader *reader)
+{
+    reader->encoded = reader->shows != NULL &&
+                      reader->shows(reader->data, reader->piece.path);
+    reader->binary = !reader->encoded;
+}
+
 static void take_line(struct jr_code_reader *reader, const struct jr_buf *line)
 {
     bool begins = !reader->cut;
@@ -111,6 +124,11 @@ static void take_line(struct jr_code_reader *reader, const struct jr_buf *line)
         return;
     if (begins && strncmp(line->data, BINARY, sizeof BINARY - 1) == 0)
         reader->binary = true;
+    else if (begins && strncmp(line->data, BYTES, sizeof BYTES - 1) == 0)
+        begin_bytes(reader);
+    if (reader->binary || reader->complete)
+        return;
+    reader->complete = begins && reader->encoded && line->data[0] == '\n';
     jr_buf_add(&reader->piece.text, line->data, line->len);
     if (reader->piece.text.len > JR_PATCH_MOST) {
         reader->large = true;

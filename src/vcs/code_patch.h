@@ -18,7 +18,7 @@ enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
 /* Why a file is not in the patch as it is. `word` is how the record says it. */
 #define JR_LEFT_OUTS(X)                                                        \
     X(SIZE, "size", "the patch would be too large")                            \
-    X(BINARY, "binary", "it is no text")                                       \
+    X(BINARY, "binary", "it is no text, and may have a secret in it")            \
     X(SECRET, "secret", "it is not tracked, and has a secret in it")           \
     X(REDACTED, "redacted", "the secrets in it are replaced")                  \
     X(LINK, "link", "what this link leads to is not in the work tree")         \
@@ -64,6 +64,9 @@ struct jr_code_reader {
     const char *prefix; /* before every path */
     /* Whether the file of that path is not to be in it, and does not differ. */
     bool (*passes)(void *data, const char *path);
+    /* Whether the file of that path, with the prefix, may be in it though it is
+     * no text, in which secrets cannot be replaced. NULL: none may. */
+    bool (*shows)(void *data, const char *path);
     void *data;
 
     struct jr_buf partial; /* of a record or a line */
@@ -74,7 +77,10 @@ struct jr_code_reader {
     bool expected;              /* a path comes next */
     char state;                 /* of the file whose path it is */
     struct jr_code_piece piece; /* that is being read */
-    bool open, large, binary;
+    bool open, large;
+    bool binary;   /* it is no text, and is left out */
+    bool encoded;  /* it is no text, and is in the patch: */
+    bool complete; /* and what follows is what it was before */
 };
 
 /* A jr_git_sink's `take`; its data is the reader. */

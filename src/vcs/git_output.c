@@ -40,23 +40,28 @@ static int time_left(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Wait until the descriptor has something, or its end. */
-static bool await_fd(int fd, uint64_t deadline_ns)
+/* Wait until the descriptor has something, or its end: 0, or an errno. */
+static int await_fd(int fd, const struct jr_git_limit *limit)
 {
     for (;;) {
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
-        int ready = poll(&wait, 1, time_left(deadline_ns));
-        if (ready >= 0 || errno != EINTR)
-            return ready > 0;
+        struct pollfd wait[] = {{.fd = fd, .events = POLLIN},
+                                {.fd = limit->stop_fd, .events = POLLIN}};
+        int ready = poll(wait, 2, time_left(limit->deadline_ns));
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return ready == 0 ? ETIMEDOUT : errno;
+        return wait[0].revents != 0 ? 0 : EINTR;
     }
 }
 
 /* Hand on all that comes out: 0 at its end, else an errno. */
 static int take_output(int fd, const struct jr_git_sink *sink,
-                       uint64_t deadline_ns)
+                       const struct jr_git_limit *limit)
 {
     char piece[64 * 1024];
-    while (await_fd(fd, deadline_ns)) {
+    int failed;
+    while ((failed = await_fd(fd, limit)) == 0) {
         ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)
             continue;
@@ -66,7 +71,7 @@ static int take_output(int fd, const struct jr_git_sink *sink,
             sink->take(sink->data, piece, (size_t)got) != 0)
             return ECANCELED;
     }
-    return ETIMEDOUT;
+    return failed;
 }
 
 /* What it reads: all of it is there when it starts, so that it never waits for
@@ -98,15 +103,20 @@ static int report_complaint(int fd, struct jr_error *err)
 }
 
 /* The process is to end by itself, once its output has; but it has to. */
-static int end_process(pid_t pid, uint64_t deadline_ns)
+static int end_process(pid_t pid, const struct jr_git_limit *limit)
 {
     JR_CLOSE int pidfd = jr_pidfd_open(pid);
-    if (!jr_child_await(pidfd, pid, time_left(deadline_ns))) {
+    int failed = 0;
+    if (pidfd >= 0)
+        failed = await_fd(pidfd, limit);
+    else if (!jr_child_await(pidfd, pid, time_left(limit->deadline_ns)))
+        failed = ETIMEDOUT;
+    if (failed != 0)
         jr_git_kill(pid);
-        (void)jr_git_reap(pid);
-        return ETIMEDOUT;
-    }
-    return jr_git_reap(pid) == 0 ? 0 : -1;
+    int status = jr_git_reap(pid);
+    if (failed != 0)
+        return failed;
+    return status == 0 ? 0 : -1;
 }
 
 int jr_git_begin(struct jr_git_process *ret,
@@ -153,22 +163,25 @@ void jr_git_cancel(struct jr_git_process *process)
 
 /* Its output, and then its end: 0, -1 where it failed, or an errno. */
 static int await_end(struct jr_git_process *process,
-                     const struct jr_git_sink *sink, uint64_t deadline_ns)
+                     const struct jr_git_sink *sink,
+                     const struct jr_git_limit *limit)
 {
-    int failed = take_output(process->from, sink, deadline_ns);
+    int failed = take_output(process->from, sink, limit);
     if (failed != 0)
         return failed;
     pid_t pid = process->pid;
     process->pid = 0;
-    return end_process(pid, deadline_ns);
+    return end_process(pid, limit);
 }
 
 int jr_git_end(struct jr_git_process *process, const struct jr_git_sink *sink,
-               uint64_t deadline_ns, struct jr_error *err)
+               const struct jr_git_limit *limit, struct jr_error *err)
 {
-    int failed = await_end(process, sink, deadline_ns);
+    int failed = await_end(process, sink, limit);
     if (failed == ETIMEDOUT)
         (void)fail_git(err, ETIMEDOUT, "git did not finish in time");
+    else if (failed == EINTR)
+        (void)fail_git(err, EINTR, "git was stopped by a signal");
     else if (failed > 0)
         (void)fail_git(err, failed,
                        failed == ECANCELED ? "git printed too much"
@@ -180,11 +193,11 @@ int jr_git_end(struct jr_git_process *process, const struct jr_git_sink *sink,
 }
 
 int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
-               const struct jr_git_sink *sink, uint64_t deadline_ns,
+               const struct jr_git_sink *sink, const struct jr_git_limit *limit,
                struct jr_error *err)
 {
     struct jr_git_process process;
     if (jr_git_begin(&process, command, input, err) != 0)
         return -1;
-    return jr_git_end(&process, sink, deadline_ns, err);
+    return jr_git_end(&process, sink, limit, err);
 }

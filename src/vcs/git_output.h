@@ -24,6 +24,12 @@ struct jr_git_sink {
 /* One that appends to a jr_buf, which is its data, at most 64 MiB. */
 int jr_git_keep(void *data, const char *bytes, size_t len);
 
+/* How long git is waited for. */
+struct jr_git_limit {
+    uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
+    int stop_fd;          /* until this is readable; it is not read. -1: none */
+};
+
 /* A process on its way. */
 struct jr_git_process {
     pid_t pid; /* 0: there is none */
@@ -39,20 +45,20 @@ int jr_git_begin(struct jr_git_process *ret,
                  const struct jr_git_command *command,
                  const struct jr_buf *input, struct jr_error *err);
 
-/* Take its output, and wait for its end, at most until `deadline_ns` of
- * CLOCK_MONOTONIC, when it is killed. Returns 0 if it ended with 0; else -1
- * with `err`, whose text is what git said last, less its "fatal: ", or that
- * there was no time; its `sys` is ETIMEDOUT without time, ECANCELED where the
- * sink ended it, 0 where git failed. */
+/* Take its output, and wait for its end, at most as the limit says; then it is
+ * killed. Returns 0 if it ended with 0; else -1 with `err`, whose text is what
+ * git said last, less its "fatal: ", or that there was no time; its `sys` is
+ * ETIMEDOUT without time, EINTR where it was stopped, ECANCELED where the sink
+ * ended it, 0 where git failed. */
 int jr_git_end(struct jr_git_process *process, const struct jr_git_sink *sink,
-               uint64_t deadline_ns, struct jr_error *err);
+               const struct jr_git_limit *limit, struct jr_error *err);
 
 /* Kill it, unless it has ended. A second time nothing happens. */
 void jr_git_cancel(struct jr_git_process *process);
 
 /* Start it, and wait for its end. */
 int jr_git_run(const struct jr_git_command *command, const struct jr_buf *input,
-               const struct jr_git_sink *sink, uint64_t deadline_ns,
+               const struct jr_git_sink *sink, const struct jr_git_limit *limit,
                struct jr_error *err);
 
 #endif

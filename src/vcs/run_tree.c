@@ -1,5 +1,6 @@
 #include "vcs/run_tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,31 @@ static bool passes_aside(void *data, const char *path)
                                  &repository->recording->look, path);
 }
 
+/* Whether a file that is no text has no secret, as far as that can be read in
+ * it. The path has the prefix of the repository. */
+static bool shows_bytes(void *data, const char *path)
+{
+    const struct repository *repository = data;
+    JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *whole =
+        jr_arena_printf(&arena, "%s/%s", repository->tree.top,
+                        path + strlen(repository->prefix));
+    struct jr_error why = {0};
+    bool shows =
+        whole != NULL && jr_io_read_file(&bytes, AT_FDCWD, whole, MOST_TRACKED,
+                                         &why) == 0;
+    jr_arena_release(&arena);
+    if (!shows)
+        return why.sys == ENOENT;
+    for (size_t i = 0; i < bytes.len; i++)
+        if (bytes.data[i] == '\0')
+            bytes.data[i] = '\n';
+    return !jr_secret_lines_redact(repository->recording->request->secrets,
+                                   &bytes) &&
+           !bytes.failed;
+}
+
 /* Whether any text is to be read. */
 static bool may_differ(const struct repository *repository)
 {
@@ -169,6 +195,7 @@ static int read_patch(struct repository *repository, struct jr_error *err)
     struct jr_code_reader reader = {.patch = &repository->recording->patch,
                                     .prefix = repository->prefix,
                                     .passes = passes_aside,
+                                    .shows = shows_bytes,
                                     .data = repository};
     const struct jr_git_sink sink = {jr_code_reader_take, &reader};
     if (!may_differ(repository))
@@ -387,8 +414,10 @@ int jr_run_tree_record(struct jr_run_tree *ret,
         .look = {.log_dir = log_dir,
                  .files = real_files(&ret->arena, request->files),
                  .envp = request->envp,
-                 .deadline_ns =
-                     jr_clock_ns() + (uint64_t)request->limit_ms * 1000000U},
+                 .limit = {.deadline_ns = jr_clock_ns() +
+                                          (uint64_t)request->limit_ms *
+                                              1000000U,
+                           .stop_fd = request->stop_fd}},
         .code = ret,
         .patch = {.arena = &ret->arena, .secrets = request->secrets},
     };

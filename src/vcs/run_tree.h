@@ -32,6 +32,7 @@ struct jr_run_tree_request {
     const struct jr_secrets *secrets;
     char *const *envp;
     int limit_ms; /* that git may take in all */
+    int stop_fd;  /* see jr_git_limit */
 };
 
 struct jr_run_tree {

@@ -117,7 +117,7 @@ static int run_git(const struct jr_snapshot *snapshot, const char *const *words,
     };
     static const struct jr_git_sink none = {NULL, NULL};
     return jr_git_run(&command, input, sink == NULL ? &none : sink,
-                      snapshot->look->deadline_ns, err);
+                      &snapshot->look->limit, err);
 }
 
 int jr_snapshot_state(const struct jr_snapshot *snapshot,
@@ -205,8 +205,11 @@ int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
     jr_buf_printf(&new, "--dst-prefix=b/%s", prefix);
     if (old.failed || new.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    const char *const words[] = {"diff-index",
+    const char *const words[] = {"-c",
+                                 "core.compression=6", /* of what is no text */
+                                 "diff-index",
                                  "--cached",
+                                 "--binary",
                                  "--patch-with-raw",
                                  "-z",
                                  "--full-index",

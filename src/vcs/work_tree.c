@@ -34,12 +34,12 @@ static struct jr_git_command make_command(const struct jr_work_tree *tree,
     };
 }
 
-/* Run git, and keep its answer. */
-static int ask_git(struct jr_buf *answer, const struct jr_git_command *command,
-                   const struct jr_work_look *look, struct jr_error *err)
+/* Keep what a process answers. */
+static int keep_answer(struct jr_buf *answer, struct jr_git_process *process,
+                       const struct jr_work_look *look, struct jr_error *err)
 {
     const struct jr_git_sink sink = {jr_git_keep, answer};
-    return jr_git_run(command, NULL, &sink, look->deadline_ns, err);
+    return jr_git_end(process, &sink, &look->limit, err);
 }
 
 /* git does not read the repository of somebody else (git-config(1):
@@ -85,20 +85,11 @@ static const char *absolute_path(struct jr_work_tree *tree, const char *path)
 
 /* Where the tree, its index and its objects are. A repository may say that its
  * files lie elsewhere (core.worktree): these are not those that run. */
-static int find_places(struct jr_work_tree *tree, const char *folder,
-                       const struct jr_work_look *look, struct jr_error *err)
+static int take_places(struct jr_work_tree *tree, const char *folder,
+                       struct jr_buf *answer, struct jr_error *err)
 {
-    static const char *const words[] = {
-        "rev-parse",  "--show-toplevel", "--git-path",           "index",
-        "--git-path", "objects",         "--show-object-format", NULL};
-    JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
-    const struct jr_git_command command =
-        make_command(tree, folder, words, look);
-    JR_FREE char *around = jr_io_find_above(folder, ".git");
     size_t at = 0;
-    if (ask_git(&answer, &command, look, err) != 0)
-        return report_refusal(around == NULL ? folder : around, err);
-    char *top = take_line(&answer, &at);
+    char *top = take_line(answer, &at);
     size_t len = top == NULL ? 0 : strlen(top);
     if (len == 0 || strncmp(folder, top, len) != 0 ||
         (folder[len] != '/' && folder[len] != '\0'))
@@ -107,9 +98,9 @@ static int find_places(struct jr_work_tree *tree, const char *folder,
                             "%s (core.worktree)",
                             folder, len == 0 ? "no folder" : top);
     tree->top = jr_arena_strdup(&tree->arena, top);
-    tree->index = absolute_path(tree, take_line(&answer, &at));
-    tree->objects = absolute_path(tree, take_line(&answer, &at));
-    const char *format = take_line(&answer, &at);
+    tree->index = absolute_path(tree, take_line(answer, &at));
+    tree->objects = absolute_path(tree, take_line(answer, &at));
+    const char *format = take_line(answer, &at);
     tree->sha256 = format != NULL && strcmp(format, "sha256") == 0;
     if (tree->index == NULL || tree->objects == NULL || tree->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -142,19 +133,12 @@ static int switch_filter_off(struct jr_work_tree *tree, const char *key,
 
 /* Filters are programs that git runs when it reads a file whose attributes name
  * them (gitattributes(5)); the files count as they lie. */
-static int find_filters(struct jr_work_tree *tree,
-                        const struct jr_work_look *look, struct jr_error *err)
+static int take_filters(struct jr_work_tree *tree, const struct jr_buf *answer,
+                        struct jr_error *err)
 {
-    static const char *const words[] = {"config", "-z", "--name-only", "--list",
-                                        NULL};
     static const char start[] = "filter.";
-    JR_BUF_CLEANUP struct jr_buf answer = JR_BUF_INIT;
-    const struct jr_git_command command =
-        make_command(tree, tree->top, words, look);
-    if (ask_git(&answer, &command, look, err) != 0)
-        return -1;
-    for (size_t at = 0; at < answer.len; at += strlen(answer.data + at) + 1) {
-        const char *key = answer.data + at;
+    for (size_t at = 0; at < answer->len; at += strlen(answer->data + at) + 1) {
+        const char *key = answer->data + at;
         const char *dot = strrchr(key, '.');
         if (strncmp(key, start, sizeof start - 1) == 0 && dot != NULL &&
             dot > key + sizeof start - 2 &&
@@ -162,6 +146,38 @@ static int find_filters(struct jr_work_tree *tree,
             return -1;
     }
     return 0;
+}
+
+/* Both are asked at the same time: each takes as long as git takes to begin. */
+static int ask_twice(struct jr_work_tree *tree, const char *folder,
+                     const struct jr_work_look *look, struct jr_error *err)
+{
+    static const char *const where[] = {
+        "rev-parse",  "--show-toplevel", "--git-path",           "index",
+        "--git-path", "objects",         "--show-object-format", NULL};
+    static const char *const what[] = {"config", "-z", "--name-only", "--list",
+                                       NULL};
+    JR_BUF_CLEANUP struct jr_buf places = JR_BUF_INIT, keys = JR_BUF_INIT;
+    const struct jr_git_command first = make_command(tree, folder, where, look);
+    const struct jr_git_command second = make_command(tree, folder, what, look);
+    struct jr_git_process asked[2] = {JR_GIT_PROCESS_INIT, JR_GIT_PROCESS_INIT};
+    JR_FREE char *around = jr_io_find_above(folder, ".git");
+    int failed = jr_git_begin(&asked[0], &first, NULL, err);
+    if (failed == 0)
+        failed = jr_git_begin(&asked[1], &second, NULL, err);
+    if (failed == 0)
+        failed = keep_answer(&places, &asked[0], look, err);
+    if (failed != 0)
+        failed = report_refusal(around == NULL ? folder : around, err);
+    else
+        failed = take_places(tree, folder, &places, err);
+    if (failed == 0)
+        failed = keep_answer(&keys, &asked[1], look, err);
+    if (failed == 0)
+        failed = take_filters(tree, &keys, err);
+    jr_git_cancel(&asked[0]);
+    jr_git_cancel(&asked[1]);
+    return failed;
 }
 
 int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
@@ -180,9 +196,7 @@ int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
                      jr_arena_strdup(&ret->arena, own[i]));
     if (ret->arena.failed)
         return report_memory(err);
-    if (find_places(ret, folder, look, err) != 0)
-        return -1;
-    return find_filters(ret, look, err);
+    return ask_twice(ret, folder, look, err);
 }
 
 bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
@@ -364,7 +378,7 @@ static int end_list(struct jr_git_process *process, struct records *records,
     JR_CLOSE int top_fd = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct jr_git_sink sink = {take_records, records};
     records->top_fd = top_fd;
-    int failed = jr_git_end(process, &sink, records->look->deadline_ns, err);
+    int failed = jr_git_end(process, &sink, &records->look->limit, err);
     jr_buf_release(&records->partial);
     return tree->arena.failed ? report_memory(err) : failed;
 }

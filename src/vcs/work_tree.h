@@ -46,7 +46,7 @@ struct jr_work_look {
     const char *log_dir; /* neither it nor anything below it counts */
     char *const *files;  /* these do not, either; NULL-terminated */
     char *const *envp;
-    uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
+    struct jr_git_limit limit; /* of all that git does */
 };
 
 /* Find the work tree around the absolute path `folder`, which a `.git` lies in

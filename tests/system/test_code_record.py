@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 import unittest
@@ -319,11 +321,44 @@ class Patch(Case):
         self.assertIn("+zzz", self.patch())
 
     def test_what_is_no_text(self):
-        self.put("image.png", b"\x89PNG\0\0" * 10)
+        """It is in the patch as it is now, and not as it was before."""
+        old = bytes(range(256)) * 8
+        for name in ("old.png", "gone.png", "turned.txt"):
+            self.put(name, old)
+        self.commit()
+        self.put("old.png", old + b"more")
+        self.put("new.png", b"\x89PNG\0\0" * 10)
+        self.put("turned.txt", "text\n")
+        (self.tree / "gone.png").unlink()
         code = self.run_here()
-        self.assertEqual(self.left_out(code), {"image.png": "binary"})
-        self.assertIs(code["dirty"], True)
-        self.assertIsNone(code["patch"])
+        self.assertEqual(code["left_out"], [])
+        lines = self.patch().splitlines()
+        self.assertEqual(sum(line.startswith(("literal ", "delta "))
+                             for line in lines), 4)
+        copy = self.folder / "copy"
+        self.git("clone", "-q", ".", str(copy))
+        self.git("apply", str(self.last / "code.patch"), cwd=copy)
+        self.git("add", "-A", cwd=copy)
+        self.git("rm", "-q", "--cached", "t.jobrun.yaml", cwd=copy)
+        self.assertEqual(self.git("write-tree", cwd=copy).strip(),
+                         code["tree"])
+
+    def test_a_secret_in_what_is_no_text(self):
+        secret = "hunter2-very-secret"
+        self.put("a.db", b"\0\0" + secret.encode() + b"\0")
+        self.put("b.db", b"\0\nAPI_TOKEN=sk-0123456789abcdef\0")
+        self.put("c.db", b"\0\0plain\0")
+        self.put("d.db", os.urandom(2 << 20))
+        self.commit()
+        for name in "abcd":
+            path = self.tree / f"{name}.db"
+            path.write_bytes(path.read_bytes() + b"\0")
+        self.put("d.db", os.urandom(2 << 20))
+        code = self.run_here(env={"MY_SECRET": secret})
+        self.assertEqual(self.left_out(code),
+                         {"a.db": "binary", "b.db": "binary", "d.db": "size"})
+        self.assertIn("diff --git a/c.db b/c.db", self.patch())
+        self.assertNotIn("a.db", self.patch())
 
     def test_links_that_leave_the_tree(self):
         outside = self.folder / "outside"
@@ -345,7 +380,7 @@ class Patch(Case):
 
     def test_the_record_stays_small(self):
         for i in range(1500):
-            self.put(f"b/{i}", b"\0")
+            self.put(f"b/{i}.env", "API_TOKEN=sk-0123456789abcdef\n")
         code = self.run_here()
         self.assertEqual(code["left_out_count"], 1500)
         self.assertEqual(len(code["left_out"]), 1000)
@@ -445,6 +480,40 @@ class Inside(Case):
         self.assertEqual(self.run_here()["top"], str(self.tree))
 
 
+class Nodes(Case):
+    def test_nodes_by_hand_with_different_code(self):
+        with socket.socket() as held:
+            held.bind(("127.0.0.1", 0))
+            port = held.getsockname()[1]
+        self.put("t.jobrun.yaml",
+                 SPEC.replace("world_size: 1", "world_size: 2") +
+                 "nodes: 2\nmaster_addr: 127.0.0.1\n"
+                 f"master_port: {port}\nlog_dir: ../runs\n")
+
+        def run(name, *nodes):
+            for node in nodes:
+                self.expect(self.jobrun("t.jobrun.yaml", "--node-rank",
+                                        str(node), "--run-id", name,
+                                        cwd=self.tree), 0)
+
+        def show(name):
+            return self.jobrun("show", name, "--log-dir", "../runs",
+                               cwd=self.tree).stdout
+
+        run("a", 0, 1)
+        self.assertIn("code: commit ", show("a"))
+        run("b", 0)
+        self.put("train.py", "print(2)\n")
+        run("b", 1)
+        trees = []
+        for node in (0, 1):
+            with open(self.folder / f"runs/b/node_{node}/run.json") as file:
+                trees.append(json.load(file)["code"]["tree"][:12])
+        self.assertIn("code: not recorded: the nodes ran different code: "
+                      f"node 0 tree {trees[0]}, node 1 tree {trees[1]}",
+                      show("b"))
+
+
 class Refused(Case):
     """What cannot be recorded is said, and the run goes on."""
 
@@ -492,6 +561,21 @@ class Refused(Case):
         self.assertNotIn("sleep\0600", "".join(
             path.read_text(errors="replace")
             for path in self.lines_of_processes()))
+
+    def test_a_git_that_hangs_is_stopped(self):
+        """Ctrl-C is obeyed at once, not only when git has had its time."""
+        mark = self.folder / "mark"
+        os.mkfifo(mark)
+        for text in ("exec sleep 600\n", "exec sleep 600 >&- 2>&-\n"):
+            slow = self.plant(self.folder / "slow", f"echo >'{mark}'\n{text}")
+            job = self.start(
+                "t.jobrun.yaml", cwd=self.tree, stderr=subprocess.PIPE,
+                env={"PATH": f"{slow}:{os.environ['PATH']}"})
+            mark.read_text()
+            job.send_signal(signal.SIGINT)
+            said = job.communicate(timeout=harness.LIMIT)[1]
+            self.assertIn("git was stopped by a signal", said)
+            self.assertEqual(job.returncode, 130, said)
 
     def lines_of_processes(self):
         for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
@@ -704,12 +788,12 @@ class Compared(Case):
                       self.verdict("a", "c"))
 
     def test_files_that_the_patch_does_not_have(self):
-        self.put("w.dat", b"\0")
+        self.put("w.env", "API_TOKEN=sk-0123456789abcdef\n")
         self.run_as("a")
-        self.put("w.dat", b"\1\0")
+        self.put("w.env", "API_TOKEN=sk-0123456789abcdeg\n")
         self.run_as("b")
         self.assertEqual(self.verdict("a", "b"),
-                         "same spec, different code: one or more of w.dat")
+                         "same spec, different code: one or more of w.env")
 
     def test_code_that_is_not_recorded(self):
         self.run_as("a")
