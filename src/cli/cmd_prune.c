@@ -15,7 +15,8 @@ static int read_prune_options(const struct jr_cli *cli,
                               struct jr_prune_options *ret)
 {
     ret->dry = cli->dry_run;
-    ret->keep = cli->older == NULL ? KEEP : 0;
+    ret->code = cli->code;
+    ret->keep = cli->older == NULL && !cli->code ? KEEP : 0;
     if (cli->keep != NULL)
         ret->keep = *cli->keep;
     if (cli->older != NULL && !jr_num_duration(cli->older, &ret->older_ms))
@@ -29,8 +30,9 @@ static void print_pruned(const struct jr_cli *cli,
                          const struct jr_pruned *pruned)
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_buf_printf(&out, "jobrun: %s %u run%s",
-                  cli->dry_run ? "would remove" : "removed", pruned->removed,
+    jr_buf_printf(&out, "jobrun: %s %s%u run%s",
+                  cli->dry_run ? "would remove" : "removed",
+                  cli->code ? "the copied code of " : "", pruned->removed,
                   pruned->removed == 1 ? "" : "s");
     if (pruned->bytes > 0)
         jr_buf_printf(&out, " (%" PRIu64 " KiB)", pruned->bytes / 1024);

@@ -9,6 +9,7 @@
 #include "base/rank_set.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
 
@@ -51,6 +52,11 @@ static void print_record(struct jr_buf *out, const struct jr_record *record)
         jr_buf_str(out, "   -");
     jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s  %s", record->world_size,
                   started, took.data, step.data, record->id);
+    if (record->has_code) {
+        jr_buf_str(out, "  (code: ");
+        jr_record_size(out, record->code_bytes);
+        jr_buf_char(out, ')');
+    }
     if (!jr_trust_is_ours(&record->trust)) {
         jr_buf_str(out, "  (");
         jr_trust_explain(out, &record->trust);
@@ -75,6 +81,10 @@ static json_t *record_json(const struct jr_record *record)
     jr_json_set(object, "progress",
                 record->progress == NULL ? json_null()
                                          : json_incref(record->progress));
+    if (record->has_code)
+        jr_json_set_int(object, "code_bytes", (json_int_t)record->code_bytes);
+    else
+        jr_json_set_null(object, "code_bytes");
     jr_json_set_bool(object, "trusted", jr_trust_is_ours(&record->trust));
     return object;
 }

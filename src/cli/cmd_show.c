@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
+#include "record/code_copy.h"
 #include "report/show.h"
 #include "report/stacks.h"
 
@@ -46,6 +47,19 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
     return jr_cli_out(cli, &out);
 }
 
+/* Where the copy is that the ranks executed; one line for each node that has
+ * its own. */
+static int show_code(struct jr_cli *cli, const char *id)
+{
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    if (jr_record_code_folders(&out, jr_cli_log_dir(cli), id, &err) != 0) {
+        jr_buf_release(&out);
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    }
+    return jr_cli_out(cli, &out);
+}
+
 int jr_cmd_show(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -57,6 +71,8 @@ int jr_cmd_show(struct jr_cli *cli)
     if (status != 0)
         return status;
     jr_cli_say_whose(cli, id);
+    if (cli->code)
+        return show_code(cli, id);
     if (cli->stacks)
         return show_stacks(cli, id, format == 1);
     if (cli->ranks != NULL)

@@ -100,6 +100,7 @@
     X(WRONG_SBATCH_VALUE, 333, "wrong value for an option of sbatch")          \
     X(SHELL_SYNTAX, 334, "shell syntax that no shell reads")                   \
     X(PROGRESS_CONFLICT, 335, "progress cannot be read")                       \
+    X(CODE_NOT_LINKED, 336, "code.link has no effect")                         \
     X(VALUES_CONTRADICT, 401, "two values contradict each other")              \
     X(WORLD_INDIVISIBLE_BY_NODES, 402,                                         \
       "the world does not divide over the nodes")                              \

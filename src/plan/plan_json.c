@@ -219,6 +219,21 @@ static void print_processes(struct jr_telling *telling)
     jr_arena_release(&arena);
 }
 
+/* The copy of the code that a run will have. */
+static void print_json_frozen(struct jr_buf *out, const struct jr_plan *plan)
+{
+    if (plan->frozen == NULL)
+        return;
+    jr_buf_str(out, "\"code\":{\"top\":");
+    jr_json_quote(out, plan->frozen);
+    jr_buf_str(out, ",\"links\":[");
+    for (size_t i = 0; i < plan->links_count; i++) {
+        jr_buf_str(out, i == 0 ? "" : ",");
+        jr_json_quote(out, plan->links[i]);
+    }
+    jr_buf_str(out, "]},\n");
+}
+
 void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
                   const struct jr_drain *drain)
 {
@@ -229,6 +244,7 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
                   plan->world_size, plan->nodes);
     jr_json_quote(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
+    print_json_frozen(out, plan);
     print_mesh(&telling);
     print_processes(&telling);
     jr_buf_str(out, "]}\n");

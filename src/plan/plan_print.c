@@ -162,6 +162,25 @@ static void print_on_end(struct jr_buf *out, const struct jr_policy *policy)
     jr_buf_char(out, '\n');
 }
 
+/* A copy of the code, and what it does not have of its own. */
+static void print_frozen(struct jr_buf *out, const struct jr_plan *plan)
+{
+    enum { MOST_SHOWN = 20 };
+    if (plan->frozen == NULL)
+        return;
+    jr_buf_str(out, "code      a copy of ");
+    jr_buf_safe(out, plan->frozen);
+    jr_buf_char(out, '\n');
+    for (size_t i = 0; i < plan->links_count && i < MOST_SHOWN; i++) {
+        jr_buf_str(out, i == 0 ? "links     " : ", ");
+        jr_buf_safe(out, plan->links[i]);
+    }
+    if (plan->links_count > MOST_SHOWN)
+        jr_buf_printf(out, " and %zu more", plan->links_count - MOST_SHOWN);
+    if (plan->links_count > 0)
+        jr_buf_str(out, " (git ignores these: they are not frozen)\n");
+}
+
 static void print_plan_text(struct jr_buf *out, const char *label,
                             const char *text)
 {
@@ -208,6 +227,7 @@ static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
     print_plan_start(out, plan);
     print_command(out, plan, model);
     print_on_end(out, plan->policy);
+    print_frozen(out, plan);
     print_plan_text(out, "workdir", model->workdir);
     print_plan_text(out, "folder", plan->own_dir);
     print_master(out, plan);

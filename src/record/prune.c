@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,14 @@
 #include "base/clock.h"
 #include "base/file_calls.h"
 #include "record/multinode.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 
-#define MOST_DEPTH 64
+#define MOST_DEPTH 200
 #define PART_DEPTH 1 /* of the records of a run in parts */
 
 /* A removal under way. */
@@ -134,9 +137,41 @@ static bool is_being_removed(int dir_fd, const char *id)
            errno == ENOENT && !jr_multinode_exists(fd);
 }
 
+/* Remove the copy of the code, and the list of what is in it, from the folder
+ * of a run or of a node's part. */
+static int remove_code(struct prune *prune, int fd)
+{
+    if (remove_folder(prune, fd, JR_CODE_DIR, PART_DEPTH + 1) != 0)
+        return -1;
+    return remove_entry(prune, fd, JR_CODE_LIST, 0);
+}
+
+static int remove_all_code(struct prune *prune, int dir_fd, const char *id)
+{
+    struct jr_multinode parts;
+    JR_CLOSE int fd =
+        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return is_removed_meanwhile();
+    int failed = remove_code(prune, fd);
+    jr_multinode_find(&parts, fd);
+    for (size_t i = 0; failed == 0 && i < parts.count; i++) {
+        char name[JR_PART_NAME];
+        (void)snprintf(name, sizeof name, JR_NODE_DIR, parts.nodes[i]);
+        JR_CLOSE int part =
+            openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        failed = part < 0 ? is_removed_meanwhile() : remove_code(prune, part);
+    }
+    int error = errno;
+    jr_multinode_release(&parts);
+    errno = error;
+    return failed;
+}
+
 static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
                       struct jr_buf *bad, int dir_fd,
-                      const struct jr_record *record, bool dry)
+                      const struct jr_record *record,
+                      const struct jr_prune_options *options)
 {
     struct stat st;
     struct prune prune = {.pruned = pruned, .user = geteuid()};
@@ -150,7 +185,11 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
         return;
     }
     prune.device = st.st_dev;
-    if (!dry && remove_folder(&prune, dir_fd, record->id, 0) != 0) {
+    int failed = 0;
+    if (!options->dry)
+        failed = options->code ? remove_all_code(&prune, dir_fd, record->id)
+                               : remove_folder(&prune, dir_fd, record->id, 0);
+    if (failed != 0) {
         pruned->failed++;
         jr_buf_printf(bad, "jobrun: %s could not be removed: %s\n", record->id,
                       strerror(errno));
@@ -199,13 +238,15 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
         const struct jr_record *record = &records.items[i];
         if (!jr_trust_is_ours(&record->trust))
             count_foreign_run(&pruned, bad, record);
+        else if (options->code && !record->has_code)
+            continue;
         else if (!record->finished)
             pruned.unfinished++;
         else if (pruned.kept < options->keep ||
                  (options->older_ms > 0 && record->started > limit))
             pruned.kept++;
         else
-            prune_one(&pruned, out, bad, dir, record, options->dry);
+            prune_one(&pruned, out, bad, dir, record, options);
     }
     if (!options->dry && pruned.removed > 0)
         drop_latest(dir);

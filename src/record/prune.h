@@ -12,6 +12,7 @@
 struct jr_prune_options {
     uint32_t keep;     /* the newest so many stay */
     uint64_t older_ms; /* what began later than so long ago stays; 0: none */
+    bool code;         /* remove the copies of their code only */
     bool dry;          /* only print what would be removed */
 };
 
@@ -23,11 +24,13 @@ struct jr_pruned {
     uint64_t bytes;      /* that were removed */
 };
 
-/* Remove runs of LOG_DIR. `out` gets a line for each that is removed or would
- * be, `bad` one for each that could not be. A folder is removed beneath its
- * descriptor: links in it are removed and never followed, another file system
- * mounted in it and what belongs to another user stay, and the record goes
- * last, so that a removal that was cut short can be repeated. */
+/* Remove runs of LOG_DIR; with `code`, of those that have a copy of their code
+ * that and nothing else; the others are not counted. `out` gets a line for each
+ * that is removed or would be, `bad` one for each that could not be. A folder
+ * is removed beneath its descriptor: links in it are removed and never
+ * followed, another file system mounted in it and what belongs to another user
+ * stay, and the record goes last, so that a removal that was cut short can be
+ * repeated. */
 int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
                      struct jr_buf *bad, const char *log_dir,
                      const struct jr_prune_options *options,

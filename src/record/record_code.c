@@ -1,5 +1,6 @@
 #include "record/record_code.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/strv.h"
@@ -29,11 +30,17 @@ static json_t *left_out_json(const struct jr_record_code *code)
     return list;
 }
 
-static json_t *specs_json(char *const *specs)
+static json_t *texts_json(char *const *texts)
 {
     json_t *list = json_array();
-    for (; specs != NULL && *specs != NULL; specs++)
-        jr_json_append(list, jr_json_str(*specs));
+    size_t bytes = 0;
+    for (size_t i = 0; texts != NULL && texts[i] != NULL && i < MOST_NAMED;
+         i++) {
+        bytes += strlen(texts[i]);
+        if (bytes > MOST_NAMES)
+            break;
+        jr_json_append(list, jr_json_str(texts[i]));
+    }
     return list;
 }
 
@@ -49,9 +56,15 @@ json_t *jr_record_code_json(const struct jr_record_code *code)
     jr_json_set_str(object, "patch", code->patch ? JR_PATCH_FILE : NULL);
     jr_json_set(object, "left_out", left_out_json(code));
     jr_json_set_int(object, "left_out_count", (json_int_t)code->left_out_all);
-    jr_json_set_bool(object, "frozen", false);
+    jr_json_set_bool(object, "frozen", code->frozen);
+    if (code->frozen) {
+        jr_json_set_int(object, "files", (json_int_t)code->files);
+        jr_json_set_int(object, "bytes", (json_int_t)code->bytes);
+        jr_json_set(object, "links", texts_json(code->links));
+        jr_json_set_int(object, "links_count", (json_int_t)code->links_all);
+    }
     jr_json_set_str(object, "top", code->top);
-    jr_json_set(object, "specs", specs_json(code->specs));
+    jr_json_set(object, "specs", texts_json(code->specs));
     jr_json_set_str(object, "problem", code->problem);
     return object;
 }
@@ -73,15 +86,15 @@ static void read_left_out(struct jr_record_code *ret, struct jr_arena *arena,
     ret->left_out = items;
 }
 
-static char **read_specs(struct jr_arena *arena, const json_t *list)
+static char **read_texts(struct jr_arena *arena, const json_t *list)
 {
-    struct jr_strv specs = {0};
+    struct jr_strv texts = {0};
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *path = json_string_value(json_array_get(list, i));
-        if (path != NULL)
-            jr_strv_push(&specs, arena, jr_arena_strdup(arena, path));
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text != NULL)
+            jr_strv_push(&texts, arena, jr_arena_strdup(arena, text));
     }
-    return specs.items;
+    return texts.items;
 }
 
 bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
@@ -97,12 +110,17 @@ bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
     ret->dirty = jr_json_get_bool(code, "dirty");
     ret->patch = jr_json_get_str(code, "patch") != NULL;
     ret->problem = jr_json_get_str(code, "problem");
-    ret->specs = read_specs(arena, json_object_get(code, "specs"));
+    ret->specs = read_texts(arena, json_object_get(code, "specs"));
     read_left_out(ret, arena, json_object_get(code, "left_out"));
     json_int_t all = jr_json_get_int(code, "left_out_count");
     ret->left_out_all = ret->left_out_count;
     if (all > (json_int_t)ret->left_out_count)
         ret->left_out_all = (size_t)all;
+    ret->frozen = jr_json_get_bool(code, "frozen");
+    ret->files = (uint64_t)jr_json_get_int(code, "files");
+    ret->bytes = (uint64_t)jr_json_get_int(code, "bytes");
+    ret->links = read_texts(arena, json_object_get(code, "links"));
+    ret->links_all = (size_t)jr_json_get_int(code, "links_count");
     return true;
 }
 
@@ -122,6 +140,31 @@ static void print_left_out(struct jr_buf *out,
     }
     if (code->left_out_all > shown)
         jr_buf_printf(out, " and %zu more", code->left_out_all - shown);
+}
+
+void jr_record_size(struct jr_buf *out, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    for (; size >= 1024 && unit < 3; unit++)
+        size /= 1024;
+    jr_buf_printf(out, "%.1f %s", size, units[unit]);
+}
+
+static void print_frozen(struct jr_buf *out, const struct jr_record_code *code)
+{
+    size_t shown = 0;
+    jr_buf_printf(out, "; frozen: %" PRIu64 " files, ", code->files);
+    jr_record_size(out, code->bytes);
+    for (; code->links != NULL && code->links[shown] != NULL &&
+           shown < MOST_SHOWN;
+         shown++) {
+        jr_buf_str(out, shown == 0 ? ", and links to the original: " : ", ");
+        jr_buf_safe(out, code->links[shown]);
+    }
+    if (code->links_all > shown)
+        jr_buf_printf(out, " and %zu more", code->links_all - shown);
 }
 
 static void print_hash(struct jr_buf *out, const char *hash)
@@ -152,4 +195,6 @@ void jr_record_code_print(struct jr_buf *out, const struct jr_record_code *code)
     if (code->patch)
         jr_buf_str(out, " (" JR_PATCH_FILE ")");
     print_left_out(out, code);
+    if (code->frozen)
+        print_frozen(out, code);
 }

@@ -7,12 +7,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 
-#define JR_PATCH_FILE "code.patch" /* in the run folder */
+/* In the run folder: the patch, the frozen copy, and what is in that. */
+#define JR_PATCH_FILE "code.patch"
+#define JR_CODE_DIR   "code"
+#define JR_CODE_LIST  "code.files"
 
 /* A file that is not in the patch as it was. */
 struct jr_record_left_out {
@@ -32,6 +36,12 @@ struct jr_record_code {
     char *const *specs;  /* NULL-terminated: files of the spec, absolute, which
                             are no code; NULL: none */
     const char *problem; /* why a work tree was not recorded */
+    /* Of a run whose code is frozen, in JR_CODE_DIR: */
+    bool frozen;
+    uint64_t files, bytes; /* that were copied */
+    char *const *links;    /* what was not, and is a link to the original: as
+                              many as are named, NULL-terminated; NULL: none */
+    size_t links_all;      /* how many there are */
 };
 
 /* The object that is `code` of run.json. */
@@ -42,6 +52,9 @@ json_t *jr_record_code_json(const struct jr_record_code *code);
  * of `run`. */
 bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
                          const json_t *run);
+
+/* Append a size for people, "3.4 MiB". */
+void jr_record_size(struct jr_buf *out, uint64_t bytes);
 
 /* Append it for people: "commit 3f2a1b0c9d8e, changed (code.patch), tree
  * 0123456789ab", or "not recorded", with the reason. */

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/strv.h"
 #include "judge/words.h"
 #include "record/multinode.h"
+#include "record/record_code.h"
 #include "record/record_folder.h"
 #include "store/progress.h"
 #include "store/run_folder.h"
@@ -79,6 +81,40 @@ static int open_run(int dir_fd, const char *id)
     return openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* The copies of the code, of the run or of its nodes' parts. */
+static void add_code(struct jr_record *record, int fd, const char *folder,
+                     const json_t *run)
+{
+    const json_t *code = json_object_get(run, "code");
+    char path[JR_PART_PATH];
+    (void)snprintf(path, sizeof path, "%s%s" JR_CODE_DIR, folder,
+                   *folder == '\0' ? "" : "/");
+    if (!jr_json_get_bool(code, "frozen") ||
+        jr_access(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    json_int_t bytes = jr_json_get_int(code, "bytes");
+    record->has_code = true;
+    record->code_bytes += bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static void find_code(struct jr_record *record, int fd, const json_t *run)
+{
+    struct jr_multinode parts;
+    if (jr_json_get_str(run, "part") == NULL) {
+        add_code(record, fd, "", run);
+        return;
+    }
+    jr_multinode_find(&parts, fd);
+    for (size_t i = 0; i < parts.count; i++) {
+        char name[JR_PART_NAME];
+        (void)snprintf(name, sizeof name, JR_NODE_DIR, parts.nodes[i]);
+        json_t *part = jr_node_part_json(fd, parts.nodes[i], "run.json", false);
+        add_code(record, fd, name, part);
+        json_decref(part);
+    }
+    jr_multinode_release(&parts);
+}
+
 /* Read one folder; false when it is not a run's. */
 static bool read_record(struct jr_record *record, struct jr_arena *arena,
                         int dir_fd, const char *id)
@@ -92,6 +128,7 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
         results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
     record->id = jr_arena_strdup(arena, id);
     record->trust = jr_trust_run(dir_fd, fd);
+    find_code(record, fd, run);
     if (results != NULL)
         fill_from_results(record, arena, results);
     else

@@ -23,6 +23,8 @@ struct jr_record {
     uint32_t world_size; /* 0: unknown */
     json_t *progress; /* as results.json has it, owned by the list; NULL: none
                        */
+    bool has_code;    /* a copy of its code is there */
+    uint64_t code_bytes;   /* how large that was when it was made */
     struct jr_trust trust; /* whose word all this is */
 };
 

@@ -153,6 +153,7 @@ static enum jr_status open_folder(struct jr_session *session,
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
+    jr_freeze_plan_copy(session);
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
         jr_run_folder_discard(&session->dir);
@@ -283,7 +284,8 @@ enum jr_status jr_session_begin(struct jr_session *session,
     if (status != JR_STATUS_OK)
         return status;
     jr_session_find_part(session);
-    if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0) {
+    if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0 ||
+        jr_freeze_find(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
@@ -294,7 +296,11 @@ enum jr_status jr_session_begin(struct jr_session *session,
         return status;
     if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
-    jr_session_record_code(session);
+    if (jr_session_record_code(session, &why) != 0) {
+        jr_run_folder_discard(&session->dir);
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
     if (session->run_tree.work_tree &&
         jr_session_write_record(session, &why) != 0)
         jr_session_note(session, why.text);

@@ -202,6 +202,7 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     take_port(side, (uint32_t)go->port);
     jr_session_forget(session);
     if (join_run_folder(side, go->run_id, err) != 0 ||
+        jr_freeze_join(session, err) != 0 ||
         jr_run_folder_join_attempt(&session->dir, side->node, session->attempt,
                                    err) != 0)
         return -1;

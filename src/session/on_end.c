@@ -109,7 +109,7 @@ void jr_on_end_start(struct jr_session *session)
     const struct jr_keeper_command command = {
         .argv = argv.items,
         .env = make_environment(session, &arena),
-        .workdir = jr_spec_folder_of(session->file),
+        .workdir = jr_freeze_spec_folder(session),
         .out_fd = log,
         .limit_ms = LIMIT_MS};
     errno = ENOMEM;

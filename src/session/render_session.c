@@ -175,6 +175,20 @@ bool jr_session_has_engine(const char *name)
     return jr_engine_find(name) != JR_ENGINE_COUNT;
 }
 
+/* mpiexec starts the ranks itself, and there is no run that could have a copy.
+ */
+static enum jr_status refuse_freeze(const struct jr_session *session,
+                                    struct jr_error *err)
+{
+    if (session->resolution.job.policy->code.mode != JR_CODE_MODE_FREEZE)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, JR_STATUS_UNRESOLVED,
+                       "code: freeze: mpiexec starts the ranks without jobrun, "
+                       "which would make the copy: leave `code` out (--set "
+                       "code=record)");
+    return JR_STATUS_UNRESOLVED;
+}
+
 enum jr_status jr_session_render(struct jr_session *session, const char *name,
                                  char *const *command, struct jr_buf *out,
                                  struct jr_error *err)
@@ -185,6 +199,8 @@ enum jr_status jr_session_render(struct jr_session *session, const char *name,
     enum jr_status status = jr_session_ensure_resolved(session, err);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM)
         status = jr_installed_sbatch_check(session);
+    if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
+        status = refuse_freeze(session, err);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
         status = jr_session_plan_as(session, session->resolution.job.name, err);
     if (status != JR_STATUS_OK)

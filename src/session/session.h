@@ -25,6 +25,7 @@
 #include "resolve/resolve.h"
 #include "run/companion.h"
 #include "run/guard.h"
+#include "session/session_freeze.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/keeper.h"
 #include "spec/load.h"
@@ -78,6 +79,7 @@ struct jr_session {
     struct jr_group group;
     struct jr_companion companion;
     struct jr_run_tree run_tree;
+    struct jr_frozen frozen;
     struct jr_record_facts record;
     struct jr_artifacts *before;
     struct jr_outcome outcome;

@@ -6,12 +6,14 @@
  */
 #include "session/session_code.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/redact.h"
 #include "doc/doc.h"
@@ -24,7 +26,15 @@
 
 #include "base/banned.h"
 
-enum { LIMIT_MS = 10000, MOST_DEPTH = 128 };
+enum {
+    LIMIT_MS = 10000,
+    LIMIT_FROZEN_MS = 60000,
+    MOST_DEPTH = 128,
+    MOST_COPIES = 3 /* of a tree that changes meanwhile */
+};
+
+/* Times of files are those of a clock that may be so much behind. */
+static const uint64_t CLOCK_NS = 10000000;
 
 /* Where git's copy of the index lies meanwhile, in the run folder. */
 #define SCRATCH "code.tmp"
@@ -156,11 +166,85 @@ static int open_stop_signals(const struct jr_job *job)
     return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void jr_session_record_code(struct jr_session *session)
+/* Record what the request asks for, in place of what was recorded before. */
+static int record_tree(struct jr_session *session,
+                       const struct jr_run_tree_request *request,
+                       struct jr_error *err)
+{
+    jr_run_tree_release(&session->run_tree);
+    if (session->arena.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return jr_run_tree_record(&session->run_tree, request, err);
+}
+
+/* A copy is of the recorded tree if no file was changed since, or the tree is
+ * the same once more behind it. */
+static int freeze_tree(struct jr_session *session,
+                       const struct jr_run_tree_request *request,
+                       struct jr_freeze_watch watch, struct jr_error *err)
+{
+    struct jr_run_tree *code = &session->run_tree;
+    char before[JR_GIT_HASH];
+    bool changing = true;
+    for (int i = 0; i < MOST_COPIES; i++) {
+        if (jr_freeze_copy(session, code, &watch, &changing, err) != 0)
+            return -1;
+        if (!changing)
+            return 0;
+        memcpy(before, code->tree, sizeof before);
+        watch.since_ns = jr_clock_wall_ns() - CLOCK_NS;
+        if (record_tree(session, request, err) != 0)
+            return -1;
+        if (strcmp(before, code->tree) == 0)
+            return 0;
+        jr_freeze_discard(session);
+    }
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "code: freeze: the files in %s are changed while they "
+                        "are copied: stop what writes to them, or name what is "
+                        "no code in .gitignore",
+                        code->top);
+}
+
+/* A run that was to be frozen does not begin otherwise. */
+static int refuse_run(struct jr_session *session, const struct jr_error *why,
+                      struct jr_error *err)
+{
+    const char *text = jr_redact_copy(&session->arena, why->text,
+                                      session->resolution.job.hidden);
+    bool stopped = why->sys == EINTR;
+    jr_freeze_discard(session);
+    return jr_error_set(err, stopped ? JR_STATUS_LAUNCH : JR_STATUS_UNRESOLVED,
+                        "code: freeze: %s", text == NULL ? "" : text);
+}
+
+static int freeze_code(struct jr_session *session,
+                       const struct jr_run_tree_request *request,
+                       const struct jr_freeze_watch *watch,
+                       struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (record_tree(session, request, &why) != 0)
+        return refuse_run(session, &why, err);
+    if (freeze_tree(session, request, *watch, err) != 0) {
+        jr_freeze_discard(session);
+        return -1;
+    }
+    fill_record(session);
+    if (write_patch(session, err) == 0)
+        return 0;
+    jr_freeze_discard(session);
+    return -1;
+}
+
+int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
-    struct jr_error err = {0};
+    struct jr_error why = {0};
     JR_CLOSE int stop_fd = open_stop_signals(job);
+    bool frozen = session->frozen.copy != NULL;
+    const struct jr_freeze_watch watch = {jr_clock_wall_ns() - CLOCK_NS,
+                                          stop_fd};
     const struct jr_secrets secrets = {
         .globs = job->secrets,
         .count = job->secrets_count,
@@ -168,22 +252,24 @@ void jr_session_record_code(struct jr_session *session)
     };
     session->record.code.specs = find_chain(session);
     const struct jr_run_tree_request request = {
-        .folder = job->workdir,
+        .folder = frozen ? session->frozen.top : job->workdir,
         .scratch = jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
                                    job->log_dir, session->dir.path),
+        .whole = frozen,
         .log_dir = job->log_dir,
         .files = session->record.code.specs,
         .secrets = &secrets,
         .envp = session->options.envp,
-        .limit_ms = LIMIT_MS,
+        .limit_ms = frozen ? LIMIT_FROZEN_MS : LIMIT_MS,
         .stop_fd = stop_fd,
     };
-    int failed = session->arena.failed
-                     ? jr_error_set(&err, JR_STATUS_LAUNCH, "out of memory")
-                     : jr_run_tree_record(&session->run_tree, &request, &err);
+    if (frozen)
+        return freeze_code(session, &request, &watch, err);
+    int failed = record_tree(session, &request, &why);
     fill_record(session);
     if (failed == 0)
-        failed = write_patch(session, &err);
+        failed = write_patch(session, &why);
     if (failed != 0)
-        report_problem(session, &err);
+        report_problem(session, &why);
+    return 0;
 }

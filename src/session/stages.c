@@ -307,7 +307,7 @@ static enum jr_status build_session_plan(struct jr_session *session,
     const struct jr_plan_options options = {
         .run_id = run_id,
         .own = own_folder(session),
-        .environ = session->options.envp,
+        .environ = jr_freeze_environ(session),
         .local = session->options.local,
         .whole = session->controller != NULL,
         .debug_rank = session->options.debug_rank,
@@ -317,7 +317,7 @@ static enum jr_status build_session_plan(struct jr_session *session,
         .lazy = session->options.lazy,
         .support = support != NULL ? support : jr_support_find(&session->arena),
     };
-    return jr_plan_build(ret, arena, &session->resolution.job, &options,
+    return jr_plan_build(ret, arena, jr_freeze_job(session), &options,
                          &session->diags);
 }
 
@@ -380,5 +380,10 @@ enum jr_status jr_session_make_plan(struct jr_session *session,
         return status;
     const char *id = session->options.run_id;
     jr_session_find_part(session);
-    return jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
+    if (jr_freeze_find(session, err) != 0)
+        return err->status;
+    status = jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
+    if (status == JR_STATUS_OK && jr_freeze_preview(session, err) != 0)
+        return err->status;
+    return status;
 }

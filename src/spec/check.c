@@ -201,7 +201,7 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
         jr_check_fields,  jr_check_comparisons,  jr_check_capture,
         jr_check_shared,  jr_check_progress,     jr_check_restart,
         jr_check_silence, jr_check_secrets,      jr_check_vars,
-        jr_check_engine,  jr_check_shell_syntax,
+        jr_check_engine,  jr_check_shell_syntax, jr_check_code,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

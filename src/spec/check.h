@@ -43,6 +43,8 @@ jr_check_rule jr_check_capture, jr_check_shared;
 jr_check_rule jr_check_secrets;
 /* Progress can be read as stated. check_progress.c */
 jr_check_rule jr_check_progress;
+/* Links are those of frozen code. check_code.c */
+jr_check_rule jr_check_code;
 /* A restart, and a hang by silence, can happen. check_failures.c */
 jr_check_rule jr_check_restart, jr_check_silence;
 /* Entries of `vars` are read: warnings. check_references.c */

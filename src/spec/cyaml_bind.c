@@ -61,6 +61,7 @@
 #define V_SIGNAL(name, word, help)   {word, JR_ON_SIGNAL_##name},
 #define V_MODE(name, word, help)     {word, JR_LOG_##name},
 #define V_FROM(name, word, help)     {word, JR_FROM_##name},
+#define V_CODE(name, word, help)     {word, JR_CODE_MODE_##name},
 #define V_PROGRESS(name, word, help) {word, JR_PROGRESS_##name},
 #define V_JSON(name, word, help)     {word, JR_JSON_##name},
 #define V_FORM(name, word, help)     {word, JR_FORM_##name},
@@ -80,6 +81,7 @@ static const cyaml_strval_t isolations[] = {JR_ISOLATIONS(V_ISOLATE)};
 static const cyaml_strval_t on_signals[] = {JR_ON_SIGNALS(V_SIGNAL)};
 static const cyaml_strval_t log_modes[] = {JR_LOG_MODES(V_MODE)};
 static const cyaml_strval_t result_froms[] = {JR_RESULT_FROMS(V_FROM)};
+static const cyaml_strval_t code_modes[] = {JR_CODE_MODES(V_CODE)};
 static const cyaml_strval_t progress_froms[] = {JR_PROGRESS_FROMS(V_PROGRESS)};
 static const cyaml_strval_t json_types[] = {JR_JSON_TYPES(V_JSON)};
 static const cyaml_strval_t forms[] = {JR_FORMS(V_FORM)};
@@ -242,6 +244,12 @@ static const cyaml_schema_field_t fields_RESULTS[] = {
 #define OF struct jr_progress_source
 static const cyaml_schema_field_t fields_PROGRESS[] = {
     JR_FIELDS_PROGRESS(BIND_X) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_code_choice
+static const cyaml_schema_field_t fields_CODE[] = {
+    JR_FIELDS_CODE(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 

@@ -25,6 +25,7 @@ static const struct jr_spec_word word_signal[] = {JR_ON_SIGNALS(WORD){0}};
 static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
 static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_progress[] = {JR_PROGRESS_FROMS(WORD){0}};
+static const struct jr_spec_word word_code[] = {JR_CODE_MODES(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
@@ -32,6 +33,11 @@ static const struct jr_spec_word word_trigger[] = {JR_TRIGGERS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible"},
     {"none", "no device"},
+    {0},
+};
+static const struct jr_spec_word word_links[] = {
+    {"all", "all that git ignores"},
+    {"none", "nothing"},
     {0},
 };
 static const struct jr_spec_word word_profile[] = {
@@ -198,6 +204,7 @@ TYPE(BYTES, .kind = JR_KIND_TEXT, .wants = "bytes, or a size such as 64Gi",
 TYPE(MPI_DIALECT, ONE_OF(word_dialect))
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
+TYPE(CODE_MODE, ONE_OF(word_code))
 TYPE(PROGRESS_FROM, ONE_OF(word_progress))
 TYPE(JSON_TYPE, ONE_OF(word_json))
 TYPE(PROFILE, ONE_OF(word_profile), .or_file = true,
@@ -236,6 +243,8 @@ TYPE(COUNTS, LIST_OF(COUNT), .min = 1, .lone = true,
      .wants = "an integer of at least 1, or a list of them")
 TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,
      .wants = "all, none, or a list of indices or UUIDs")
+TYPE(LINKS, LIST_OF(PATH), .min = 1, .words = word_links,
+     .wants = "all, none, or a list of paths that git ignores")
 TYPE(SCALARS, LIST_OF(SCALAR), .min = 1, .wants = "a list of values")
 TYPE(LABELS, NAMES_OF(SCALAR))
 TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .declared = true, .gone = true)
@@ -272,6 +281,8 @@ MAPPING(KUBERNETES, .wants = "a mapping")
 MAPPING(MPI, .wants = "a mapping of dialect and launcher")
 MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes and mpi")
 MAPPING(RESULTS, .wants = "a mapping")
+MAPPING(CODE, .shorthand = "mode", .stated = true,
+        .wants = "record, freeze, or a mapping of mode and link")
 MAPPING(PROGRESS, .stated = true,
         .wants = "a mapping of from, pattern, ranks and of")
 MAPPING(PYTHON, .forms = pythons, .stated = true,

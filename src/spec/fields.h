@@ -145,6 +145,8 @@
     X("progress", PROGRESS, OPTIONAL, MAP(policy.progress, PROGRESS), NULL,    \
       NULL, SUPERVISION, "what rank 0 tells by jobrun.progress()",             \
       "how the job tells how far it is, and its metrics")                      \
+    X("code", CODE, OPTIONAL, MAP(policy.code, CODE), NULL, NULL, RECORD,      \
+      "record", "which code ranks execute: the work tree, or a copy of it")    \
     X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
       "none", NULL, PLACEMENT, "none",                                         \
       "a PID namespace of the run's own: none or pid")                         \
@@ -407,6 +409,12 @@
     X("stall", INDEX, OPTIONAL, U32(stall), "0", "attempts", SUPERVISION, "0", \
       "restarts end after so many attempts in a row that got no further")
 
+#define JR_FIELDS_CODE(X)                                                      \
+    X("mode", CODE_MODE, OPTIONAL, WORDS(mode, code_modes), "record", NULL,    \
+      RECORD, "record", "whether a run has a copy of the code of its own")     \
+    X("link", LINKS, OPTIONAL, STRS(link), "all", NULL, RECORD, "all",         \
+      "of what git ignores, what the copy has as links to the original")
+
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
       EXPERIMENT, "an error: it is required", "the type of the field")         \
@@ -441,6 +449,7 @@
     X(KUBERNETES, "engine.kubernetes")                                         \
     X(MPI, "engine.mpi")                                                       \
     X(PROGRESS, "progress")                                                    \
+    X(CODE, "code")                                                            \
     X(RESULTS, "results")                                                      \
     X(RESULT_FIELD, "results.fields.*")
 

@@ -254,6 +254,14 @@
       "`timeouts.progress` and `timeouts.first_step` are about.",              \
       "progress:\n"                                                            \
       "  pattern: 'step (?<step>\\d+)/(?<of>\\d+) loss (?<loss>\\S+)'")        \
+    N("code",                                                                  \
+      "The state of the git work tree around `workdir` is recorded with every "\
+      "run: see docs/runs.md. With `freeze`, jobrun also copies the tree to "  \
+      "the folder `code` of the run before it starts the first rank, and "     \
+      "ranks, `setup` and `on_end` run there: what is edited afterwards "      \
+      "reaches no rank. docs/frozen-code.md says what is copied, and what is " \
+      "not.",                                                                  \
+      "code: freeze")                                                          \
     N("isolation",                                                             \
       "With `pid`, every process of the run ends with jobrun, even if all of " \
       "jobrun is killed at once. The ranks see only each other, in a /proc of "\
@@ -545,6 +553,13 @@
       "belongs to the whole job: any rank may write that file, at any time. "  \
       "If the nodes were started by hand, the node with rank 0 checks for it.",\
       "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
+    N("code.mode", "", "code: {mode: freeze}")                                 \
+    N("code.link",                                                             \
+      "These are the files and folders that the copy does not freeze, such as "\
+      "a virtual environment or data. `all` is everything that git ignores "   \
+      "in the tree, except `log_dir` and Python's __pycache__. Paths are "     \
+      "relative to this file, and git has to ignore them.",                    \
+      "code: {mode: freeze, link: [.venv, data]}")                             \
     N("results.fields.*.type", "",                                             \
       "results: {fields: {loss: {type: number}}}")                             \
     N("results.fields.*.min", "",                                              \

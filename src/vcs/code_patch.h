@@ -18,7 +18,7 @@ enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
 /* Why a file is not in the patch as it is. `word` is how the record says it. */
 #define JR_LEFT_OUTS(X)                                                        \
     X(SIZE, "size", "the patch would be too large")                            \
-    X(BINARY, "binary", "it is no text, and may have a secret in it")            \
+    X(BINARY, "binary", "it is no text, and may have a secret in it")          \
     X(SECRET, "secret", "it is not tracked, and has a secret in it")           \
     X(REDACTED, "redacted", "the secrets in it are replaced")                  \
     X(LINK, "link", "what this link leads to is not in the work tree")         \

@@ -26,7 +26,10 @@
 /* What to record. Paths are absolute. */
 struct jr_run_tree_request {
     const char *folder;  /* in the work tree */
-    const char *scratch; /* is made, and removed; its parent is there */
+    const char *scratch; /* is made, and removed; its parent is there. NULL:
+                            nothing is written, and neither hash nor patch are
+                            made: the files are only listed */
+    bool whole;          /* list what a copy of the tree is made of */
     const char *log_dir; /* does not count; NULL: there is none */
     char *const *files;  /* do not count; NULL-terminated, or NULL */
     const struct jr_secrets *secrets;
@@ -47,6 +50,10 @@ struct jr_run_tree {
     struct jr_left_out *left_out;
     size_t left_out_count;
     const char *top; /* of the work tree */
+    /* What a copy is made of: paths from the top, each with a NUL. */
+    struct jr_buf files; /* tracked, and untracked without secrets; some may
+                            not be there */
+    struct jr_buf links; /* ignored; folders have a slash at the end */
 };
 
 #define JR_RUN_TREE_INIT ((struct jr_run_tree){0})

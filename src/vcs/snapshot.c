@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_DEPTH = 8, PIECE = 256 << 10, MOST_WORDS = 16 << 10 };
+enum { MOST_DEPTH = 200, PIECE = 256 << 10, MOST_WORDS = 16 << 10 };
 
 /* The tree of no files, which git knows without having it. */
 #define NO_FILES_SHA1 "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -101,9 +101,9 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
     return copy_index(tree->index, index, err);
 }
 
-static int run_git(const struct jr_snapshot *snapshot, const char *const *words,
-                   const struct jr_buf *input, const struct jr_git_sink *sink,
-                   struct jr_error *err)
+int jr_snapshot_run(const struct jr_snapshot *snapshot,
+                    const char *const *words, const struct jr_buf *input,
+                    const struct jr_git_sink *sink, struct jr_error *err)
 {
     const char *const variables[] = {snapshot->variables[0],
                                      snapshot->variables[1],
@@ -125,7 +125,9 @@ int jr_snapshot_state(const struct jr_snapshot *snapshot,
 {
     static const char *const words[] = {"update-index", "-z", "--index-info",
                                         NULL};
-    return entries->len == 0 ? 0 : run_git(snapshot, words, entries, NULL, err);
+    return entries->len == 0
+               ? 0
+               : jr_snapshot_run(snapshot, words, entries, NULL, err);
 }
 
 /* An entry without a mode is none. */
@@ -162,10 +164,11 @@ static int update_at_once(const struct jr_snapshot *snapshot,
                      jr_arena_printf(&arena, "./%s", drop->data + at));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--no-force-remove"));
     jr_strv_push(&words, &arena, jr_arena_strdup(&arena, "--stdin"));
-    int failed = arena.failed
-                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                     : run_git(snapshot, (const char *const *)words.items, take,
-                               NULL, err);
+    int failed =
+        arena.failed
+            ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+            : jr_snapshot_run(snapshot, (const char *const *)words.items, take,
+                              NULL, err);
     jr_arena_release(&arena);
     return failed;
 }
@@ -183,7 +186,8 @@ int jr_snapshot_update(const struct jr_snapshot *snapshot,
         return update_at_once(snapshot, drop, take, err);
     if (drop_all(snapshot, drop, err) != 0)
         return -1;
-    return take->len == 0 ? 0 : run_git(snapshot, words, take, NULL, err);
+    return take->len == 0 ? 0
+                          : jr_snapshot_run(snapshot, words, take, NULL, err);
 }
 
 int jr_snapshot_hash(const struct jr_snapshot *snapshot,
@@ -192,7 +196,8 @@ int jr_snapshot_hash(const struct jr_snapshot *snapshot,
     static const char *const words[] = {
         "update-index", "-z",          "--add",   "--remove",
         "--replace",    "--info-only", "--stdin", NULL};
-    return paths->len == 0 ? 0 : run_git(snapshot, words, paths, NULL, err);
+    return paths->len == 0 ? 0
+                           : jr_snapshot_run(snapshot, words, paths, NULL, err);
 }
 
 int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
@@ -226,7 +231,7 @@ int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
                                  commit[0] != '\0' ? commit : none,
                                  "--",
                                  NULL};
-    return run_git(snapshot, words, NULL, sink, err);
+    return jr_snapshot_run(snapshot, words, NULL, sink, err);
 }
 
 int jr_snapshot_tree(const struct jr_snapshot *snapshot,
@@ -235,7 +240,7 @@ int jr_snapshot_tree(const struct jr_snapshot *snapshot,
     static const char *const words[] = {"write-tree", "--missing-ok", NULL};
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     const struct jr_git_sink sink = {jr_git_keep, &name};
-    if (run_git(snapshot, words, NULL, &sink, err) != 0)
+    if (jr_snapshot_run(snapshot, words, NULL, &sink, err) != 0)
         return -1;
     size_t len = strspn(name.data == NULL ? "" : name.data, "0123456789abcdef");
     if ((len != 40 && len != 64) || name.data[len] != '\n')

@@ -23,6 +23,11 @@ int jr_snapshot_open(struct jr_snapshot *ret, const struct jr_work_tree *tree,
                      const struct jr_work_look *look, const char *folder,
                      struct jr_error *err);
 
+/* Run a git command in it. `input` and `sink` may be NULL. */
+int jr_snapshot_run(const struct jr_snapshot *snapshot,
+                    const char *const *words, const struct jr_buf *input,
+                    const struct jr_git_sink *sink, struct jr_error *err);
+
 /* Take the paths of `drop` out of it, and then those of `take` in as they lie,
  * or out where nothing does. Each ends with a NUL. The contents are kept, for
  * the difference. */

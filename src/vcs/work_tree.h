@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/strv.h"
 #include "vcs/git_output.h"
 #include <jobrun/error.h>
@@ -20,6 +21,7 @@ struct jr_work_file {
     const char *path; /* from the top */
     uint64_t bytes;   /* of what lies there; 0 where nothing does */
     bool untracked;
+    bool gone; /* tracked, and nothing of the tree lies there */
 };
 
 struct jr_work_tree {
@@ -39,6 +41,11 @@ struct jr_work_tree {
     struct jr_strv nested; /* folders that are repositories themselves */
     struct jr_strv submodules; /* those of them that the index knows */
     struct jr_strv leaving;    /* links whose targets are not in the tree */
+    /* Where the whole is asked for: */
+    struct jr_buf tracked;  /* paths of tracked files, each with a NUL; some may
+                               not be there */
+    struct jr_strv ignored; /* files, and folders with a slash at the end */
+    struct jr_strv specs;   /* files of the look that are not tracked */
 };
 
 /* How to look. Paths are absolute, without links. */
@@ -46,6 +53,7 @@ struct jr_work_look {
     const char *log_dir; /* neither it nor anything below it counts */
     char *const *files;  /* these do not, either; NULL-terminated */
     char *const *envp;
+    bool whole;                /* also what does not differ, and is ignored */
     struct jr_git_limit limit; /* of all that git does */
 };
 
@@ -65,9 +73,19 @@ int jr_work_tree_look(struct jr_work_tree *tree,
 int jr_work_tree_list(struct jr_work_tree *tree,
                       const struct jr_work_look *look, struct jr_error *err);
 
+/* A git command about the tree, with its settings; all is borrowed. */
+struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree,
+                                           const char *folder,
+                                           const char *const *words,
+                                           const struct jr_work_look *look);
+
 /* Whether the path, from the top, is one that does not count. */
 bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
                            const struct jr_work_look *look, const char *path);
+
+/* Whether the path, from the top, is the log_dir or below it. */
+bool jr_work_tree_is_log(const struct jr_work_tree *tree,
+                         const struct jr_work_look *look, const char *path);
 
 /* Whether the folder of `nested` is a submodule of its index. */
 bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,

@@ -26,6 +26,12 @@ IDENTITY = {"GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "n@example.org",
             "GIT_CONFIG_NOSYSTEM": "1"}
 
 
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
 def git_here(case, folder, *words):
     return subprocess.run(
         ["git", "-c", "protocol.file.allow=always", *words], cwd=folder,
@@ -117,6 +123,16 @@ class Case(harness.Case):
         self.assertIn("code: not recorded: ",
                       self.jobrun("show", "--log-dir", "../runs",
                                   cwd=self.tree).stdout)
+
+    def make_submodule(self):
+        self.other = self.folder / "other"
+        self.other.mkdir()
+        self.git("init", "-q", cwd=self.other)
+        (self.other / "o.py").write_text("O = 1\n")
+        self.git("add", "-A", cwd=self.other)
+        self.git("commit", "-q", "-m", "m", cwd=self.other)
+        self.git("submodule", "--quiet", "add", str(self.other), "sub")
+        self.commit()
 
     def left_out(self, code):
         return {one["path"]: one["why"] for one in code["left_out"]}
@@ -249,6 +265,18 @@ class Hash(Case):
             self.assertEqual(code["tree"], first)
             self.assertIs(code["dirty"], False)
             self.put("logs/kept.txt", "2")
+
+    def test_a_link_in_the_place_of_a_folder(self):
+        """What lies behind it is not of the tree."""
+        other = self.folder / "other"
+        shutil.copytree(self.tree / "lib", other)
+        shutil.rmtree(self.tree / "lib")
+        os.symlink(other, self.tree / "lib")
+        code = self.run_here()
+        self.assertIn("deleted file mode 100644\nindex", self.patch())
+        self.assertEqual(self.left_out(code), {"lib": "link"})
+        self.commit()
+        self.assertEqual(self.run_here()["tree"], code["tree"])
 
     def test_no_commit_yet(self):
         shutil.rmtree(self.tree / ".git")
@@ -391,16 +419,6 @@ class Patch(Case):
 class Inside(Case):
     """Repositories in the repository, and trees that are not whole."""
 
-    def make_submodule(self):
-        self.other = self.folder / "other"
-        self.other.mkdir()
-        self.git("init", "-q", cwd=self.other)
-        (self.other / "o.py").write_text("O = 1\n")
-        self.git("add", "-A", cwd=self.other)
-        self.git("commit", "-q", "-m", "m", cwd=self.other)
-        self.git("submodule", "--quiet", "add", str(self.other), "sub")
-        self.commit()
-
     def test_a_submodule_counts_as_it_lies(self):
         self.make_submodule()
         clean = self.run_here()
@@ -482,9 +500,7 @@ class Inside(Case):
 
 class Nodes(Case):
     def test_nodes_by_hand_with_different_code(self):
-        with socket.socket() as held:
-            held.bind(("127.0.0.1", 0))
-            port = held.getsockname()[1]
+        port = free_port()
         self.put("t.jobrun.yaml",
                  SPEC.replace("world_size: 1", "world_size: 2") +
                  "nodes: 2\nmaster_addr: 127.0.0.1\n"

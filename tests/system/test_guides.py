@@ -41,6 +41,7 @@ PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/nodes",
 OTHERS = {"architecture": "tests/map.py", "library": "tests/install/test_install.py",
           "diagnostics": "tests/golden/run.sh", "spec": "tools/pages/main.c",
           "failures": "tests/system/test_failures.py",
+          "frozen-code": "tests/system/test_frozen_code.py",
           "scenarios": "tests/scenarios.py",
           "performance": "tests/bench/bench.py", "scale": "tests/bench/bench.py"}
 NODE = ("SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_NODEID=0 SLURM_PROCID=0 "

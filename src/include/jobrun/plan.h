@@ -124,6 +124,11 @@ struct jr_plan {
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;
     const struct jr_policy *policy;
+    /* Of `code: freeze`, in a plan that is only printed: */
+    const char *frozen; /* the work tree that is copied; NULL: none */
+    char *const *links; /* what the copy has as links to the original, from
+                           the top; folders have a slash at the end */
+    size_t links_count;
     char *const *secrets; /* name globs */
     uint32_t secrets_count;
     char *const *hidden; /* values of secrets that stand in the plan, which

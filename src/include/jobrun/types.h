@@ -131,6 +131,11 @@
     X(STDERR, "stderr", "the last match of `pattern` on standard error")       \
     X(RETURN, "return", "what the function returned")
 
+/* What the ranks of a run execute. */
+#define JR_CODE_MODES(X)                                                       \
+    X(RECORD, "record", "the work tree itself; its state is recorded")         \
+    X(FREEZE, "freeze", "a copy of the work tree that is the run's own")
+
 /* Where a rank tells its steps. */
 #define JR_PROGRESS_FROMS(X)                                                   \
     X(STDOUT, "stdout", "lines of standard output that match `pattern`")       \
@@ -238,6 +243,7 @@
 #define JR_ENUM_ON_SIGNAL(name, word, help)    JR_ON_SIGNAL_##name,
 #define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
 #define JR_ENUM_RESULT_FROM(name, word, help)  JR_FROM_##name,
+#define JR_ENUM_CODE_MODE(name, word, help)    JR_CODE_MODE_##name,
 #define JR_ENUM_PROGRESS(name, word, help)     JR_PROGRESS_##name,
 #define JR_ENUM_JSON_TYPE(name, word, help)    JR_JSON_##name,
 #define JR_ENUM_FORM(name, word, help)         JR_FORM_##name,
@@ -261,6 +267,7 @@ enum jr_isolation { JR_ISOLATIONS(JR_ENUM_ISOLATION) };
 enum jr_on_signal { JR_ON_SIGNALS(JR_ENUM_ON_SIGNAL) };
 enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
 enum jr_result_from { JR_RESULT_FROMS(JR_ENUM_RESULT_FROM) };
+enum jr_code_mode { JR_CODE_MODES(JR_ENUM_CODE_MODE) };
 enum jr_progress_from { JR_PROGRESS_FROMS(JR_ENUM_PROGRESS) };
 enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
 enum jr_form { JR_FORMS(JR_ENUM_FORM) };
@@ -469,6 +476,14 @@ struct jr_engine {
     struct jr_mpi mpi;
 };
 
+/* What the ranks execute, and what a copy of it has as links to the original:
+ * absolute paths, "all" that git ignores, or "none". */
+struct jr_code_choice {
+    enum jr_code_mode mode;
+    char **link;
+    uint32_t link_count;
+};
+
 /* What the run does with a spec's wishes; plain values, defaults filled. */
 struct jr_policy {
     enum jr_on_failure on_failure;
@@ -490,6 +505,7 @@ struct jr_policy {
     struct jr_console console;
     struct jr_results results;
     struct jr_progress_source progress;
+    struct jr_code_choice code;
     struct jr_engine engine;
 };
 

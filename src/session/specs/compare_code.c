@@ -172,11 +172,12 @@ static void read_commits(struct jr_code_contrast *contrast, struct changes *to,
     for (size_t i = 0; i < 2 && contrast->partial; i++) {
         const struct jr_git_command command = {
             .folder = tops[i], .words = words, .envp = envp};
+        const struct jr_git_limit limit = {
+            jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), -1};
         jr_buf_clear(&raw);
         contrast->partial =
             tops[i] == NULL || tops[i][0] != '/' ||
-            jr_git_run(&command, NULL, &sink,
-                       jr_clock_ns() + LIMIT_MS * UINT64_C(1000000), NULL) != 0;
+            jr_git_run(&command, NULL, &sink, &limit, NULL) != 0;
     }
     if (!contrast->partial)
         read_raw(to, &raw);

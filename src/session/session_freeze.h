@@ -1,0 +1,72 @@
+/*
+ * `code: freeze`: a run whose ranks, `setup` and `on_end` execute a copy of the
+ * work tree, which is the run's own. The plan is that of a job whose folders
+ * are those of the copy; everything else has the job as it is.
+ */
+#ifndef JR_SESSION_FREEZE_H
+#define JR_SESSION_FREEZE_H
+
+#include "base/strv.h"
+#include "resolve/job.h"
+#include "vcs/copy_tree.h"
+#include "vcs/run_tree.h"
+#include <jobrun/error.h>
+
+struct jr_session;
+
+/* The frozen code of a session. */
+struct jr_frozen {
+    const char *top;  /* of the work tree, without links; NULL: nothing is
+                         frozen */
+    const char *name; /* the same, as the job has it */
+    const char *copy; /* absolute; NULL: not known yet */
+    /* With the paths of the copy, once that is known: */
+    struct jr_job job;
+    const char *workdir;
+    struct jr_entrypoint entrypoint;
+    struct jr_python python;
+    struct jr_library library;
+    char **envp;          /* of the plan */
+    struct jr_strv links; /* what the copy has as links, or will have */
+};
+
+/* Where the job wants its code frozen, find the work tree. -1 with `err`, and
+ * status UNRESOLVED, where there is none. */
+int jr_freeze_find(struct jr_session *session, struct jr_error *err);
+
+/* Have plans made for the copy in the run folder, whose name is known. */
+void jr_freeze_plan_copy(struct jr_session *session);
+
+/* The job that plans are made of, and the environment. */
+const struct jr_job *jr_freeze_job(struct jr_session *session);
+char *const *jr_freeze_environ(const struct jr_session *session);
+
+/* The folder of the spec, or of its copy. */
+const char *jr_freeze_spec_folder(struct jr_session *session);
+
+/* What is watched while the tree is copied. */
+struct jr_freeze_watch {
+    uint64_t since_ns; /* of CLOCK_REALTIME: when it began to be recorded */
+    int stop_fd;       /* readable: stop; -1: none */
+};
+
+/* Copy the recorded tree, of which `code` has the files, and write the list of
+ * what the copy has. `ret_changing` says that a file changed since the
+ * recording: then the copy may not be what was recorded. 0, or -1 with `err`;
+ * then there is no copy. */
+int jr_freeze_copy(struct jr_session *session, struct jr_run_tree *code,
+                   const struct jr_freeze_watch *watch, bool *ret_changing,
+                   struct jr_error *err);
+
+/* Remove the copy. */
+void jr_freeze_discard(struct jr_session *session);
+
+/* In a plan that is only printed: find what the links will be. -1 with `err`
+ * where the tree cannot be frozen. */
+int jr_freeze_preview(struct jr_session *session, struct jr_error *err);
+
+/* On another node of the run: take over where the copy is. -1 with `err` where
+ * it cannot be seen there. */
+int jr_freeze_join(struct jr_session *session, struct jr_error *err);
+
+#endif

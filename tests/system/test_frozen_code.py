@@ -1,0 +1,541 @@
+"""`code: freeze`: ranks, setup and on_end run in a copy of the work tree that is
+the run's own, and what is edited after the start reaches none of them."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import unittest
+
+import harness
+import test_code_record as record
+
+SPEC = """\
+version: 1
+name: t
+device: cpu
+world_size: 1
+log_dir: ../runs
+"""
+
+
+def spec(entrypoint, more="code: freeze\n"):
+    return SPEC + more + f"entrypoint: {json.dumps(entrypoint)}\n"
+
+
+class Case(record.Case):
+    def freeze(self, entrypoint, more="code: freeze\n", **options):
+        """Run the spec; the repository stays as it is. Returns what run.json has
+        about the code."""
+        self.put("t.jobrun.yaml", spec(entrypoint, more))
+        code = self.run_here(**options)
+        self.copy = self.last.resolve() / "code"
+        return code
+
+    def refused(self, *parts, status=4, entrypoint=("true",), more=None,
+                env=None):
+        self.put("t.jobrun.yaml", spec(list(entrypoint),
+                                       more or "code: freeze\n"))
+        before = record.state_of(self.tree)
+        done = self.expect(
+            self.jobrun("t.jobrun.yaml", cwd=self.tree,
+                        env={"HOME": str(self.folder), **(env or {})}), status)
+        self.assertEqual(record.state_of(self.tree), before)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        self.no_runs()
+        return done
+
+    def no_runs(self):
+        runs = self.folder / "runs"
+        self.assertEqual([path for path in runs.glob("[!.]*")], [])
+
+    def log(self, name="attempt_0/0/stdout.log"):
+        return (self.last / name).read_text()
+
+
+class Copy(Case):
+    def test_ranks_setup_and_on_end_run_in_it(self):
+        code = self.freeze(
+            {"shell": "pwd; cat train.py; echo out >made.txt"},
+            "code: freeze\nsetup: pwd >&2\n"
+            "on_end: [sh, -c, 'pwd; cat train.py']\n")
+        self.assertEqual(self.log(), f"{self.copy}\nprint(1)\n")
+        self.assertIn(f"{self.copy}\n", self.log("attempt_0/setup.log"))
+        self.assertEqual(self.log("on_end.log"), f"{self.copy}\nprint(1)\n")
+        self.assertEqual((self.copy / "made.txt").read_text(), "out\n")
+        self.assertIs(code["frozen"], True)
+        self.assertEqual(code["top"], str(self.tree))
+        self.assertEqual(code["files"], 4)
+        self.assertEqual(code["links"], [])
+        self.assertFalse((self.copy / ".git").exists())
+        self.assertIn("; frozen: 4 files, ", self.jobrun(
+            "show", "--log-dir", "../runs", cwd=self.tree).stdout)
+
+    def test_an_edit_after_the_start_reaches_no_rank(self):
+        """Nor a restart, nor on_end."""
+        gate = self.folder / "gate"
+        os.mkfifo(gate)
+        self.put("t.jobrun.yaml", spec(
+            {"shell": f"echo >'{gate}'; read x <'{gate}'; cat train.py; "
+                      "exit $((1 - JOBRUN_ATTEMPT))"},
+            "code: freeze\nrestart: {max: 1, backoff: 0}\n"
+            "on_end: [cat, lib/model.py]\n"))
+        job = self.start("t.jobrun.yaml", cwd=self.tree)
+        for attempt in range(2):
+            gate.read_text()
+            self.put("train.py", "print('edited')\n")
+            self.put("lib/model.py", "LAYERS = 99\n")
+            gate.write_text("go\n")
+        self.assertEqual(job.wait(harness.LIMIT), 0, job.stderr.read())
+        self.last = self.folder / "runs" / "latest"
+        for attempt in range(2):
+            self.assertEqual(self.log(f"attempt_{attempt}/0/stdout.log"),
+                             "print(1)\n")
+        self.assertEqual(self.log("on_end.log"), "LAYERS = 2\n")
+
+    def test_the_copy_is_the_tree_that_is_recorded(self):
+        """As git hashes it, whatever is changed, new or gone."""
+        self.put("train.py", "print(2)\n").chmod(0o755)
+        self.put("new/a \"b\"\n.py", "N = 1\n")
+        (self.tree / "lib/model.py").unlink()
+        os.symlink("train.py", self.tree / "main.py")
+        self.put("big.dat", b"x" * (3 << 20))
+        code = self.freeze(["true"])
+        env = {"GIT_DIR": str(self.tree / ".git"),
+               "GIT_WORK_TREE": str(self.copy),
+               "GIT_INDEX_FILE": str(self.folder / "index")}
+        run = lambda *words: subprocess.run(
+            ["git", *words], cwd=self.copy, check=True, capture_output=True,
+            text=True, env=harness.clean_environment(**env)).stdout
+        run("add", "-A")
+        run("rm", "-q", "--cached", "t.jobrun.yaml")
+        self.assertEqual(run("write-tree").strip(), code["tree"])
+        self.assertEqual((self.copy / "train.py").stat().st_mtime_ns,
+                         (self.tree / "train.py").stat().st_mtime_ns)
+
+    def test_relative_paths_mean_the_copy(self):
+        self.put("lib/where.py", "import os, here\n"
+                 "print(os.getcwd()); print(here.__file__)\n")
+        self.put("pkg/here.py", "")
+        self.freeze({"python": {"script": "lib/where.py"}},
+                    "code: freeze\nworkdir: lib\n",
+                    env={"PYTHONPATH": str(self.tree / "pkg")})
+        self.assertEqual(self.log(), f"{self.copy}/lib\n"
+                                     f"{self.copy}/pkg/here.py\n")
+
+    def test_a_work_tree_by_way_of_a_link(self):
+        os.symlink(self.tree, self.folder / "other")
+        self.put("t.jobrun.yaml", spec(["cat", "train.py"]))
+        self.expect(self.jobrun("other/t.jobrun.yaml"), 0)
+        plan = json.loads((self.folder / "runs/latest/plan.json").read_text())
+        self.assertTrue(plan["ranks"][0]["workdir"].endswith("/code"))
+
+    def test_a_workdir_by_rank(self):
+        for rank in (0, 1):
+            self.put(f"r{rank}/f", f"{rank}\n")
+        self.put("t.jobrun.yaml", spec(
+            ["cat", "f"], "code: freeze\nworkdir: r%{rank}\n").replace(
+                "world_size: 1", "world_size: 2"))
+        self.expect(self.jobrun("t.jobrun.yaml", cwd=self.tree), 0)
+        self.last = self.folder / "runs/latest"
+        for rank in (0, 1):
+            self.assertEqual(self.log(f"attempt_0/{rank}/stdout.log"),
+                             f"{rank}\n")
+
+    def test_a_log_dir_within_the_tree(self):
+        self.put("t.jobrun.yaml", spec(["pwd"]).replace("../runs", "runs"))
+        for _ in range(2):
+            self.expect(self.jobrun("t.jobrun.yaml", cwd=self.tree), 0)
+        copy = (self.tree / "runs/latest").resolve() / "code"
+        self.assertFalse((copy / "runs").exists())
+        self.assertTrue((copy / "train.py").exists())
+
+
+class Links(Case):
+    def setUp(self):
+        super().setUp()
+        self.put("data/set.txt", "1\n")
+        self.put("lib/w.bin", "2\n")
+        self.put(".gitignore", "data/\n*.bin\n__pycache__/\nbuilt\n")
+        self.put("__pycache__/x.pyc", "")
+        self.put("built", "#!/bin/sh\necho built\n").chmod(0o755)
+        self.commit()
+
+    def test_ignored_ones_lead_to_the_original(self):
+        code = self.freeze({"shell": "cat data/set.txt lib/w.bin; ./built; "
+                                     "echo 3 >data/more.txt"})
+        self.assertEqual(self.log(), "1\n2\nbuilt\n")
+        for name in ("data", "lib/w.bin", "built"):
+            self.assertEqual(os.readlink(self.copy / name),
+                             str(self.tree / name))
+        self.assertFalse((self.copy / "__pycache__").exists())
+        self.assertEqual(sorted(code["links"]),
+                         ["built", "data/", "lib/w.bin"])
+        self.assertEqual(code["links_count"], 3)
+        self.assertIn("and links to the original: ", self.jobrun(
+            "show", "--log-dir", "../runs", cwd=self.tree).stdout)
+
+    def run_here(self, *words, **options):
+        """Ranks may write where links lead."""
+        before = record.state_of(self.tree / ".git")
+        done = self.expect(self.jobrun("t.jobrun.yaml", *words, cwd=self.tree,
+                                       env=options.get("env")), 0)
+        self.assertEqual(record.state_of(self.tree / ".git"), before)
+        self.said = done.stderr
+        self.last = self.folder / "runs" / "latest"
+        with open(self.last / "run.json") as file:
+            return json.load(file)["code"]
+
+    def test_the_spec_says_which(self):
+        code = self.freeze(["true"],
+                           "code: {mode: freeze, link: [data]}\n")
+        self.assertEqual(code["links"], ["data"])
+        self.assertFalse((self.copy / "built").exists())
+        code = self.freeze(["true"], "code: {mode: freeze, link: none}\n")
+        self.assertEqual(code["links"], [])
+        self.assertFalse((self.copy / "data").exists())
+
+    def test_wrong_links(self):
+        for link, why in (("lib/model.py", "it is in the copy already"),
+                          ("lib", "it is in the copy already"),
+                          ("../runs", "is not in the work tree"),
+                          ("nothing", "No such file"),
+                          ("data, data/set.txt", "it is in the copy already")):
+            self.refused(why, more="code: {mode: freeze, link: [%s]}\n" % link)
+        self.assertEqual(os.listdir(self.tree / "data"), ["set.txt"])
+
+    def test_a_folder_that_is_not_in_the_copy(self):
+        self.refused("data is not in the copy", more="workdir: data\n"
+                     "code: {mode: freeze, link: [built]}\n")
+
+    def test_plan_lists_them(self):
+        self.put("t.jobrun.yaml", spec(["true"]))
+        before = record.state_of(self.tree)
+        done = self.expect(self.jobrun("plan", "t.jobrun.yaml",
+                                       cwd=self.tree), 0)
+        self.assertIn(f"code      a copy of {self.tree}\n", done.stdout)
+        self.assertIn("links     built, data/, lib/w.bin (git ignores these: "
+                      "they are not frozen)\n", done.stdout)
+        found = json.loads(self.jobrun("plan", "t.jobrun.yaml", "--json",
+                                       cwd=self.tree).stdout)
+        self.assertEqual(found["code"], {"top": str(self.tree), "links": [
+            "built", "data/", "lib/w.bin"]})
+        self.assertEqual(record.state_of(self.tree), before)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_links_of_the_tree(self):
+        """Within the tree they lead to the copy, out of it to where they led."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "f").write_text("outside\n")
+        for name, target in (("in", "lib/model.py"), ("lib/up", "../train.py"),
+                             ("lib/abs", str(self.tree / "train.py")),
+                             ("lib/out", "../../outside/f"),
+                             ("absout", str(outside / "f")),
+                             ("folder", "lib"), ("dangling", "nowhere"),
+                             ("through", "data/set.txt")):
+            os.symlink(target, self.tree / name)
+        self.commit()
+        code = self.freeze(["true"])
+        for name, target in (("in", "lib/model.py"), ("lib/up", "../train.py"),
+                             ("lib/abs", "../train.py"),
+                             ("lib/out", f"{self.tree}/lib/../../outside/f"),
+                             ("absout", str(outside / "f")),
+                             ("folder", "lib"), ("dangling", "nowhere"),
+                             ("through", "data/set.txt")):
+            self.assertEqual(os.readlink(self.copy / name), target, name)
+        self.assertEqual((self.copy / "lib/out").read_text(), "outside\n")
+        self.assertEqual((self.copy / "through").read_text(), "1\n")
+        self.assertEqual({path for path, why in self.left_out(code).items()
+                          if why == "link"}, {"lib/out", "absout"})
+
+    def test_a_folder_that_became_a_link(self):
+        """Its tracked files are gone, and nothing is written where it leads."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "model.py").write_text("PRIVATE = 1\n")
+        shutil.rmtree(self.tree / "lib")
+        os.symlink(outside, self.tree / "lib")
+        self.freeze(["true"])
+        self.assertEqual(os.readlink(self.copy / "lib"), str(outside))
+        self.assertEqual(os.listdir(outside), ["model.py"])
+
+
+class Inside(Case):
+    """Repositories in the repository, and trees that are not whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("t.jobrun.yaml", spec(["true"]))
+        self.commit()
+
+    def run_copy(self):
+        self.run_here()
+        return (self.last / "code").resolve()
+
+    def test_a_submodule_and_an_untracked_repository(self):
+        self.make_submodule()
+        self.put("sub/o.py", "O = 2\n")
+        self.put("sub/new.py", "N = 1\n")
+        nested = self.tree / "nested"
+        nested.mkdir()
+        self.git("init", "-q", cwd=nested)
+        (nested / "n.py").write_text("N = 1\n")
+        (nested / ".gitignore").write_text("*.o\n")
+        (nested / "x.o").write_text("")
+        copy = self.run_copy()
+        self.assertEqual((copy / "sub/o.py").read_text(), "O = 2\n")
+        self.assertTrue((copy / "sub/new.py").exists())
+        self.assertFalse((copy / "sub/.git").exists())
+        self.assertTrue((copy / "nested/n.py").exists())
+        self.assertFalse((copy / "nested/.git").exists())
+        self.assertEqual(os.readlink(copy / "nested/x.o"),
+                         str(nested / "x.o"))
+
+    def test_what_a_sparse_checkout_leaves_out(self):
+        self.git("sparse-checkout", "set", "--cone", "none")
+        copy = self.run_copy()
+        self.assertTrue((copy / "train.py").exists())
+        self.assertFalse((copy / "lib").exists())
+
+    def test_pointers_of_lfs(self):
+        self.put(".gitattributes", "*.pt filter=lfs diff=lfs -text\n")
+        pointer = ("version https://git-lfs.github.com/spec/v1\n"
+                   f"oid sha256:{'0' * 64}\nsize 5\n")
+        self.put("p.pt", pointer)
+        self.put("w.pt", pointer)
+        self.commit()
+        self.put("w.pt", "12345")
+        copy = self.run_copy()
+        self.assertEqual((copy / "p.pt").read_text(), pointer)
+        self.assertEqual((copy / "w.pt").read_text(), "12345")
+
+    def test_conflicts_and_special_files(self):
+        self.git("checkout", "-q", "-b", "other")
+        self.put("train.py", "print('other')\n")
+        self.commit()
+        self.git("checkout", "-q", "-")
+        self.put("train.py", "print('mine')\n")
+        self.commit()
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.git("merge", "-q", "other")
+        os.mkfifo(self.tree / "pipe")
+        (self.tree / "lib/model.py").unlink()
+        os.mkfifo(self.tree / "lib/model.py")
+        copy = self.run_copy()
+        self.assertIn("<<<<<<<", (copy / "train.py").read_text())
+        self.assertFalse((copy / "pipe").exists())
+        self.assertFalse((copy / "lib/model.py").exists())
+
+
+class Secrets(Case):
+    def test_an_untracked_file_with_a_secret(self):
+        """It is nowhere; an ignored one is only a link, a tracked one code."""
+        secret = "sk-0123456789abcdef"
+        self.put(".env", f"API_TOKEN={secret}\n")
+        self.put("large.env", "x\n" * 400000 + f"API_TOKEN={secret}\n")
+        self.put("more.env", "y\n" * 400000 + f"API_TOKEN={secret}\n")
+        self.put("private/.env", f"API_TOKEN={secret}\n")
+        self.put(".gitignore", "private/\n")
+        code = self.freeze({"shell": "ls -a; test -e private/.env"})
+        left_out = self.left_out(code)
+        for name in (".env", "large.env", "more.env"):
+            self.assertEqual(left_out[name], "secret")
+            self.assertFalse((self.copy / name).exists())
+        for folder, names, files in os.walk(self.last.resolve()):
+            for name in files:
+                path = pathlib.Path(folder, name)
+                self.assertNotIn(secret.encode(), path.read_bytes(), path)
+        self.assertTrue((self.copy / "private").is_symlink())
+
+
+class Refused(Case):
+    def test_no_work_tree(self):
+        shutil.rmtree(self.tree / ".git")
+        self.refused(f"code: freeze: {self.tree} is in no git work tree",
+                     "git init")
+        done = self.expect(self.jobrun("plan", "t.jobrun.yaml",
+                                       cwd=self.tree), 4)
+        self.assertIn("is in no git work tree", done.stderr)
+
+    def test_no_git(self):
+        self.refused("no git program was found",
+                     entrypoint=["/bin/true"], env={"PATH": str(self.folder)})
+
+    @unittest.skipIf(os.geteuid() != 0, "SKIPPED: only root can give files away")
+    def test_a_repository_of_somebody_else(self):
+        self.put("t.jobrun.yaml", spec(["true"]))
+        for path in [self.tree, *self.tree.rglob("*")]:
+            os.lchown(path, 12345, 12345)
+        self.refused("belongs to 12345", "safe.directory")
+
+    def test_too_much_that_is_untracked(self):
+        with open(self.tree / "a.dat", "w") as file:
+            file.truncate(5 << 30)
+        self.put("t.jobrun.yaml", spec(["true"]))
+        for words in ((), ("plan",)):
+            done = self.expect(self.jobrun(*words, "t.jobrun.yaml",
+                                           cwd=self.tree), 4)
+            for part in ("5120.0 MiB of files", "a.dat (5120.0 MiB)",
+                         ".gitignore"):
+                self.assertIn(part, done.stderr)
+        self.no_runs()
+        self.put(".gitignore", "*.dat\n")
+        self.expect(self.jobrun("t.jobrun.yaml", cwd=self.tree), 0)
+        self.assertTrue((self.folder / "runs/latest/code/a.dat").is_symlink())
+
+    def test_a_file_that_cannot_be_read(self):
+        path = self.put("locked.py", "1\n")
+        self.commit()
+        path.chmod(0)
+        if os.access(path, os.R_OK):
+            self.skipTest("SKIPPED: this user reads everything")
+        self.refused("locked.py", status=7)
+
+    def test_a_full_disk(self):
+        """Here by the limit of a file: nothing is left of the run."""
+        self.put("large.dat", b"x" * (2 << 20))
+        self.commit()
+        self.put("t.jobrun.yaml", spec(["true"]))
+        done = subprocess.run(
+            ["bash", "-c", "ulimit -f 1000; exec \"$0\" t.jobrun.yaml",
+             harness.JOBRUN], cwd=self.tree, text=True, capture_output=True,
+            env=harness.clean_environment(), timeout=harness.LIMIT,
+            stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("large.dat could not be copied: File too large",
+                      done.stderr)
+        self.no_runs()
+
+    def test_a_signal_while_git_hangs(self):
+        mark = self.folder / "mark"
+        os.mkfifo(mark)
+        slow = self.folder / "slow"
+        slow.mkdir()
+        (slow / "git").write_text(f"#!/bin/sh\necho >'{mark}'\n"
+                                  "exec sleep 600\n")
+        (slow / "git").chmod(0o755)
+        self.put("t.jobrun.yaml", spec(["true"]))
+        job = self.start("t.jobrun.yaml", cwd=self.tree,
+                         env={"PATH": f"{slow}:{os.environ['PATH']}"})
+        mark.read_text()
+        job.send_signal(signal.SIGINT)
+        said = job.communicate(timeout=harness.LIMIT)[1]
+        self.assertIn("git was stopped by a signal", said)
+        self.no_runs()
+
+
+    def test_an_engine_that_starts_ranks_itself(self):
+        self.put("t.jobrun.yaml", spec(["true"]))
+        done = self.expect(self.jobrun("render", "t.jobrun.yaml", "--engine",
+                                       "mpi", cwd=self.tree), 4)
+        self.assertIn("--set code=record", done.stderr)
+
+
+class Space(Case):
+    """What copies take, where they are, and how they go."""
+
+    def run_as(self, name, more="code: freeze\n"):
+        self.put("t.jobrun.yaml", spec(["true"], more))
+        self.expect(self.jobrun("t.jobrun.yaml", "--run-id", name,
+                                cwd=self.tree), 0)
+
+    def ask(self, *words, code=0):
+        return self.expect(self.jobrun(*words, "--log-dir", "../runs",
+                                       cwd=self.tree), code)
+
+    def test_runs_show_and_prune(self):
+        self.put("large.dat", b"x" * (3 << 20))
+        (self.tree / "deep").mkdir()
+        path = self.tree
+        for _ in range(70):
+            path = path / "d"
+        path.mkdir(parents=True)
+        (path / "f").write_text("")
+        self.put("run.json", "{}")
+        self.commit()
+        self.run_as("a")
+        self.run_as("b", "")
+        self.run_as("c")
+        lines = self.ask("runs").stdout.splitlines()
+        self.assertEqual([line.endswith("(code: 3.0 MiB)")
+                          for line in lines[1:]], [True, False, True])
+        sizes = {run["run_id"]: run["code_bytes"] for run in
+                 json.loads(self.ask("runs", "--json").stdout)["runs"]}
+        self.assertIsNone(sizes["b"])
+        self.assertGreater(sizes["a"], 3 << 20)
+        self.assertEqual(self.ask("show", "a", "--code").stdout,
+                         f"{self.folder}/runs/a/code\n")
+        self.assertIn("run b has no copy of its code: it was not frozen",
+                      self.ask("show", "b", "--code", code=2).stderr)
+        done = self.ask("prune", "--code", "--keep", "1", "--dry-run")
+        self.assertEqual(done.stdout, "a\n")
+        self.assertTrue((self.folder / "runs/a/code").exists())
+        done = self.ask("prune", "--code")
+        self.assertEqual(done.stdout.split(), ["c", "a"])
+        self.assertIn("removed the copied code of 2 runs (", done.stderr)
+        for name in "abc":
+            folder = self.folder / "runs" / name
+            self.assertFalse((folder / "code").exists())
+            self.assertFalse((folder / "code.files").exists())
+            self.assertTrue((folder / "results.json").exists())
+        self.assertIn("its copy was removed; its record has the commit",
+                      self.ask("show", "a", "--code", code=2).stderr)
+        self.assertNotIn("(code:", self.ask("runs").stdout)
+        self.assertEqual(self.ask("prune", "--code").stdout, "")
+        self.assertTrue((self.tree / "large.dat").exists())
+
+    def test_a_run_that_goes_on_keeps_its_copy(self):
+        gate = self.folder / "gate"
+        os.mkfifo(gate)
+        self.put("t.jobrun.yaml", spec({"shell": f"echo >'{gate}'; "
+                                        f"read x <'{gate}'; cat train.py"}))
+        job = self.start("t.jobrun.yaml", cwd=self.tree)
+        gate.read_text()
+        done = self.ask("prune", "--code")
+        self.assertIn("1 that has not finished was left alone", done.stderr)
+        gate.write_text("go\n")
+        self.assertEqual(job.wait(harness.LIMIT), 0)
+
+    def test_links_are_not_followed(self):
+        self.put("data/set.txt", "1\n")
+        self.run_as("a")
+        self.ask("prune", "--code")
+        self.assertTrue((self.tree / "data/set.txt").exists())
+        self.run_as("b")
+        self.ask("prune", "--keep", "0")
+        self.assertTrue((self.tree / "data/set.txt").exists())
+
+
+class Nodes(Case):
+    def test_each_node_by_hand_has_a_copy(self):
+        self.put("t.jobrun.yaml", spec(
+            {"shell": "pwd; cat train.py"},
+            "code: freeze\nnodes: 2\nmaster_addr: 127.0.0.1\n"
+            f"master_port: {record.free_port()}\n").replace(
+                "world_size: 1", "world_size: 2"))
+        for node in (0, 1):
+            self.expect(self.jobrun("t.jobrun.yaml", "--node-rank", str(node),
+                                    "--run-id", "a", cwd=self.tree), 0)
+        for node in (0, 1):
+            folder = self.folder / f"runs/a/node_{node}"
+            self.assertEqual(
+                (folder / f"attempt_0/{node}/stdout.log").read_text(),
+                f"{folder}/code\nprint(1)\n")
+        ask = lambda *words: self.jobrun(*words, "--log-dir", "../runs",
+                                         cwd=self.tree).stdout
+        self.assertEqual(ask("show", "a", "--code"),
+                         "".join(f"{self.folder}/runs/a/node_{node}/code\n"
+                                 for node in (0, 1)))
+        self.assertIn("(code: ", ask("runs"))
+        self.assertEqual(ask("prune", "--code"), "a\n")
+        for node in (0, 1):
+            folder = self.folder / f"runs/a/node_{node}"
+            self.assertFalse((folder / "code").exists())
+            self.assertTrue((folder / "results.json").exists())
+
+
+if __name__ == "__main__":
+    harness.main()
