@@ -17,6 +17,7 @@ static int run_again(struct jr_cli *cli, const char *id,
     options.args = NULL;
     options.local = rerun->local;
     options.rerun_of = id;
+    options.code_of = rerun->code_of;
     int status = jr_stage_open(&session, cli, &options);
     if (status == 0)
         status = jr_stage_told(
@@ -29,8 +30,10 @@ static int run_again(struct jr_cli *cli, const char *id,
 
 static int rerun_id(struct jr_cli *cli, const char *id)
 {
-    const struct jr_rerun_options options = {
-        .exact = cli->exact, .local = cli->local, .trust = cli->trust};
+    const struct jr_rerun_options options = {.exact = cli->exact,
+                                             .local = cli->local,
+                                             .code = cli->code,
+                                             .trust = cli->trust};
     struct jr_rerun rerun;
     struct jr_error err = {0};
     int status =

@@ -110,9 +110,10 @@ const struct jr_option jr_options[] = {
          "accept a run of another user, or one that everybody may write to"),
     TEXT(0, "rev", "REV", rev, "diff",
          "compare the specs below the folders with this revision"),
-    FLAG(0, "code", code, "diff show prune",
+    FLAG(0, "code", code, "diff show prune rerun",
          "diff: show the code changes of both runs; show: print where the "
-         "frozen copy of the code is; prune: remove these copies alone"),
+         "frozen copy of the code is; prune: remove these copies alone; "
+         "rerun: run the code of then"),
     FLAG(0, "exit-code", exit_code, "diff",
          "exit with status 1 if they differ"),
     TEXT(0, "from", "LINE", from, "new",

@@ -100,6 +100,11 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
     if (!options->exact)
         forget_placement(ret, origin.local);
     keep_folder(&ret->sets, &ret->arena, origin.log_dir);
+    if (options->code) {
+        ret->code_of = origin.run_dir;
+        jr_strv_push(&ret->sets, &ret->arena,
+                     jr_arena_strdup(&ret->arena, "code.mode=freeze"));
+    }
     return ret->arena.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                : 0;

@@ -15,6 +15,7 @@
 struct jr_rerun_options {
     bool exact; /* with the values of then */
     bool local; /* all ranks on this machine, as with --local */
+    bool code;  /* with the code of then */
     bool trust; /* even if another user could have written it */
 };
 
@@ -24,6 +25,7 @@ struct jr_rerun {
     struct jr_spec_source source;
     struct jr_strv sets; /* NULL-terminated, for the session's `sets` */
     bool local;          /* it is asked for, or was */
+    const char *code_of; /* for the session's; NULL: the code of now */
 };
 
 /* Prepare the repetition of LOG_DIR/ID. -1 with `err`: JR_STATUS_USAGE where it

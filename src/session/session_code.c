@@ -237,6 +237,26 @@ static int freeze_code(struct jr_session *session,
     return -1;
 }
 
+/* The code of an earlier run. */
+static int take_code(struct jr_session *session,
+                     const struct jr_run_tree_request *request,
+                     struct jr_error *err)
+{
+    const struct jr_frozen_from from = {
+        .scratch = request->scratch,
+        .limit = {jr_clock_ns() + LIMIT_FROZEN_MS * UINT64_C(1000000),
+                  request->stop_fd}};
+    struct jr_error why = {0};
+    if (request->scratch == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (jr_frozen_source_copy(session, &from, &why) == 0)
+        return 0;
+    jr_freeze_discard(session);
+    const char *text = jr_redact_copy(&session->arena, why.text,
+                                      session->resolution.job.hidden);
+    return jr_error_set(err, why.status, "%s", text == NULL ? "" : text);
+}
+
 int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -263,6 +283,8 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .limit_ms = frozen ? LIMIT_FROZEN_MS : LIMIT_MS,
         .stop_fd = stop_fd,
     };
+    if (session->frozen.run != NULL)
+        return take_code(session, &request, err);
     if (frozen)
         return freeze_code(session, &request, &watch, err);
     int failed = record_tree(session, &request, &why);

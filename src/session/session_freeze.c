@@ -51,6 +51,8 @@ int jr_freeze_find(struct jr_session *session, struct jr_error *err)
     struct jr_arena *arena = &session->arena;
     if (code_choice(session)->mode != JR_CODE_MODE_FREEZE)
         return 0;
+    if (session->options.code_of != NULL)
+        return jr_frozen_source_open(session, err);
     JR_FREE char *folder = common_folder(&session->resolution.job);
     JR_FREE char *real = folder == NULL ? NULL : realpath(folder, NULL);
     if (folder == NULL)
@@ -273,12 +275,31 @@ static void fill_frozen_record(struct jr_session *session,
     record->links_all = session->frozen.links.count;
 }
 
+/* What is no longer as it was when it was copied. */
+static int check_wanted(const struct jr_copied_tree *copied,
+                        const struct jr_copy_tree_request *request,
+                        const struct jr_buf *wanted, struct jr_error *err)
+{
+    const char *path =
+        wanted == NULL ? NULL : jr_copied_tree_differ(&copied->list, wanted);
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    if (path == NULL)
+        return 0;
+    jr_buf_safe(&shown, path);
+    return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                        "%s/%s was changed or removed after it was frozen",
+                        request->from, shown.failed ? "" : shown.data);
+}
+
 static int copy_tree(struct jr_session *session,
                      const struct jr_copy_tree_request *request,
-                     bool *ret_changing, struct jr_error *err)
+                     const struct jr_buf *wanted, bool *ret_changing,
+                     struct jr_error *err)
 {
     struct jr_copied_tree copied;
     int failed = jr_copy_tree(&copied, request, err);
+    if (failed == 0)
+        failed = check_wanted(&copied, request, wanted, err);
     if (failed != 0 && err->sys == EEXIST)
         failed = jr_error_set(err, JR_STATUS_UNRESOLVED,
                               "code.link: %s: it is in the copy already, "
@@ -311,7 +332,7 @@ int jr_freeze_copy(struct jr_session *session, struct jr_run_tree *code,
         .since_ns = watch->since_ns,
         .stop_fd = watch->stop_fd,
     };
-    int failed = copy_tree(session, &request, ret_changing, err);
+    int failed = copy_tree(session, &request, NULL, ret_changing, err);
     if (failed != 0)
         jr_freeze_discard(session);
     return failed;
@@ -323,10 +344,31 @@ void jr_freeze_discard(struct jr_session *session)
         jr_snapshot_remove(session->frozen.copy);
 }
 
-int jr_freeze_preview(struct jr_session *session, struct jr_error *err)
+int jr_freeze_copy_files(struct jr_session *session,
+                         const struct jr_copy_tree_request *request,
+                         const struct jr_buf *wanted, struct jr_error *err)
+{
+    bool changing;
+    for (size_t at = 0; wanted != NULL && at < request->links->len;
+         at += strlen(request->links->data + at) + 1)
+        jr_strv_push(
+            &session->frozen.links, &session->arena,
+            jr_arena_strdup(&session->arena, request->links->data + at));
+    int failed = copy_tree(session, request, wanted, &changing, err);
+    if (failed != 0)
+        jr_freeze_discard(session);
+    return failed;
+}
+
+void jr_freeze_release(struct jr_session *session)
+{
+    json_decref(session->frozen.run);
+}
+
+int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out,
+                         struct jr_error *err)
 {
     struct jr_run_tree code;
-    JR_BUF_CLEANUP struct jr_buf links = JR_BUF_INIT;
     const struct jr_job *job = &session->resolution.job;
     const struct jr_secrets secrets = {job->secrets, job->secrets_count,
                                        job->hidden};
@@ -339,18 +381,24 @@ int jr_freeze_preview(struct jr_session *session, struct jr_error *err)
         .limit_ms = LIST_MS,
         .stop_fd = -1,
     };
-    if (session->frozen.top == NULL)
-        return 0;
     int failed = jr_run_tree_record(&code, &request, err);
     if (failed != 0)
         (void)jr_error_wrap(err, "code: freeze");
     else
-        failed = choose_links(session, &code, &links, err);
+        failed = choose_links(session, &code, out, err);
     jr_run_tree_release(&code);
-    if (failed != 0) {
+    if (failed != 0)
         err->status = JR_STATUS_UNRESOLVED;
+    return failed;
+}
+
+int jr_freeze_preview(struct jr_session *session, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf links = JR_BUF_INIT;
+    if (session->frozen.top == NULL)
+        return 0;
+    if (jr_freeze_find_links(session, &links, err) != 0)
         return -1;
-    }
     session->plan.frozen = session->frozen.top;
     session->plan.links = session->frozen.links.items;
     session->plan.links_count = session->frozen.links.count;

@@ -6,9 +6,12 @@
 #ifndef JR_SESSION_FREEZE_H
 #define JR_SESSION_FREEZE_H
 
+#include "base/json.h"
 #include "base/strv.h"
+#include "record/record_code.h"
 #include "resolve/job.h"
 #include "vcs/copy_tree.h"
+#include "vcs/git_output.h"
 #include "vcs/run_tree.h"
 #include <jobrun/error.h>
 
@@ -28,6 +31,9 @@ struct jr_frozen {
     struct jr_library library;
     char **envp;          /* of the plan */
     struct jr_strv links; /* what the copy has as links, or will have */
+    /* Where the code is that of an earlier run: */
+    json_t *run; /* its record, which `source` borrows from; NULL: it is not */
+    struct jr_record_code source;
 };
 
 /* Where the job wants its code frozen, find the work tree. -1 with `err`, and
@@ -57,6 +63,37 @@ struct jr_freeze_watch {
 int jr_freeze_copy(struct jr_session *session, struct jr_run_tree *code,
                    const struct jr_freeze_watch *watch, bool *ret_changing,
                    struct jr_error *err);
+
+/* Copy as the request says, and write the list of what the copy has, which has
+ * to be `wanted` unless that is NULL. 0, or -1 with `err`. */
+int jr_freeze_copy_files(struct jr_session *session,
+                         const struct jr_copy_tree_request *request,
+                         const struct jr_buf *wanted, struct jr_error *err);
+
+/* Append what git ignores in the tree as it is now and `code.link` chooses:
+ * paths from the top, each with a NUL. */
+int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out,
+                         struct jr_error *err);
+
+/* Read the record of the earlier run whose code it is to be, the session's
+ * `code_of`. -1 with `err` where it has none. frozen_source.c */
+int jr_frozen_source_open(struct jr_session *session, struct jr_error *err);
+
+/* What its copy is made with. */
+struct jr_frozen_from {
+    const char *scratch; /* may be made, and is removed */
+    struct jr_git_limit limit;
+};
+
+/* Make the copy out of that of the earlier run, or out of its commit and its
+ * patch; the record is the earlier run's. -1 with `err` where neither gives the
+ * tree that was recorded. frozen_source.c */
+int jr_frozen_source_copy(struct jr_session *session,
+                          const struct jr_frozen_from *from,
+                          struct jr_error *err);
+
+/* Free what the session's own memory has not. */
+void jr_freeze_release(struct jr_session *session);
 
 /* Remove the copy. */
 void jr_freeze_discard(struct jr_session *session);

@@ -412,7 +412,7 @@
 #define JR_FIELDS_CODE(X)                                                      \
     X("mode", CODE_MODE, OPTIONAL, WORDS(mode, code_modes), "record", NULL,    \
       RECORD, "record", "whether a run has a copy of the code of its own")     \
-    X("link", LINKS, OPTIONAL, STRS(link), "all", NULL, RECORD, "all",         \
+    X("link", LINKS, OPTIONAL, STRS(link), NULL, NULL, RECORD, "all",          \
       "of what git ignores, what the copy has as links to the original")
 
 #define JR_FIELDS_RESULT_FIELD(X)                                              \

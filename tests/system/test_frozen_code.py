@@ -509,6 +509,166 @@ class Space(Case):
         self.assertTrue((self.tree / "data/set.txt").exists())
 
 
+class Again(Case):
+    """`rerun --code`: the code of then, whatever the tree is by now."""
+
+    def run_as(self, name, more="code: freeze\n", entrypoint=None):
+        self.put("t.jobrun.yaml", spec(
+            entrypoint or {"shell": "cat train.py new.py; echo x >>made"},
+            more))
+        self.expect(self.jobrun("t.jobrun.yaml", "--run-id", name,
+                                cwd=self.tree), 0)
+
+    def record_of(self, name):
+        return json.loads((self.folder / f"runs/{name}/run.json").read_text())
+
+    def again(self, run, name, *words, code=0):
+        before = record.state_of(self.tree)
+        done = self.expect(self.jobrun(
+            "rerun", run, *words, "--run-id", name, "--log-dir", "../runs",
+            cwd=self.tree), code)
+        self.assertEqual(record.state_of(self.tree), before)
+        self.last = self.folder / "runs" / name
+        return done
+
+    def edit(self):
+        self.put("train.py", "print('edited')\n")
+        (self.tree / "new.py").unlink()
+        self.commit()
+
+    def change(self):
+        self.put("train.py", "print(2)\n")
+        self.put("new.py", "N = 1\n")
+        self.put("image.png", bytes(range(256)))
+        os.symlink("../../outside", self.tree / "lib/out")
+
+    def check(self, run, name):
+        self.assertEqual(self.log(), "print(2)\nN = 1\n")
+        then, now = (self.record_of(one)["code"] for one in (run, name))
+        for key in ("commit", "tree", "dirty", "patch", "left_out", "top"):
+            self.assertEqual(now[key], then[key], key)
+        self.assertIs(now["frozen"], True)
+        self.assertEqual((self.folder / f"runs/{run}/code.patch").read_text(),
+                         (self.folder / f"runs/{name}/code.patch").read_text())
+        copy = self.folder / f"runs/{name}/code"
+        self.assertEqual(os.readlink(copy / "lib/out"),
+                         f"{self.tree}/lib/../../outside")
+        self.assertTrue(self.jobrun(
+            "diff", run, name, "--log-dir", "../runs",
+            cwd=self.tree).stdout.endswith("the same experiment\n"))
+
+    def test_from_the_copy(self):
+        self.change()
+        self.put("data/set.txt", "1\n")
+        self.run_as("a")
+        self.edit()
+        self.again("a", "b", "--code")
+        self.check("a", "b")
+        self.assertEqual((self.last / "code/made").read_text(), "x\n")
+        self.assertEqual(os.readlink(self.last / "code/data"),
+                         str(self.tree / "data"))
+        self.again("b", "c", "--code")
+        self.check("a", "c")
+        # Plain, it is the tree of now.
+        self.put("new.py", "N = 2\n")
+        self.again("a", "d")
+        self.assertEqual(self.log(), "print('edited')\nN = 2\n")
+
+    def test_from_commit_and_patch(self):
+        self.change()
+        self.run_as("a", "")
+        (self.tree / "made").unlink()
+        self.edit()
+        self.put("data/set.txt", "1\n")
+        self.again("a", "b", "--code")
+        self.check("a", "b")
+        self.assertEqual(os.readlink(self.last / "code/data"),
+                         str(self.tree / "data"))
+        self.assertFalse((self.last / "code.tmp").exists())
+
+    def test_without_a_commit(self):
+        shutil.rmtree(self.tree / ".git")
+        self.git("init", "-q")
+        self.change()
+        self.run_as("a", "")
+        (self.tree / "made").unlink()
+        self.edit()
+        self.again("a", "b", "--code")
+        self.check("a", "b")
+
+    def test_a_copy_that_was_removed(self):
+        self.change()
+        self.run_as("a")
+        self.edit()
+        self.expect(self.jobrun("prune", "--code", "--log-dir", "../runs",
+                                cwd=self.tree), 0)
+        self.again("a", "b", "--code")
+        self.check("a", "b")
+
+    def test_links_are_chosen_again(self):
+        self.put("data/set.txt", "1\n")
+        self.put("w.bin", "1\n")
+        for number, (link, found) in enumerate((
+                ("all", ["data/", "w.bin"]), ("none", []),
+                ("[data]", ["data"]))):
+            name = f"n{number}"
+            self.run_as(name, "code: {mode: freeze, link: %s}\n" % link,
+                        ["true"])
+            self.again(name, name + "again")
+            self.assertEqual(
+                sorted(self.record_of(name + "again")["code"]["links"]), found)
+
+    def refuse(self, *parts, code=4):
+        done = self.again("a", "b", "--code", code=code)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        self.assertFalse((self.folder / "runs/b").exists())
+
+    def test_a_copy_that_a_rank_changed(self):
+        self.change()
+        self.run_as("a", entrypoint={"shell": "echo 1 >train.py"})
+        self.refuse("runs/a/code/train.py was changed or removed after it was "
+                    "frozen")
+
+    def test_a_list_that_leads_elsewhere(self):
+        self.change()
+        self.run_as("a")
+        listed = self.folder / "runs/a/code.files"
+        text = listed.read_text()
+        for bad in ("f 100644 1 1 ../../../x\0", "f 1 1 1 /etc/passwd\0",
+                    "l a/../../x\0", "junk\0", "f 1 1 1 x", "f 1\0"):
+            listed.write_text(text + bad)
+            self.refuse("not a list of jobrun's")
+
+    def test_what_was_left_out(self):
+        self.change()
+        self.put("w.env", "API_TOKEN=sk-0123456789abcdef\n")
+        self.put("large.txt", "x" * (2 << 20))
+        self.run_as("a", "")
+        self.refuse("it has no frozen copy", "w.env (secret)",
+                    "large.txt (size)")
+
+    def test_a_commit_or_a_patch_that_is_gone(self):
+        self.change()
+        self.run_as("a", "")
+        patch = self.folder / "runs/a/code.patch"
+        text = patch.read_text()
+        patch.write_text(text.replace("+N = 1", "+N = 3"))
+        self.refuse("make another tree", code=7)
+        patch.write_text("junk\n")
+        self.refuse("the patch of the run", code=7)
+        patch.write_text(text)
+        shutil.rmtree(self.tree / ".git")
+        self.git("init", "-q")
+        self.refuse("the commit of the run", code=7)
+
+    def test_code_that_was_not_recorded(self):
+        shutil.rmtree(self.tree / ".git")
+        self.change()
+        self.run_as("a", "")
+        self.refuse("the code of this run was not recorded")
+
+
 class Nodes(Case):
     def test_each_node_by_hand_has_a_copy(self):
         self.put("t.jobrun.yaml", spec(

@@ -65,6 +65,9 @@ struct jr_session_options {
                             and libraries are run; NULL: PREFIX/libexec/jobrun,
                             from where the program or the library lies */
     const char *rerun_of; /* the id of the run that is repeated; NULL: none */
+    const char *code_of;  /* absolute: a run folder, whose code is executed
+                             instead of the present one, where the spec says
+                             `code: freeze`; NULL: none */
     const char *lock;     /* a file of JR_TEXT_LOCK, to which the spec has to
                              resolve; "": NAME.lock.yaml beside it; NULL: none */
     void (*note)(void *data,
