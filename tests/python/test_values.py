@@ -12,6 +12,7 @@ import math
 import os
 import pathlib
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -19,7 +20,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.environ["SUPPORT"], "python"))
-from jobrun import _error, _function, _result, _threads
+from jobrun import _error, _function, _main, _result, _threads
 
 
 class Case(unittest.TestCase):
@@ -400,6 +401,26 @@ class Functions(unittest.TestCase):
                              "a_function takes (a, b=2, *, c=3), and args %r "
                              "and kwargs %r do not fit: %s"
                              % (args, kwargs, end))
+
+
+class Words(Case):
+    """What a rank tells its runner: only some of it is answered."""
+
+    def told(self, say):
+        """What the runner hears, and how often its answer is waited for."""
+        runner, rank = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(runner.close)
+        self.addCleanup(rank.close)
+        with mock.patch.object(_main.select, "select",
+                               return_value=([], [], [])) as waits:
+            say(_main.Control(rank.fileno(), True))
+        return runner.recv(9), waits.call_count
+
+    def test_that_a_fork_has_begun_is_not_answered(self):
+        self.assertEqual(self.told(lambda control: control.reach()), (b"b", 0))
+
+    def test_that_it_failed_is(self):
+        self.assertEqual(self.told(lambda control: control.tell(b"f")), (b"f", 1))
 
 
 class Threads(unittest.TestCase):

@@ -231,9 +231,9 @@ class Control:
         """A fork is on its way: the runner bounds that (src/run/policies/fork_stall.c).
         """
         if self.forked:
-            self.tell(b"b")
+            self.tell(b"b", answered=False)
 
-    def tell(self, how):
+    def tell(self, how, answered=True):
         # A process that the user forked is not the rank.
         if self.fd < 0 or self.is_lost() or not _error.is_rank():
             return
@@ -242,8 +242,8 @@ class Control:
             # A failure is noted before the rank lets go of what its peers
             # would miss; that takes no time, and a runner that is stopped has
             # to be passed by.
-            if how.startswith(b"r") or \
-                    select.select([self.fd], [], [], NOTED)[0]:
+            if answered and (how.startswith(b"r") or
+                             select.select([self.fd], [], [], NOTED)[0]):
                 os.read(self.fd, 1)
         except (OSError, ValueError):
             pass  # no runner: nothing to wait for
