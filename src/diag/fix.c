@@ -159,15 +159,20 @@ static void tell_field(struct jr_buf *out, const struct jr_diag *diag)
         jr_buf_printf(out, " -> '%s'", diag->fix->field);
 }
 
+/* "'lr' -> 'rate'"; where either has such a quote itself, "`'4'` -> `4`". */
 static void tell_text(struct jr_buf *out, const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
-    jr_buf_char(out, '\'');
-    jr_buf_escaped(out, fix->span.source->text + edit->from,
-                   edit->to - edit->from);
-    jr_buf_str(out, "' -> '");
+    const char *old = fix->span.source->text + edit->from;
+    size_t len = edit->to - edit->from;
+    bool quoted =
+        memchr(old, '\'', len) != NULL || strchr(fix->text, '\'') != NULL;
+    char mark = quoted ? '`' : '\'';
+    jr_buf_char(out, mark);
+    jr_buf_escaped(out, old, len);
+    jr_buf_printf(out, "%c -> %c", mark, mark);
     jr_buf_safe(out, fix->text);
-    jr_buf_char(out, '\'');
+    jr_buf_char(out, mark);
 }
 
 void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)

@@ -85,9 +85,7 @@ static int choose_tails(struct tails *tails, const struct jr_record_logs *logs,
     if (tails->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (tails->count == 0)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "no such logs: these ranks' output went to the "
-                            "console only");
+        return jr_record_logs_refuse(logs, view->ranks, err);
     tails->named = tails->count > 1 && !view->follow;
     tails->prefixed = tails->count > 1 && view->follow;
     tails->per_attempt = tails->count;

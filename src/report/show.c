@@ -1,6 +1,7 @@
 #include "report/show.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file_calls.h"
 #include "base/proc.h"
+#include "base/rank_set.h"
 #include "base/strv.h"
 #include "judge/run_file.h"
 #include "record/live_ranks.h"
@@ -345,6 +347,36 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
     }
     *ret = logs;
     return 0;
+}
+
+/* Append the ranks of the list: "0-3". */
+static void add_rank_numbers(struct jr_buf *out,
+                             const struct jr_record_logs *logs)
+{
+    JR_FREE uint32_t *numbers = calloc(logs->count + 1, sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < logs->count; i++)
+        numbers[i] = logs->items[i].rank;
+    if (numbers != NULL)
+        jr_set_print(out, numbers, logs->count);
+}
+
+int jr_record_logs_refuse(const struct jr_record_logs *logs,
+                          const struct jr_set *ranks, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf asked = JR_BUF_INIT, there = JR_BUF_INIT;
+    size_t i = 0;
+    while (i < logs->count && !jr_set_has(ranks, logs->items[i].rank))
+        i++;
+    jr_set_write(&asked, ranks);
+    add_rank_numbers(&there, logs);
+    if (i < logs->count || logs->count == 0 || asked.failed || there.failed ||
+        there.data == NULL)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "no such logs: these ranks' output went to the "
+                            "console only");
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "no rank %s in this run: --rank takes %s", asked.data,
+                        there.data);
 }
 
 void jr_record_logs_release(struct jr_record_logs *logs)

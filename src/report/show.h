@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include <jobrun/error.h>
 
+struct jr_set;
+
 /* How a run is to be shown. */
 struct jr_record_view {
     const uint32_t *attempt; /* NULL: the one that decided */
@@ -60,6 +62,11 @@ struct jr_record_logs {
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
                         const char *id, const uint32_t *attempt,
                         struct jr_error *err);
+
+/* Say why there are no logs of these ranks: the run has other ranks, or their
+ * output was not kept. Always returns -1, with JR_STATUS_USAGE. */
+int jr_record_logs_refuse(const struct jr_record_logs *logs,
+                          const struct jr_set *ranks, struct jr_error *err);
 
 /* Free the list. */
 void jr_record_logs_release(struct jr_record_logs *logs);

@@ -75,7 +75,7 @@ class Fixes(unittest.TestCase):
                                  self.unreadable(before, path))
                 self.assertTrue(new == text or str(path) in before)
                 self.assertTrue(is_json(new) or not is_json(text))
-        return told.count(": fixed: '")
+        return told.count(": fixed: ")
 
     def test_mutants(self):
         good = [instance.read(path.read_text("utf-8-sig")) for path in
@@ -134,7 +134,7 @@ class Ml(unittest.TestCase):
         after, told = self.validate(folder, "--fix")
         _, again = self.validate(folder, "--fix")
         self.assertEqual(again, "")
-        self.assertGreater(told.count(": fixed: '"), len(configs))
+        self.assertGreater(told.count(": fixed: "), len(configs))
         for path, (alone, text) in zip(paths, configs):
             new = path.read_bytes().decode()
             left = after.get(str(path), [])

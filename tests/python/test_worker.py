@@ -312,6 +312,8 @@ class Functions(Case):
         cases = [
             (("zzqqxx:main",), "no module named 'zzqqxx'; the working"),
             (("f.sub:main",), "no module named 'f.sub'"),
+            (("sprint:main",), "no module named 'sprint'; the working"),
+            (("strings:main",), "no module named 'strings'; the working"),
             (("ourpakcage:f",), "'ourpakcage' (did you mean 'ourpackage'?);"),
             (("ourpackage.trian:f",), "no module named 'ourpackage.trian' "
              "(did you mean 'ourpackage.train'?); the working directory"),

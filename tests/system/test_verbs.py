@@ -240,7 +240,9 @@ class Looking(harness.Case):
             f"==> runs/one/attempt_0/{rank}/std{stream}.log <==\n"
             f"{stream} {rank}\n"
             for rank in (0, 2) for stream in ("out", "err")))
-        self.expect(self.jobrun("logs", "one", "--rank", "7"), 2)
+        done = self.expect(self.jobrun("logs", "one", "--rank", "7,9"), 2)
+        self.assertEqual(done.stderr, "jobrun: no rank 7,9 in this run: "
+                         "--rank takes 0-2\n")
         self.expect(self.jobrun("logs", "one", "--rank", "x"), 2)
 
     def test_a_run_by_the_path_of_its_folder(self):

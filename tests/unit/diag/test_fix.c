@@ -159,22 +159,24 @@ static void counts_as_positions_do(void)
 /* One line, whatever the texts hold. */
 static void tells_each(void)
 {
-    const char text[] = "a: \x1b[2J\n\xff: 1\n";
+    const char text[] = "a: \x1b[2J\n\xff: 1\nb: '4'\n";
     const struct jr_source source = {
         .name = "s\n.yaml", .text = text, .len = sizeof text - 1};
-    const struct wish wishes[] = {{2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}};
+    const struct wish wishes[] = {
+        {2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}, {3, 4, 3, 7, "4"}};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf out = JR_BUF_INIT;
     size_t count;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         add(&diags, &source, &wishes[i]);
     struct jr_edit *edits = jr_fix_choose(&arena, &source, &diags, &count);
     for (size_t i = 0; i < count; i++)
         jr_fix_tell(&out, &edits[i]);
     JR_ASSERT_TEXT(out.data,
                    "s\\x0a.yaml:1:4: fixed: '\\x1b[2J' -> '' [JR0203]\n"
-                   "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n");
+                   "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n"
+                   "s\\x0a.yaml:3:4: fixed: `'4'` -> `4` [JR0203]\n");
     jr_buf_release(&out);
     jr_arena_release(&arena);
     jr_diags_release(&diags);

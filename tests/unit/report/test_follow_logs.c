@@ -85,7 +85,7 @@ static void refuses_what_is_not_there(void)
     choose_rank(&logs, &arena, "7");
     CU_ASSERT_EQUAL(print_logs(&logs), -1);
     CU_ASSERT_EQUAL(logs.err.status, JR_STATUS_USAGE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "console only"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(logs.err.text, "no rank 7 in this run"));
     uint32_t attempt = 3;
     logs.ranks = (struct jr_set){.all = true};
     logs.view.attempt = &attempt;

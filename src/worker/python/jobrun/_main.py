@@ -73,9 +73,9 @@ def _missing(name, error):
         (name + ".").startswith(error.name + ".")
 
 
-def _near(word, words, form=": did you mean '%s'?"):
+def _near(word, words, form=": did you mean '%s'?", least=0.6):
     import difflib
-    near = difflib.get_close_matches(word, words, 1)
+    near = difflib.get_close_matches(word, words, 1, least)
     return form % near[0] if near else ""
 
 
@@ -86,8 +86,13 @@ def _no_module(name, missing):
     package, dot, last = missing.rpartition(".")
     folders = getattr(sys.modules.get(package), "__path__", []) if package \
         else sys.path
+    # Nobody misspells what they wrote themselves into `string`: the standard
+    # library has a word that is near to any.
+    standard = os.path.dirname(os.__file__)
+    folders = [folder for folder in folders
+               if folder not in (standard, standard + "/lib-dynload")]
     near = _near(last, [found.name for found in pkgutil.iter_modules(folders)],
-                 " (did you mean '%s%s%%s'?)" % (package, dot))
+                 " (did you mean '%s%s%%s'?)" % (package, dot), 0.7)
     return StartError("no module named '%s'%s%s; the working directory %s is "
                       "searched first, then PYTHONPATH and what %s has "
                       "installed"
