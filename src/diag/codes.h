@@ -61,6 +61,7 @@
     X(REFERENCES_TOO_LARGE, 226, "references insert too much")                 \
     X(WRONG_OVERRIDE, 227, "--set leads nowhere")                              \
     X(UNDECLARED_ENTRY, 228, "--set names an entry that nothing declares")     \
+    X(TYPOGRAPHIC_MARK, 229, "typographic quotes or dashes")                   \
     X(TWO_ENTRYPOINTS, 301, "an entrypoint has two forms")                     \
     X(NOTHING_TO_FORK, 302, "nothing to fork from")                            \
     X(RESULT_SOURCE_CONFLICT, 303,                                             \

@@ -103,20 +103,36 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
     va_end(args);
 }
 
-void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
-                    struct jr_span span, const char *message)
+static void add_related(struct jr_diags *diags, struct jr_diag *diag,
+                        const struct jr_related *what)
 {
     if (diag == &diags->scratch)
         return;
     struct jr_related *related = jr_arena_alloc(&diags->arena, sizeof *related);
-    const char *copy = jr_arena_strdup(&diags->arena, message);
+    const char *copy = jr_arena_strdup(&diags->arena, what->message);
     if (related == NULL || copy == NULL)
         return;
-    *related = (struct jr_related){.span = span, .message = copy};
+    *related = *what;
+    related->message = copy;
     struct jr_related **end = &diag->related;
     while (*end != NULL)
         end = &(*end)->next;
     *end = related;
+}
+
+void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
+                    struct jr_span span, const char *message)
+{
+    add_related(diags, diag,
+                &(struct jr_related){.span = span, .message = message});
+}
+
+void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag,
+                          struct jr_span span, const char *message)
+{
+    add_related(
+        diags, diag,
+        &(struct jr_related){.span = span, .message = message, .route = true});
 }
 
 void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
@@ -190,12 +206,22 @@ static bool is_same_place(const struct jr_span *a, const struct jr_span *b)
            compare_texts(a->source->name, b->source->name) == 0;
 }
 
+static const struct jr_related *skip_route(const struct jr_related *related)
+{
+    while (related != NULL && related->route)
+        related = related->next;
+    return related;
+}
+
+/* By whichever route the file was come to. */
 static bool is_related_alike(const struct jr_related *a,
                              const struct jr_related *b)
 {
+    a = skip_route(a);
+    b = skip_route(b);
     while (a != NULL && b != NULL && is_same_place(&a->span, &b->span)) {
-        a = a->next;
-        b = b->next;
+        a = skip_route(a->next);
+        b = skip_route(b->next);
     }
     return a == NULL && b == NULL;
 }

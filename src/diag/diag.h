@@ -51,6 +51,11 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
 void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
                     struct jr_span span, const char *message);
 
+/* The same for a position that says only why the finding's file is read: two
+ * findings that differ in nothing else are one to jr_diags_fold. */
+void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag,
+                          struct jr_span span, const char *message);
+
 /* Give the finding a fix: `text` in the place of the span. */
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
                  struct jr_span span, const char *text);

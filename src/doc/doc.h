@@ -86,11 +86,19 @@ struct jr_node {
                                        were merged, or NULL */
 };
 
+/* A file that a document extends, and where it is named. */
+struct jr_route {
+    const struct jr_source *source;
+    struct jr_span at;
+};
+
 /* A loaded document. Nodes and sources live in its arena. */
 struct jr_doc {
     struct jr_arena arena;
     struct jr_node *root; /* NULL when loading failed */
     struct jr_source *source;
+    struct jr_route *routes; /* of the files that it extends */
+    size_t routes_count;
     bool dollars;          /* a scalar has "${" in it */
     struct jr_strv hidden; /* what is secret of the values that were put in */
     struct jr_strv hidden_names; /* the variable of each */

@@ -126,6 +126,38 @@ static struct member *add_family_member(struct family *family,
     return member;
 }
 
+/* Remember on whose behalf a file is read. */
+static void note_route(struct jr_doc *doc, const struct jr_source *source,
+                       const struct jr_node *path)
+{
+    struct jr_route *route = jr_arena_push(&doc->arena, &doc->routes,
+                                           &doc->routes_count, sizeof *route);
+    if (route != NULL)
+        *route = (struct jr_route){source, path->span};
+}
+
+static const struct jr_route *find_route(const struct jr_doc *doc,
+                                         const struct jr_source *source)
+{
+    size_t i = 0;
+    while (i < doc->routes_count && doc->routes[i].source != source)
+        i++;
+    return source == NULL || i == doc->routes_count ? NULL : &doc->routes[i];
+}
+
+void jr_extends_relate(const struct jr_doc *doc, struct jr_diags *diags,
+                       size_t first)
+{
+    for (size_t i = first; i < diags->count; i++) {
+        const struct jr_route *route =
+            find_route(doc, diags->items[i].span.source);
+        for (size_t steps = 0; route != NULL && steps < JR_EXTENDS_MAX_FILES;
+             steps++, route = find_route(doc, route->at.source))
+            jr_diag_relate_route(diags, &diags->items[i], route->at,
+                                 "extended here");
+    }
+}
+
 /* Make a tree of what was read. */
 static void compose_parent(struct family *family, struct member *member,
                            const struct jr_buf *text,
@@ -137,6 +169,8 @@ static void compose_parent(struct family *family, struct member *member,
     (void)jr_doc_load(&doc, member->file.name, bytes, text->len, family->diags);
     if (doc.source != NULL)
         doc.source->folder = member->file.folder;
+    if (doc.source != NULL)
+        note_route(family->doc, doc.source, path);
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
         (void)report_extends(
             family, JR_CODE_PARENT_UNREADABLE, path,

@@ -36,4 +36,9 @@ struct jr_extends {
 int jr_extends_merge(struct jr_doc *doc, struct jr_extends *extends,
                      struct jr_diags *diags);
 
+/* Relate each finding from number `first` on that is in a file which `doc`
+ * extends to where that is done, up to the document itself. */
+void jr_extends_relate(const struct jr_doc *doc, struct jr_diags *diags,
+                       size_t first);
+
 #endif

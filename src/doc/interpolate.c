@@ -77,12 +77,13 @@ void jr_interpolate_part(struct jr_interpolator *filler,
         } else if (part.kind == JR_INTERPOLATION_REFERENCE) {
             jr_interpolate_reference(filler, filling, part.start, part.end);
         } else {
+            const char *open = text + part.start;
             part.end = part.start + 2;
-            jr_diag_help(filler->diags,
-                         jr_interpolate_error(filler, filling,
-                                              JR_CODE_WRONG_REFERENCE, &part,
-                                              "'${' is not closed"),
-                         "'$${' is a literal '${'");
+            jr_reference_help_open(
+                filler,
+                jr_interpolate_error(filler, filling, JR_CODE_WRONG_REFERENCE,
+                                     &part, "'${' is not closed"),
+                open);
         }
     }
 }

@@ -70,6 +70,7 @@ struct jr_interpolate {
     char *const *secrets; /* globs of names whose values are not to be written
                              down, as jr_env_matches reads them */
     size_t secrets_count;
+    const char *const *per_rank; /* NULL-terminated: what %{NAME} may name */
     bool guess; /* what may not be read, or comes from outside, is unknown, and
                    no mistake */
 };

@@ -5,7 +5,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "base/did_you_mean.h"
 #include "base/strv.h"
 #include "base/utf8.h"
 
@@ -14,23 +13,13 @@
 #define ENV     "env:"
 #define DEFAULT ":-"
 
-enum { MOST_NAMES = 256 }; /* among so many a near one is looked for */
-
-/* The reference at hand. */
-struct reference {
-    struct jr_interpolator *filler;
-    struct jr_filling *filling;
-    struct jr_interpolation at; /* braces included */
-    const char *inside;         /* in the arena; */
-    const char *shown;          /* made fit for messages */
-};
-
-static void report_malformed(const struct reference *r, const char *help)
+static void report_malformed(const struct jr_reference *r, const char *help)
 {
     struct jr_diag *diag =
         jr_interpolate_error(r->filler, r->filling, JR_CODE_WRONG_REFERENCE,
                              &r->at, "%s", "this is not a reference");
-    jr_diag_help(r->filler->diags, diag, "%s", help);
+    if (!jr_reference_help_malformed(r, diag))
+        jr_diag_help(r->filler->diags, diag, "%s", help);
 }
 
 static bool matches_any_glob(char *const *globs, const char *name)
@@ -41,7 +30,7 @@ static bool matches_any_glob(char *const *globs, const char *name)
     return false;
 }
 
-static void refuse_unset(const struct reference *r, const char *name,
+static void refuse_unset(const struct jr_reference *r, const char *name,
                          bool readable)
 {
     if (r->filler->fill->guess) {
@@ -57,7 +46,7 @@ static void refuse_unset(const struct reference *r, const char *name,
 }
 
 /* Remember the value of a secret, so that it can be told where it is met. */
-static void hide_secret_value(const struct reference *r, const char *name,
+static void hide_secret_value(const struct jr_reference *r, const char *name,
                               const char *value)
 {
     struct jr_strv *hidden = r->filler->hidden;
@@ -71,7 +60,7 @@ static void hide_secret_value(const struct reference *r, const char *name,
     jr_strv_push(r->filler->hidden_names, arena, jr_arena_strdup(arena, name));
 }
 
-static void add_env_value(const struct reference *r, const char *name,
+static void add_env_value(const struct jr_reference *r, const char *name,
                           const char *value)
 {
     const struct jr_interpolate *fill = r->filler->fill;
@@ -103,7 +92,7 @@ static const char *name_end(const char *name)
 }
 
 /* ${env:NAME} or ${env:NAME:-default} */
-static void read_env_reference(const struct reference *r)
+static void read_env_reference(const struct jr_reference *r)
 {
     const struct jr_interpolate *fill = r->filler->fill;
     const char *start = r->inside + strlen(ENV), *end = name_end(start);
@@ -133,41 +122,13 @@ static void read_env_reference(const struct reference *r)
     }
 }
 
-static bool is_upper_case_name(const char *name)
-{
-    return *name != '\0' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-                                         "0123456789") == strlen(name);
-}
-
-/* The name in a mapping that is nearest to one that is not there. */
-static const char *near_name(const struct jr_location *location)
-{
-    const char *names[MOST_NAMES + 1];
-    const struct jr_node *near = location->near;
-    if (near == NULL || near->count > MOST_NAMES)
-        return NULL;
-    for (size_t i = 0; i < near->count; i++)
-        names[i] = near->pairs[i].key->text;
-    names[near->count] = NULL;
-    return jr_did_you_mean(location->name, names);
-}
-
-static void refuse_unknown(const struct reference *r,
+static void refuse_unknown(const struct jr_reference *r,
                            const struct jr_location *location)
 {
-    struct jr_diags *diags = r->filler->diags;
     struct jr_diag *diag =
         jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_REFERENCE,
                              &r->at, "there is no '%s'", r->shown);
-    const char *near = near_name(location);
-    if (near != NULL)
-        jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
-                     (int)location->name_at, r->inside, near,
-                     r->inside + location->name_at + strlen(location->name));
-    else if (location->name != NULL && is_upper_case_name(location->name))
-        jr_diag_help(diags, diag,
-                     "an environment variable is written ${env:%s}",
-                     location->name);
+    jr_reference_help_unknown(r, location, diag);
 }
 
 /* The names by which the fillings from the first one that is of `node` down to
@@ -185,7 +146,7 @@ static void add_filling_chain(struct jr_buf *out,
 
 /* Whether the scalar is already being filled in: a circle, which is reported.
  */
-static bool is_reference_circle(const struct reference *r,
+static bool is_reference_circle(const struct jr_reference *r,
                                 const struct jr_node *node)
 {
     const struct jr_filling *filling = r->filling;
@@ -202,7 +163,7 @@ static bool is_reference_circle(const struct reference *r,
     return true;
 }
 
-static void refuse_missing_value(const struct reference *r,
+static void refuse_missing_value(const struct jr_reference *r,
                                  const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
@@ -211,12 +172,12 @@ static void refuse_missing_value(const struct reference *r,
         "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
-    else
+    if (!jr_reference_help_per_rank(r, diag) && location->node == NULL)
         jr_diag_help(diags, diag, "the spec does not state it");
 }
 
 /* Whether a located scalar has a value that can be put in. */
-static bool has_known_value(const struct reference *r,
+static bool has_known_value(const struct jr_reference *r,
                             const struct jr_location *location)
 {
     const struct jr_node *node = location->node;
@@ -232,7 +193,7 @@ static bool has_known_value(const struct reference *r,
     return !unknown && !outside && !missing;
 }
 
-static void add_scalar(const struct reference *r,
+static void add_scalar(const struct jr_reference *r,
                        const struct jr_location *location)
 {
     const struct jr_node *node = location->node;
@@ -246,7 +207,7 @@ static void add_scalar(const struct reference *r,
 }
 
 /* Fill in the scalar that is named, and then put it in. */
-static void read_scalar_reference(const struct reference *r,
+static void read_scalar_reference(const struct jr_reference *r,
                                   const struct jr_location *location)
 {
     struct jr_filling filling = {.up = r->filling,
@@ -271,7 +232,7 @@ static void read_scalar_reference(const struct reference *r,
         add_scalar(r, location);
 }
 
-static void read_path_reference(const struct reference *r)
+static void read_path_reference(const struct jr_reference *r)
 {
     struct jr_location location;
     enum jr_located located = JR_LOCATED_NO_PATH;
@@ -319,7 +280,7 @@ void jr_interpolate_reference(struct jr_interpolator *filler,
         filler->arena, filling->node->text + from + 2, to - from - 3);
     if (inside == NULL)
         return;
-    const struct reference r = {
+    const struct jr_reference r = {
         .filler = filler,
         .filling = filling,
         .at = {JR_INTERPOLATION_REFERENCE, from, to},

@@ -1,5 +1,6 @@
-/* Filling in scalars, in two parts: interpolate.c walks, interpolate_path.c
- * reads what ${...} names. Private to this folder. */
+/* Filling in scalars, in three parts: interpolate.c walks, interpolate_path.c
+ * reads what ${...} names, and interpolate_help.c says what may be meant.
+ * Private to this folder. */
 #ifndef JR_INTERPOLATOR_H
 #define JR_INTERPOLATOR_H
 
@@ -32,6 +33,15 @@ struct jr_filling {
     const struct jr_node *from; /* the last reference */
 };
 
+/* The reference at hand. */
+struct jr_reference {
+    struct jr_interpolator *filler;
+    struct jr_filling *filling;
+    struct jr_interpolation at; /* braces included */
+    const char *inside;         /* in the arena; */
+    const char *shown;          /* made fit for messages */
+};
+
 /* Fill in a scalar of this shape; `filling` has its node and all that is above
  * the result. */
 void jr_interpolate_scalar(struct jr_interpolator *filler,
@@ -59,5 +69,26 @@ struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
                                      const struct jr_interpolation *at,
                                      const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* interpolate_help.c */
+
+/* Help for a name that is not there. */
+void jr_reference_help_unknown(const struct jr_reference *r,
+                               const struct jr_location *location,
+                               struct jr_diag *diag);
+
+/* Help for what is between the braces and is no reference. Returns whether it
+ * is known what was meant. */
+bool jr_reference_help_malformed(const struct jr_reference *r,
+                                 struct jr_diag *diag);
+
+/* Help for a name that each rank fills in for itself, as %{rank}. Returns
+ * whether it is one. */
+bool jr_reference_help_per_rank(const struct jr_reference *r,
+                                struct jr_diag *diag);
+
+/* Help for a "${" at `text` that nothing closes. */
+void jr_reference_help_open(struct jr_interpolator *filler,
+                            struct jr_diag *diag, const char *text);
 
 #endif

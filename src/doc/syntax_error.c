@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "doc/doc.h"
 #include "doc/place.h"
+#include "doc/syntax_slip.h"
 
 #include "base/banned.h"
 
@@ -37,6 +38,7 @@ struct rule {
 #define ITEM      "block sequence entries are not allowed in this context"
 #define HEADER    "did not find expected comment or line break"
 #define NAME      "did not find expected alphabetic or numeric character"
+#define TAG       "did not find expected whitespace or line break"
 #define BEHIND    "did not find expected <document start>"
 #define HANDLE    "found undefined tag handle"
 #define VERSION   "found incompatible YAML document"
@@ -56,12 +58,9 @@ struct rule {
 /* The first row that fits. */
 static const struct rule rules[] = {
     {TOKEN, '\t', false, YAML, "a tab cannot indent", SPACES, NULL},
-    {TOKEN, '@', false, YAML, "a value cannot begin with '@'", "quote it",
+    {TOKEN, ANY, false, YAML, "a value cannot begin with this", "quote it",
      NULL},
-    {TOKEN, '`', false, YAML, "a value cannot begin with '`'", "quote it",
-     NULL},
-    {TOKEN, '%', false, YAML, "a value cannot begin with '%'", "quote it",
-     NULL},
+    {TAG, ANY, true, YAML, "a '!' begins a tag", "quote it", NULL},
     {TAB, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
     {TAB_BLOCK, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
     {CONTENT, '?', false, YAML, "a bare '?' is not allowed inside [ ] or { }",
@@ -170,49 +169,27 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     jr_diag_help(diags, diag, "save the file in UTF-8");
 }
 
-/* The colon of a line such as `world_size:4`, which is not a key because the
- * space is missing: on the line of `at` or the one above it. NULL: there is
- * none. */
-static const char *find_glued(const struct jr_source *source, size_t at,
-                              bool above)
+/* Tell of a slip that explains the problem better than its rule, if there is
+ * one. */
+static bool report_slip(struct jr_diags *diags, const struct rule *rule,
+                        const struct jr_source *source,
+                        const struct jr_place *problem,
+                        const struct jr_place *context)
 {
-    static const char key[] = "abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    const char *text = source->text, *start = text + at;
-    for (int i = 0; i < 1 + above; i++) {
-        while (start > text && start[-1] != '\n')
-            start--;
-        if (i < above && start > text)
-            start--;
-    }
-    const char *line = start + strspn(start, " -"), *colon = line;
-    colon += strspn(line, key);
-    return colon > line && *colon == ':' && strchr(" \t\r\n", colon[1]) == NULL
-               ? colon
-               : NULL;
-}
-
-/* Tell of a missing blank, if that is the matter. */
-static bool report_glued(struct jr_diags *diags, const struct rule *rule,
-                         const struct jr_source *source,
-                         const struct jr_place *problem,
-                         const struct jr_place *context)
-{
-    bool colon = strcmp(rule->problem, COLON) == 0;
-    struct jr_place place = {0};
-    const char *glued = NULL;
-    if (colon || strcmp(rule->problem, NO_COLON) == 0)
-        glued =
-            find_glued(source, colon ? problem->byte : context->byte, colon);
-    if (glued == NULL)
-        return false;
-    jr_place_to_byte(&place, source, (size_t)(glued - source->text));
-    struct jr_span span = problem_span(place, source);
-    struct jr_diag *diag = jr_diags_error(diags, rule->code, span, NULL,
-                                          "a space is missing after the ':'");
-    jr_diag_help(diags, diag, "write `key: value`");
-    jr_diag_fix(diags, diag, span, ": ");
-    return true;
+    const char *text = rule->problem;
+    const struct jr_stumble stumble = {
+        .diags = diags,
+        .source = source,
+        .at = problem->byte,
+        .context = context->byte,
+        .in_flow = strcmp(text, BRACKET) == 0 || strcmp(text, BRACE) == 0,
+        .in_block = strcmp(text, NO_KEY) == 0,
+        .no_colon = strcmp(text, NO_COLON) == 0,
+        .colon = strcmp(text, COLON) == 0,
+        .word = strcmp(text, TOKEN) == 0 || strcmp(text, NAME) == 0 ||
+                strcmp(text, TAG) == 0,
+    };
+    return jr_syntax_slip(&stumble);
 }
 
 /* A problem that has no rule is reported in libyaml's own words. */
@@ -232,7 +209,7 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
                        context_text == NULL ? "" : context_text);
         return;
     }
-    if (report_glued(diags, rule, source, &problem, &context))
+    if (report_slip(diags, rule, source, &problem, &context))
         return;
     bool at_context = rule->at_context && parser->context != NULL;
     struct jr_diag *diag = jr_diags_error(

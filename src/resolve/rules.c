@@ -219,13 +219,7 @@ void jr_field_values_seed(struct jr_resolver *r)
                                         : !seed_text(r, i, cell))
             continue;
         jr_field_value_state(r, cell, rows[i].path);
-        cell->known = cell->number <= JR_RANKS_MAX;
-        cell->failed = !cell->known;
-        if (cell->failed)
-            jr_rules_clash(r, JR_CODE_WORLD_TOO_LARGE, JR_BIT(i),
-                           "%s is %s, more than %u", rows[i].path,
-                           jr_field_value_value(r, (enum jr_field)i),
-                           JR_RANKS_MAX);
+        cell->known = true;
     }
 }
 

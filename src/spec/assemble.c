@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jobrun/types.h>
+
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/strv.h"
@@ -111,6 +113,10 @@ static struct jr_strv stated_secret_globs(struct jr_doc *doc)
     return jr_field_defaults(jr_field_find("secrets"), arena);
 }
 
+#define NAME(name, word, help) word,
+
+static const char *const per_rank[] = {JR_TEMPLATE_NAMES(NAME) NULL};
+
 int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
                 struct jr_diags *diags)
 {
@@ -132,6 +138,7 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
         .allow = options->allow_env,
         .secrets = secrets.items,
         .secrets_count = secrets.count,
+        .per_rank = per_rank,
         .guess = options->validate && !options->strict,
     };
     jr_interpolate_in(doc, &fill, diags);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
@@ -29,6 +30,16 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
     const char *word = jr_arena_strndup(lint->arena, node->text, len);
     if (word == NULL || node->filled != NULL)
         return;
+    static const char *const any[] = {
+        "all",  "any", "always", "error", "failure", "fail",
+        "true", "*",   "failed", "crash", "errors",  "on-failure"};
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
+        if (strcasecmp(any[i], node->text) != 0)
+            continue;
+        jr_diag_help(lint->diags, diag,
+                     "leave `on` out, and any failure leads to a restart");
+        return;
+    }
     const char *near = jr_did_you_mean(word, words);
     if (node->text[len] == '\0' && near != NULL) {
         jr_lint_suggest(lint, diag, node, words);
@@ -155,7 +166,9 @@ void jr_check_restart(const struct jr_check *check)
         warn_of_impossible(check, hang,
                            "no hang is detected without timeouts.silence",
                            "timeouts: {silence: 10m}");
-    if (jr_check_raw(check, "restart.max") == NULL)
+    const struct jr_node *raw = jr_check_raw(check, "restart");
+    bool number = raw != NULL && raw->kind == JR_NODE_SCALAR;
+    if (!number && jr_check_raw(check, "restart.max") == NULL)
         warn_of_impossible(check, restart->pairs[0].key,
                            "without 'restart.max' nothing is restarted",
                            "restart: {max: 3}");

@@ -12,6 +12,8 @@
 
 #include <inttypes.h>
 
+#include <jobrun/types.h>
+
 #include "base/num.h"
 
 #include "base/banned.h"
@@ -50,7 +52,7 @@ static void refuse_overflow(const struct jr_check *check,
                             const struct jr_node *other, const char *product)
 {
     (void)jr_check_clash(check, JR_CODE_TOO_MANY_RANKS, at, other,
-                         "%s is more than %u ranks", product, UINT32_MAX);
+                         "%s is more than %u ranks", product, JR_RANKS_MAX);
 }
 
 static uint64_t sum_of_sizes(const struct jr_node *list)
@@ -90,7 +92,7 @@ static struct jr_stated world_of_nodes(const struct jr_check *check,
             arena, "%s x %s", describe_size(check, "nodes", &sizes->nodes),
             describe_size(check, "local_world_size", &sizes->local));
     }
-    if (world.value > UINT32_MAX && *ret_as != NULL) {
+    if (world.value > JR_RANKS_MAX && *ret_as != NULL) {
         refuse_overflow(check, world.node, sizes->nodes.node, *ret_as);
         world.node = NULL;
     }
@@ -242,7 +244,7 @@ static void check_mesh_sizes(const struct jr_check *check,
     }
     if (__builtin_mul_overflow(
             group, sizes->data.node == NULL ? 1 : sizes->data.value, &mesh) ||
-        mesh > UINT32_MAX) {
+        mesh > JR_RANKS_MAX) {
         refuse_overflow(check, at != NULL ? at : sizes->data.node, NULL,
                         mesh_text(check, sizes));
         return;

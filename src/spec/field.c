@@ -56,8 +56,9 @@ static const struct jr_spec_word word_profile[] = {
 #define NAMES_OF(name)     .kind = JR_KIND_NAMES, .item = &type_##name
 
 TYPE(VERSION, INTEGER(1, 1), .literal = true)
-TYPE(COUNT, INTEGER(1, UINT32_MAX))
-TYPE(INDEX, INTEGER(0, UINT32_MAX))
+TYPE(COUNT, INTEGER(1, JR_RANKS_MAX))
+TYPE(INDEX, INTEGER(0, JR_RANKS_MAX))
+TYPE(WHOLE, INTEGER(0, UINT32_MAX))
 TYPE(PORT, INTEGER(0, 65535))
 TYPE(NUMBER, .kind = JR_KIND_NUMBER, .wants = "a number")
 TYPE(FLAG, .kind = JR_KIND_BOOLEAN, .wants = "true or false")
@@ -152,14 +153,16 @@ TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
 TYPE(END_WORD, .kind = JR_KIND_TEXT,
      .wants = "a word without templates such as %{rank}",
      .pattern = "^([^%]|%(?!\\{))*$")
-TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
+TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .is_size = true,
+     .wants = "a whole number or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17})$")
-TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
+TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT, .is_size = true,
      .wants = "bytes, a size such as 8MiB, or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
-TYPE(SIZE, .kind = JR_KIND_TEXT, .wants = "bytes, or a size such as 256MiB",
+TYPE(SIZE, .kind = JR_KIND_TEXT, .is_size = true,
+     .wants = "bytes, or a size such as 256MiB",
      .pattern = "^([1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
-TYPE(LOG_LIMIT, .kind = JR_KIND_TEXT, .min = 65536,
+TYPE(LOG_LIMIT, .kind = JR_KIND_TEXT, .is_size = true, .min = 65536,
      .wants = "a size of at least 64KiB, such as 64MiB",
      .pattern = "^((6[4-9]|[7-9][0-9]|[1-9][0-9]{2,5})KiB|"
                 "[1-9][0-9]{0,5}[MGT]iB|6553[6-9]|655[4-9][0-9]|"
@@ -270,7 +273,8 @@ TYPE(RANK_ENTRIES, NAMES_OF(RANK_ENTRY), .ranks = true,
      .wants = "a mapping of rank sets to args, kwargs and env")
 MAPPING(RESULT_FIELD, .wants = "a mapping with `type`")
 TYPE(RESULT_FIELDS, NAMES_OF(RESULT_FIELD))
-MAPPING(RESTART, .stated = true, .wants = "a mapping with `max`")
+MAPPING(RESTART, .stated = true, .shorthand = "max",
+        .wants = "how often, or a mapping with `max`")
 MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
 MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")
@@ -375,7 +379,7 @@ void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type)
         jr_buf_str(out, "a mapping of names to values");
     else if (type->min == type->max)
         jr_buf_printf(out, "%u", type->min);
-    else if (type->max == UINT32_MAX)
+    else if (type->max >= JR_RANKS_MAX) /* nobody comes near to it */
         jr_buf_printf(out, "an integer of at least %u", type->min);
     else
         jr_buf_printf(out, "an integer from %u to %u", type->min, type->max);

@@ -71,6 +71,7 @@ struct jr_spec_type {
     bool is_python;  /* TEXT: the name of a module, or of a function in it */
     bool is_program; /* PATH: a word without a slash is looked up */
     bool is_address; /* TEXT: of a machine */
+    bool is_size;    /* TEXT: bytes, or a count without a limit */
     const struct jr_spec_word *words;   /* WORD; TRIGGER: what it begins with;
                                            LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */

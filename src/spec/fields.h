@@ -318,7 +318,7 @@
       "inherited", "processes and threads of the user, all together")
 
 #define JR_FIELDS_RESTART(X)                                                   \
-    X("max", INDEX, OPTIONAL, U32(max), "0", "restarts", SUPERVISION, "0",     \
+    X("max", WHOLE, OPTIONAL, U32(max), "0", "restarts", SUPERVISION, "0",     \
       "restarts at most, after the first attempt; 0 is none")                  \
     X("backoff", DURATION, OPTIONAL, U64(backoff_ms), "1s", "milliseconds",    \
       SUPERVISION, "1s",                                                       \
@@ -404,9 +404,9 @@
       "PCRE2 whose group `step` is the step, and others metrics")              \
     X("ranks", RANKS, OPTIONAL, STR(ranks), "0", NULL, SUPERVISION, "0",       \
       "the ranks whose steps count; the slowest decides")                      \
-    X("of", INDEX, OPTIONAL, U32(of), "0", "steps", SUPERVISION, "unknown",    \
+    X("of", WHOLE, OPTIONAL, U32(of), "0", "steps", SUPERVISION, "unknown",    \
       "the last step, if the program does not say; 0: unknown")              \
-    X("stall", INDEX, OPTIONAL, U32(stall), "0", "attempts", SUPERVISION, "0", \
+    X("stall", WHOLE, OPTIONAL, U32(stall), "0", "attempts", SUPERVISION, "0", \
       "restarts end after so many attempts in a row that got no further")
 
 #define JR_FIELDS_CODE(X)                                                      \

@@ -60,8 +60,9 @@ static const struct foreign foreigners[] = {
     {"master", "master_addr", false},
     {"master_address", "master_addr", true},
     {"master_ip", "master_addr", true},
-    {"max_restart", "restart", false},
-    {"max_restarts", "restart", false},
+    {"max_restart", "restart.max", true},
+    {"max_restarts", "restart.max", true},
+    {"max_retries", "restart.max", true},
     {"mesh", "parallelism", true},
     {"mesh_shape", "parallelism", false},
     {"model_parallel", "parallelism.model", true},
@@ -154,43 +155,122 @@ static const struct needless needless[] = {
 
 /* The same for values. */
 static const struct foreign words[] = {
-    {"amd", "rocm", true},      {"ascend", "npu", true},
-    {"both", "all", true},      {"gaudi", "hpu", true},
-    {"gpu", "cuda", false},     {"hip", "rocm", true},
-    {"intel", "xpu", true},     {"kunlun", "xpu", true},
-    {"nvidia", "cuda", true},   {"off", "none", true},
-    {"pytorch", "torch", true}, {"stderr", "err", true},
-    {"stdout", "out", true},    {"cambricon", "mlu", true},
-    {"float", "number", true},  {"int", "integer", true},
-    {"str", "string", true},    {"bool", "boolean", true},
-    {"double", "number", true}, {"list", "array", true},
-    {"dict", "object", true},   {"map", "object", true},
-    {"std.none", "none", true}, {"std.out", "out", true},
-    {"std.err", "err", true},   {"std.all", "all", true},
+    {"amd", "rocm", true},
+    {"ascend", "npu", true},
+    {"both", "all", true},
+    {"gaudi", "hpu", true},
+    {"gpu", "cuda", false},
+    {"hip", "rocm", true},
+    {"intel", "xpu", true},
+    {"kunlun", "xpu", true},
+    {"nvidia", "cuda", true},
+    {"off", "none", true},
+    {"pytorch", "torch", true},
+    {"stderr", "err", true},
+    {"stdout", "out", true},
+    {"cambricon", "mlu", true},
+    {"float", "number", true},
+    {"int", "integer", true},
+    {"str", "string", true},
+    {"bool", "boolean", true},
+    {"double", "number", true},
+    {"list", "array", true},
+    {"dict", "object", true},
+    {"map", "object", true},
+    {"std.none", "none", true},
+    {"std.out", "out", true},
+    {"std.err", "err", true},
+    {"std.all", "all", true},
+    {"text", "string", true},
+    {"real", "number", true},
+    {"out", "stdout", true},
+    {"err", "stderr", true},
+    {"true", "all", false},
+    {"false", "none", true},
+    /* bind */
+    {"ccd", "numa", false},
+    {"gpu", "device", false},
+    {"hwthread", "core", true},
+    {"l3", "numa", false},
+    {"nearest", "device", false},
+    {"package", "numa", false},
+    {"socket", "numa", false},
+    /* device, backends */
+    {"ipu", "custom:ipu", false},
+    {"mps", "custom:mps", false},
+    {"openmpi", "mpi", true},
+    {"oneccl", "xccl", false},
+    {"smddp", "custom:smddp", false},
+    {"tpu", "custom:tpu", false},
+    /* on_failure, signals */
+    {"abort", "stop", true},
+    {"drop", "ignore", true},
+    {"fail", "stop", true},
+    {"ignore", "continue", false},
+    {"keep_going", "continue", true},
+    {"kill", "stop", true},
+    {"pass", "forward", true},
+    {"propagate", "forward", true},
+    {"relay", "forward", true},
+    {"terminate", "stop", true},
+    /* log_mode */
+    {"0600", "private", true},
+    {"0640", "group", true},
+    {"0644", "umask", false},
+    {"0700", "private", true},
+    {"0750", "group", true},
+    {"0755", "umask", false},
+    {"public", "umask", false},
+    {"shared", "group", false},
+    {"user", "private", true},
+    {"world", "umask", false},
+    /* results.from */
+    {"json", "file", true},
+    {"log", "stdout", false},
+    {"output", "stdout", false},
+    {"result", "file", false},
+    /* others of a few words */
+    {"allow", "warn", false},
+    {"child", "rank", false},
+    {"default", "class", false},
+    {"error", "refuse", false},
+    {"exec", "spawn", false},
+    {"namespace", "pid", true},
+    {"own", "one", true},
+    {"process", "leader", true},
+    {"root", "rank", false},
+    {"root_cause", "rank", true},
+    {"single", "one", true},
+    {"subprocess", "spawn", true},
+    {"tree", "group", false},
 };
 
-static const struct foreign *find_foreign_word(const char *word)
+/* Whether a word is one of those that are allowed: custom:NAME is where custom
+ * is. */
+static bool is_allowed(const char *word, const char *const *allowed)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(words[i].name, word) == 0)
-            return &words[i];
+    size_t len = strcspn(word, ":");
+    while (*allowed != NULL &&
+           (strncmp(*allowed, word, len) != 0 || (*allowed)[len] != '\0'))
+        allowed++;
+    return *allowed != NULL;
+}
+
+const char *jr_field_foreign_word(const char *word, const char *const *allowed,
+                                  bool *ret_sure)
+{
+    *ret_sure = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(words[i].name, word) != 0 ||
+            !is_allowed(words[i].here, allowed))
+            continue;
+        *ret_sure = words[i].sure;
+        return words[i].here;
+    }
     return NULL;
 }
 
-const char *jr_field_foreign_word(const char *word)
-{
-    const struct foreign *row = find_foreign_word(word);
-    return row == NULL ? NULL : row->here;
-}
-
-bool jr_field_foreign_word_is_sure(const char *word)
-{
-    const struct foreign *row = find_foreign_word(word);
-    return row != NULL && row->sure;
-}
-
-/* Equal except for case, dashes and underscores. */
-static bool same_name(const char *a, const char *b)
+bool jr_field_is_same_name(const char *a, const char *b)
 {
     static const char ignored[] = "-_";
     do {
@@ -205,7 +285,7 @@ static bool same_name(const char *a, const char *b)
 static const struct foreign *find_foreign_name(const char *name)
 {
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
-        if (same_name(foreigners[i].name, name))
+        if (jr_field_is_same_name(foreigners[i].name, name))
             return &foreigners[i];
     return NULL;
 }
@@ -213,7 +293,7 @@ static const struct foreign *find_foreign_name(const char *name)
 static const struct needless *find_needless(const char *name)
 {
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
-        if (same_name(needless[i].name, name))
+        if (jr_field_is_same_name(needless[i].name, name))
             return &needless[i];
     return NULL;
 }

@@ -9,6 +9,9 @@
 
 #include "base/buf.h"
 
+/* Whether two names are equal except for case, dashes and underscores. */
+bool jr_field_is_same_name(const char *a, const char *b);
+
 /* The field that another launcher calls `name`, as a dotted path, or NULL.
  * Case, dashes and underscores do not count. */
 const char *jr_field_foreign(const char *name);
@@ -27,13 +30,10 @@ bool jr_field_foreign_is_same(const char *name);
 /* Append what other launchers call the field with this path: "nproc, np". */
 void jr_field_others(struct jr_buf *out, const char *path);
 
-/* The word of a spec for one that others use for a value ("gpu" is cuda), or
- * NULL; it may belong to another field. */
-const char *jr_field_foreign_word(const char *word);
-
-/* Whether nothing else can be meant by such a word: "gpu" may be rocm as well,
- * "nvidia" is cuda. False for a word that jr_field_foreign_word does not know.
- */
-bool jr_field_foreign_word_is_sure(const char *word);
+/* The one of the allowed words, NULL-terminated, that others call `word` ("gpu"
+ * is cuda), or NULL. *ret_sure: nothing else can be meant ("gpu" may be rocm as
+ * well, "nvidia" is cuda). */
+const char *jr_field_foreign_word(const char *word, const char *const *allowed,
+                                  bool *ret_sure);
 
 #endif

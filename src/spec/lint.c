@@ -123,6 +123,13 @@ static void check_required(struct jr_lint *lint,
     }
 }
 
+/* Whether a scalar is meant for a number, right or wrong. */
+static bool begins_as_number(const struct jr_node *node)
+{
+    size_t sign = strspn(node->text, "+-");
+    return node->text[sign] >= '0' && node->text[sign] <= '9';
+}
+
 /* A bare value in the place of a mapping: that of its shorthand field. */
 static struct jr_node *read_shorthand_field(struct jr_lint *lint,
                                             const struct jr_spec_type *type,
@@ -133,7 +140,8 @@ static struct jr_node *read_shorthand_field(struct jr_lint *lint,
     if (type->shorthand != NULL)
         field = jr_field_get(type->fields, type->shorthand);
     bool list = field != NULL && field->type->kind == JR_KIND_LIST;
-    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE))
+    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE) ||
+        (field->type->kind == JR_KIND_INTEGER && !begins_as_number(node)))
         return refuse_kind(lint, type, node, at);
     struct jr_node *value = jr_lint_value(lint, field->type, node, at);
     if (value == NULL)
@@ -199,6 +207,23 @@ static struct jr_node *read_list_items(struct jr_lint *lint,
     return out->count == node->count ? out : NULL;
 }
 
+/* Refuse a key that does not match the pattern, with the signal's own name
+ * where it is a signal. */
+static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
+                       const struct jr_node *key, const struct jr_node_step *at)
+{
+    struct jr_diag *diag =
+        jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                      "'%s' wants %s, not %s", jr_lint_path(lint, at->up),
+                      type->names, jr_lint_quoted(lint, key->text, key->len));
+    if (type != jr_field_find("signals")->type)
+        return;
+    const char *name = jr_lint_signal_name(lint, key->text);
+    if (name == NULL || !jr_lint_fits(lint, type, name, strlen(name)))
+        return;
+    jr_diag_help(lint->diags, diag, "did you mean %s?", name);
+}
+
 /* The key of a pair in normal form; NULL after a complaint. */
 static struct jr_node *read_key_name(struct jr_lint *lint,
                                      const struct jr_spec_type *type,
@@ -211,10 +236,7 @@ static struct jr_node *read_key_name(struct jr_lint *lint,
         return jr_read_ranks(lint, &ranks, key, at);
     if (type->pattern != NULL &&
         !jr_lint_fits(lint, type, key->text, key->len)) {
-        (void)jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
-                            "'%s' wants %s, not %s", jr_lint_path(lint, at->up),
-                            type->names,
-                            jr_lint_quoted(lint, key->text, key->len));
+        refuse_key(lint, type, key, at);
         return NULL;
     }
     if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
@@ -301,107 +323,6 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
     return readers[kind];
 }
 
-/*
- * Scalars that contain ${...}. A value from the environment may be a secret,
- * so it is in no message: the field's reader reports nothing itself, and its
- * findings are reported with the text of the source.
- */
-
-/* Whether no string is a value of the type, and so nothing in quotes. */
-static bool wants_plain(const struct jr_spec_type *type)
-{
-    if (type->kind == JR_KIND_LIST && type->lone)
-        type = type->item;
-    return type->kind == JR_KIND_INTEGER || type->kind == JR_KIND_NUMBER ||
-           type->kind == JR_KIND_BOOLEAN;
-}
-
-/* The substitute for a value that is not known: the text of the source if any
- * text is allowed, else nothing. Its quotes are known. */
-static struct jr_node *read_unknown(struct jr_lint *lint,
-                                    const struct jr_spec_type *type,
-                                    const struct jr_node *node,
-                                    const struct jr_node_step *at)
-{
-    bool text = type->kind == JR_KIND_VALUE ||
-                (type->kind == JR_KIND_TEXT && type->pattern == NULL);
-    if (!node->plain && wants_plain(type))
-        jr_lint_unquote(lint, jr_lint_wrong(lint, type, node, at), node);
-    return text ? jr_lint_scalar(lint, node, node->text, false) : NULL;
-}
-
-/* Whether a scalar can be a value of the type at all, whatever its text is. */
-static bool can_be_scalar(const struct jr_spec_type *type)
-{
-    if (type->kind == JR_KIND_MAP && type->shorthand != NULL)
-        type = jr_field_get(type->fields, type->shorthand)->type;
-    if (type->kind == JR_KIND_LIST)
-        return type->lone || type->words != NULL;
-    return type->kind < JR_KIND_LIST || type->kind >= JR_KIND_STREAMS;
-}
-
-/* Whether a scalar would be right without its quotes. */
-static bool is_good_plain(struct jr_lint *lint, const struct jr_spec_type *type,
-                          const struct jr_node *node,
-                          const struct jr_node_step *at)
-{
-    struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
-    struct jr_node plain = *node;
-    plain.plain = true;
-    lint->diags = &silent;
-    bool good = !node->plain && wants_plain(type) &&
-                jr_lint_reader(type->kind)(lint, type, &plain, at) != NULL;
-    lint->diags = diags;
-    jr_diags_release(&silent);
-    return good;
-}
-
-/* The first of what was found, without what it quotes. */
-static void report_filled_finding(struct jr_lint *lint,
-                                  const struct jr_spec_type *type,
-                                  const struct jr_node *node,
-                                  const struct jr_node_step *at,
-                                  const struct jr_diags *found)
-{
-    const struct jr_code *row =
-        found->count > 0 ? jr_code_find(found->items[0].code) : NULL;
-    struct jr_diag *diag;
-    if (row == NULL || row->number == JR_CODE_WRONG_VALUE)
-        diag = jr_lint_wrong(lint, type, node, at);
-    else
-        diag = jr_lint_error(lint, row->number, node->span, at,
-                             "'%s' is wrong after substitution (%s): '%s'",
-                             jr_lint_path(lint, at), row->title,
-                             jr_lint_said(lint, node));
-    if (is_good_plain(lint, type, node, at))
-        jr_lint_unquote(lint, diag, node);
-    jr_lint_relate_origin(lint, diag, node);
-}
-
-/* Read a scalar that contains ${...}. */
-static struct jr_node *read_filled(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
-                                   const struct jr_node *node,
-                                   const struct jr_node_step *at)
-{
-    struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
-    if (!can_be_scalar(type)) {
-        (void)jr_lint_wrong(lint, type, node, at);
-        return NULL;
-    }
-    if (node->filled->unknown)
-        return read_unknown(lint, type, node, at);
-    lint->diags = &silent;
-    struct jr_node *out = jr_lint_reader(type->kind)(lint, type, node, at);
-    lint->diags = diags;
-    if (silent.errors > 0) {
-        report_filled_finding(lint, type, node, at, &silent);
-        out = NULL;
-    }
-    jr_diags_release(&silent);
-    return out;
-}
-
 struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -412,8 +333,12 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
     if (!scalar && type->kind < JR_KIND_LIST)
         return refuse_kind(lint, type, node, at);
     if (node->filled != NULL)
-        return read_filled(lint, type, node, at);
-    return reader(lint, type, node, at);
+        return jr_lint_filled(lint, type, node, at);
+    struct jr_node *out = reader(lint, type, node, at);
+    if (scalar && out != NULL &&
+        (type->kind < JR_KIND_LIST || type->kind == JR_KIND_VALUE))
+        jr_lint_typography(lint, node, at);
+    return out;
 }
 
 struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root)

@@ -3,13 +3,16 @@
  * tree in normal form. Private to this folder.
  *
  *   jr_lint_value    a node of any type         lint.c: mappings, lists, ${...}
- *   jr_lint_unknown  a key that is not a field  lint_unknown.c
+ *   jr_lint_unknown  a key that is not a field  lint_unknown.c,
+ *                                               lint_unknown_help.c
  *   jr_read_value    a function's argument      entry_arguments.c
- *   jr_read_*        a scalar of one kind       lint_value.c, lint_number.c
+ *   jr_read_*        a scalar of one kind       lint_value.c, lint_number.c,
+ *                                               lint_duration.c
  *   jr_read_streams  redirects and tee          lint_redirect.c
  *   jr_read_trigger  a cause of a restart       check_failures.c
  *   jr_lint_error    a mistake at a node        lint_finding.c
  *   jr_lint_suggest  what may be meant          lint_suggest.c
+ *   jr_lint_typed    “text” as "text"           lint_typography.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
@@ -57,6 +60,12 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
                               const struct jr_node_step *at);
+
+/* The same for a scalar that contains ${...}. lint_filled.c */
+struct jr_node *jr_lint_filled(struct jr_lint *lint,
+                               const struct jr_spec_type *type,
+                               const struct jr_node *node,
+                               const struct jr_node_step *at);
 
 /* Whether a value is nothing: the null that is left of a removal where there
  * was nothing to remove. */
@@ -142,6 +151,21 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
 void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node);
 
+/* Help for a text that is no size of the type. lint_size.c */
+void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type,
+                          const struct jr_node *node);
+
+/* Help for another text that does not match its type's pattern. lint_text.c */
+void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type,
+                          const struct jr_node *node,
+                          const struct jr_node_step *at);
+
+/* The signal that a text may have been meant for, as jobrun writes it: "TERM"
+ * of SIGTERM, sigterm and 15. NULL for none. lint_text.c */
+const char *jr_lint_signal_name(struct jr_lint *lint, const char *text);
+
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
 
@@ -150,6 +174,27 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
                           const struct jr_node *node,
                           const struct jr_node_step *at);
+
+/* The same where more is known of the field than its type. Returns whether
+ * there was something to say. lint_shape.c */
+bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_spec_type *type,
+                           const struct jr_node *node,
+                           const struct jr_node_step *at);
+
+/* lint_typography.c */
+
+/* A plain scalar in typographic quotes as it was meant: in quotes of YAML. NULL
+ * for any other. */
+const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node);
+
+/* The same for a key, without quotes; also one that begins with a space that is
+ * none to YAML. */
+const char *jr_lint_typed_key(struct jr_lint *lint, const struct jr_node *key);
+
+/* Warn of typographic marks in a scalar that was read without complaint. */
+void jr_lint_typography(struct jr_lint *lint, const struct jr_node *node,
+                        const struct jr_node_step *at);
 
 /* lint_unknown.c */
 
@@ -162,6 +207,29 @@ struct jr_unknown {
 
 /* Refuse it, with the name of the field that was meant. */
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown);
+
+/* The keys of a mapping that may be suggested, NULL-terminated. */
+const char *const *jr_lint_keys(struct jr_lint *lint,
+                                const struct jr_spec_field *fields);
+
+/* The value of the key. */
+const struct jr_node *jr_unknown_value(const struct jr_unknown *unknown);
+
+/* lint_unknown_help.c */
+
+/* Give the finding about the key the best help there is for it, where `keys`
+ * are those that may be suggested. Returns whether a key of the mapping may be
+ * meant. */
+bool jr_lint_unknown_help(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_unknown *unknown,
+                          const char *const *keys);
+
+/* The path of the group that has these fields: "results.fields.*". */
+const char *jr_lint_group(const struct jr_spec_field *fields);
+
+/* The one of the keys that is `name` except for case, dashes and underscores,
+ * or NULL. */
+const char *jr_lint_same_name(const char *name, const char *const *keys);
 
 /* Readers of scalars. The node is one, and `type` is of their kind. */
 typedef struct jr_node *jr_reader(struct jr_lint *lint,
@@ -180,7 +248,7 @@ jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar, jr_read_trigger;
 jr_reader jr_read_streams, jr_read_value;
 
 /* Complain about what a template gets wrong; whether it is good.
- * lint_value.c */
+ * lint_template.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
                       const struct jr_node_step *at);
 

@@ -120,10 +120,17 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
     struct jr_buf wants = JR_BUF_INIT;
     jr_field_wants(&wants, type);
     const char *quote = at == NULL ? "" : "'";
-    return jr_lint_error(lint, JR_CODE_WRONG_VALUE, node->span, at,
-                         "%s%s%s wants %s, not %s", quote,
-                         jr_lint_path(lint, at), quote, keep_text(lint, &wants),
-                         jr_lint_shown(lint, node));
+    struct jr_diag *diag = jr_lint_error(
+        lint, JR_CODE_WRONG_VALUE, node->span, at, "%s%s%s wants %s, not %s",
+        quote, jr_lint_path(lint, at), quote, keep_text(lint, &wants),
+        jr_lint_shown(lint, node));
+    const char *typed = jr_lint_typed(lint, node);
+    if (typed != NULL) {
+        jr_diag_help(lint->diags, diag,
+                     "these quotes are typographic: write %s", typed);
+        jr_lint_fix(lint, diag, node, typed);
+    }
+    return diag;
 }
 
 struct jr_span jr_lint_part(const struct jr_lint *lint,

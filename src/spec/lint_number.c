@@ -1,4 +1,4 @@
-/* Readers of lint.h for numbers, booleans and durations. */
+/* Readers of lint.h for numbers and booleans. */
 #include "spec/lint.h"
 
 #include <ctype.h>
@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/num.h"
 
@@ -32,6 +33,12 @@ static bool is_in_range(const struct jr_spec_type *type, const char *text)
     return jr_num_u64(text, &value) && is_number_in_range(type, value);
 }
 
+static void say_too_large(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type)
+{
+    jr_diag_help(lint->diags, diag, "this is too large: at most %u", type->max);
+}
+
 /* Offer a number that a value may be meant for, or say that it is too large: a
  * suggestion has to be one that can be taken. Returns whether it was offered.
  */
@@ -42,7 +49,7 @@ static bool offer_number(struct jr_lint *lint, struct jr_diag *diag,
     if (good)
         jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", value);
     else if (value > type->max && type->min < type->max)
-        jr_diag_help(lint->diags, diag, "at most %u", type->max);
+        say_too_large(lint, diag, type);
     return good;
 }
 
@@ -107,23 +114,103 @@ static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
         jr_lint_fix(lint, diag, node, plain);
 }
 
+/* Whether a text is nothing but digits, so that it can only be too large. */
+static bool is_all_digits(const char *text)
+{
+    return *text != '\0' && *text != '0' &&
+           text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Whether a value says that jobrun is to choose: -1, all, gpu. */
+static bool is_left_to_jobrun(const struct jr_node_step *at, const char *text)
+{
+    static const char *const words[] = {"-1",  "all",  "any",     "gpu",
+                                        "max", "cpu",  "default", "gpus",
+                                        "0",   "cpus", "devices", "none"};
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    jr_point_path(&path, at);
+    const struct jr_spec_field *field =
+        path.failed || path.data == NULL ? NULL : jr_field_find(path.data);
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], text) != 0)
+        i++;
+    return i < count && field != NULL && field->need == JR_NEED_RESOLVED;
+}
+
+/* A version of the language that this jobrun does not read. */
+static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
+                            const struct jr_spec_type *type,
+                            const struct jr_node *node)
+{
+    uint64_t value;
+    const char *text = node->text + (*node->text == 'v');
+    if (type->min != type->max || is_in_range(type, node->text))
+        return false;
+    if (is_all_digits(text) && (!jr_num_u64(text, &value) || value > type->max))
+        jr_diag_help(lint->diags, diag,
+                     "version %s needs a newer jobrun: this one reads "
+                     "version: %u",
+                     text, type->max);
+    else if (node->plain && read_loosely(text, &value) && value == type->max)
+        return false;
+    else
+        jr_diag_help(lint->diags, diag, "write version: %u", type->max);
+    return true;
+}
+
+static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
+                              const struct jr_spec_type *type,
+                              const struct jr_node *node,
+                              const struct jr_node_step *at)
+{
+    uint64_t value;
+    bool whole = jr_num_u64(node->text, &value);
+    if (is_in_range(type, node->text))
+        jr_lint_unquote(lint, diag, node);
+    else if (suggest_version(lint, diag, type, node))
+        return;
+    else if (type->min < type->max && node->plain &&
+             (whole ? value > type->max : is_all_digits(node->text)))
+        say_too_large(lint, diag, type);
+    else if (is_left_to_jobrun(at, node->text))
+        jr_diag_help(lint->diags, diag,
+                     "leave it out, or write auto, and jobrun fills it in");
+    else if (node->plain)
+        suggest_number(lint, diag, type, node);
+}
+
 struct jr_node *jr_read_integer(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
                                 const struct jr_node_step *at)
 {
-    uint64_t value;
     if (node->plain && is_in_range(type, node->text))
         return jr_lint_scalar(lint, node, node->text, true);
-    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    if (is_in_range(type, node->text))
-        jr_lint_unquote(lint, diag, node);
-    else if (jr_num_u64(node->text, &value) && value > type->max &&
-             type->min < type->max)
-        jr_diag_help(lint->diags, diag, "at most %u", type->max);
-    else if (node->plain)
-        suggest_number(lint, diag, type, node);
+    help_with_integer(lint, jr_lint_wrong(lint, type, node, at), type, node,
+                      at);
     return NULL;
+}
+
+/* "0.9" of 90%, >=0.9 and 0,9; NULL where it is none of them. */
+static const char *meant_number(struct jr_lint *lint, const char *text)
+{
+    double value;
+    size_t len = strlen(text), mark = strspn(text, "<>= ");
+    char *copy = jr_arena_strdup(lint->arena, text + mark);
+    if (copy == NULL || (mark == len))
+        return NULL;
+    char *comma = strchr(copy, ',');
+    if (comma != NULL)
+        *comma = '.';
+    len = strlen(copy);
+    bool percent = len > 1 && copy[len - 1] == '%';
+    if (percent)
+        copy[len - 1] = '\0';
+    if (!jr_num_double(copy, &value))
+        return NULL;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    jr_num_add_double(&out, percent ? value / 100 : value);
+    return jr_buf_keep(&out, lint->arena);
 }
 
 struct jr_node *jr_read_number(struct jr_lint *lint,
@@ -136,8 +223,11 @@ struct jr_node *jr_read_number(struct jr_lint *lint,
     if (node->plain && number)
         return jr_lint_scalar(lint, node, node->text, true);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    const char *meant = number ? NULL : meant_number(lint, node->text);
     if (number)
         jr_lint_unquote(lint, diag, node);
+    else if (meant != NULL && strcmp(meant, node->text) != 0)
+        jr_diag_help(lint->diags, diag, "did you mean %s?", meant);
     return NULL;
 }
 
@@ -172,185 +262,4 @@ struct jr_node *jr_read_boolean(struct jr_lint *lint,
         jr_lint_fix(lint, diag, node, old);
     }
     return NULL;
-}
-
-/* Durations: 500ms, 30s, 1h30m. What people write elsewhere is understood well
- * enough to say how it is written here. */
-
-enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
-enum { DAY = 24 * HOUR, WEEK = 7 * DAY };
-
-/* More is taken for no time at all. */
-static const double MOST_MS = 1e15;
-
-/* The milliseconds of a unit by any of its names, or 0. */
-static uint32_t duration_unit(const char *name, size_t len)
-{
-    static const struct {
-        const char *names;
-        uint32_t ms;
-    } units[] = {
-        {" ms msec msecs millis millisecond milliseconds ", 1},
-        {" s sec secs second seconds ", SECOND},
-        {" m min mins minute minutes ", MINUTE},
-        {" h hr hrs hour hours ", HOUR},
-        {" d day days ", DAY},
-        {" w week weeks ", WEEK},
-    };
-    char word[16] = " ";
-    if (len == 0 || len > sizeof word - 3)
-        return 0;
-    for (size_t i = 0; i < len; i++)
-        word[i + 1] = (char)tolower((unsigned char)name[i]);
-    word[len + 1] = ' ';
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strstr(units[i].names, word) != NULL)
-            return units[i].ms;
-    return 0;
-}
-
-/* Read the number at *text, and move *text past it and the blanks around it. */
-static bool take_number(const char **text, double *ret)
-{
-    char number[24] = "";
-    const char *at = *text + strspn(*text, " ");
-    size_t len = strspn(at, "0123456789.");
-    if (len == 0 || len >= sizeof number)
-        return false;
-    *(char *)mempcpy(number, at, len) = '\0';
-    *text = at + len + strspn(at + len, " ");
-    return jr_num_double(number, ret);
-}
-
-/* 10min, 1.5h, 1 hour 30 minutes, 30m1h */
-static bool read_words(const char *text, uint64_t *ret_ms)
-{
-    double total = 0, number;
-    do {
-        if (!take_number(&text, &number))
-            return false;
-        size_t len = 0;
-        while (isalpha((unsigned char)text[len]))
-            len++;
-        uint32_t unit = duration_unit(text, len);
-        total += number * unit;
-        if (unit == 0 || total > MOST_MS)
-            return false;
-        text += len + strspn(text + len, " ,");
-    } while (*text != '\0');
-    *ret_ms = (uint64_t)(total + 0.5);
-    double rest = total - (double)*ret_ms;
-    return rest < 1e-6 && rest > -1e-6;
-}
-
-/* A time as Slurm and clocks have it: [DAYS-]A[:B[:C]]. */
-struct clock {
-    bool days;
-    uint64_t day, parts[3];
-    unsigned count;
-};
-
-/* Up to six digits, which may begin with zeros. */
-static bool take_digits(const char **text, uint64_t *ret)
-{
-    size_t len = strspn(*text, "0123456789");
-    *ret = 0;
-    for (const char *end = *text + len; *text < end; (*text)++)
-        *ret = *ret * 10 + (uint64_t)(**text - '0');
-    return len > 0 && len < 7;
-}
-
-static bool read_duration_clock(const char *text, struct clock *ret)
-{
-    *ret = (struct clock){0};
-    if (strchr(text, '-') != NULL) {
-        ret->days = take_digits(&text, &ret->day) && *text == '-';
-        if (!ret->days)
-            return false;
-        text++;
-    }
-    do {
-        if (ret->count == 3 || !take_digits(&text, &ret->parts[ret->count]))
-            return false;
-        ret->count++;
-    } while (*text == ':' && *++text != '\0');
-    return *text == '\0' && (ret->days || ret->count > 1);
-}
-
-/* The time, if its first part counts units of so many milliseconds. */
-static const char *clock_as_duration(struct jr_lint *lint,
-                                     const struct clock *clock, uint64_t unit)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    uint64_t ms = clock->day * DAY;
-    for (unsigned i = 0; i < clock->count; i++, unit /= 60)
-        ms += clock->parts[i] * unit;
-    jr_num_add_duration(&text, ms);
-    return jr_buf_keep(&text, lint->arena);
-}
-
-static const char *words_as_duration(struct jr_lint *lint, uint64_t ms)
-{
-    const struct clock clock = {.parts = {ms}, .count = 1};
-    return clock_as_duration(lint, &clock, 1);
-}
-
-static void offer_duration(struct jr_lint *lint, struct jr_diag *diag,
-                           const struct jr_node *node, const char *text)
-{
-    if (text == NULL)
-        return;
-    jr_diag_help(lint->diags, diag, "did you mean %s?", text);
-    jr_lint_fix_text(lint, diag, node, text);
-}
-
-static bool is_endless(const char *text)
-{
-    static const char *const words[] = {"none",      "never",    "inf",
-                                        "infinite",  "infinity", "forever",
-                                        "unlimited", "-1"};
-    size_t i = 0, count = sizeof words / sizeof *words;
-    while (i < count && strcasecmp(words[i], text) != 0)
-        i++;
-    return i < count;
-}
-
-static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
-                             const struct jr_node *node)
-{
-    struct clock clock;
-    uint64_t ms;
-    double bare;
-    if (jr_num_u64(node->text, &ms))
-        jr_diag_help(lint->diags, diag,
-                     "it needs a unit: %ss, or %sm for minutes, %sh for hours",
-                     node->text, node->text, node->text);
-    else if (jr_num_double(node->text, &bare) && bare >= 0)
-        jr_diag_help(lint->diags, diag,
-                     "write whole numbers, each with its unit");
-    else if (is_endless(node->text))
-        jr_diag_help(lint->diags, diag, "leave it out for no limit");
-    else if (read_words(node->text, &ms))
-        offer_duration(lint, diag, node, words_as_duration(lint, ms));
-    else if (!read_duration_clock(node->text, &clock))
-        return;
-    else if (clock.days || clock.count == 3)
-        offer_duration(lint, diag, node, clock_as_duration(lint, &clock, HOUR));
-    else
-        jr_diag_help(lint->diags, diag, "did you mean %s, or %s?",
-                     clock_as_duration(lint, &clock, MINUTE),
-                     clock_as_duration(lint, &clock, HOUR));
-}
-
-struct jr_node *jr_read_duration(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 const struct jr_node *node,
-                                 const struct jr_node_step *at)
-{
-    uint64_t ms;
-    if (!jr_num_duration(node->text, &ms)) {
-        suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node);
-        return NULL;
-    }
-    return jr_lint_scalar(lint, node, words_as_duration(lint, ms), false);
 }

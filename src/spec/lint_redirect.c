@@ -143,6 +143,16 @@ static void suggest_streams(const struct reading *reading, struct jr_diag *diag,
         jr_diag_fix(lint->diags, diag, *span, near);
 }
 
+/* A rule for all ranks is the streams alone. */
+static void suggest_all(const struct reading *reading, struct jr_diag *diag,
+                        const struct rule *rule, const char *word)
+{
+    bool all = strcmp(rule->ranks, "*") == 0 || strcmp(rule->ranks, "all") == 0;
+    if (all && word != NULL)
+        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s",
+                     word);
+}
+
 static void add_rule(struct reading *reading, const struct rule *rule)
 {
     struct jr_lint *lint = reading->lint;
@@ -151,9 +161,11 @@ static void add_rule(struct reading *reading, const struct rule *rule)
     bool ranks =
         jr_set_parse(&set, lint->arena, rule->ranks, &bad) && set.count > 0;
     if (!ranks)
-        (void)report_redirect(reading, rule->ranks_span,
-                              "local ranks such as 0, 1-3 or 4-10/2",
-                              quoted_text(reading, rule->ranks));
+        suggest_all(reading,
+                    report_redirect(reading, rule->ranks_span,
+                                    "local ranks such as 0, 1-3 or 4-10/2",
+                                    quoted_text(reading, rule->ranks)),
+                    rule, word);
     if (word == NULL)
         suggest_streams(
             reading,
@@ -274,6 +286,41 @@ static void read_redirect_pair(struct reading *reading,
     add_rule(reading, &rule);
 }
 
+/* Help for what is no stream, and no rule either. */
+static void suggest_rules(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_node *node)
+{
+    const char *text = node->kind == JR_NODE_SCALAR ? node->text : "";
+    const char *equals = strchr(text, '=');
+    bool sure;
+    bool near = jr_lint_near_word(text, words, &sure) != NULL;
+    bool one = node->kind == JR_NODE_SEQUENCE && node->count == 1 &&
+               node->items[0]->kind == JR_NODE_SCALAR &&
+               node->items[0]->filled == NULL &&
+               stream_word(node->items[0]->text) != NULL;
+    if (node->filled != NULL)
+        return;
+    if (one)
+        jr_diag_help(lint->diags, diag, "did you mean %s?",
+                     stream_word(node->items[0]->text));
+    else if (node->kind == JR_NODE_SEQUENCE)
+        jr_diag_help(lint->diags, diag,
+                     "one word for all ranks, or RANKS: STREAMS as in "
+                     "{0: all, 1-3: err}");
+    else if (equals != NULL && stream_word(equals + 1) != NULL)
+        jr_diag_help(lint->diags, diag, "did you mean %.*s:%s?",
+                     (int)(equals - text), text, equals + 1);
+    else if (strcmp(text, "out,err") == 0 || strcmp(text, "1,2") == 0 ||
+             strcmp(text, "out+err") == 0)
+        jr_diag_help(lint->diags, diag, "did you mean all?");
+    else if (!near && strpbrk(text, "/.") != NULL)
+        jr_diag_help(lint->diags, diag,
+                     "write all: the files are named stdout.log and "
+                     "stderr.log, in log_dir");
+    else
+        jr_lint_suggest(lint, diag, node, words);
+}
+
 struct jr_node *jr_read_streams(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
@@ -286,8 +333,7 @@ struct jr_node *jr_read_streams(struct jr_lint *lint,
     if (node->kind == JR_NODE_SEQUENCE ||
         (scalar && strchr(node->text, ':') == NULL)) {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (scalar)
-            jr_lint_suggest(lint, diag, node, words);
+        suggest_rules(lint, diag, node);
         return NULL;
     }
     struct reading reading = {

@@ -5,6 +5,8 @@
 #include "spec/lint.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -76,13 +78,6 @@ bool jr_lint_is_bare(const char *text)
     return len > 0 && text[len] == '\0' && text[0] != '-';
 }
 
-static bool is_word_among(const char *word, const char *const *words)
-{
-    while (*words != NULL && strcmp(*words, word) != 0)
-        words++;
-    return *words != NULL;
-}
-
 /* The word that is this one except for case, or NULL. */
 static const char *find_word_but_case(const char *text,
                                       const char *const *words)
@@ -95,9 +90,8 @@ static const char *find_word_but_case(const char *text,
 const char *jr_lint_near_word(const char *text, const char *const *words,
                               bool *ret_sure)
 {
-    const char *near = jr_field_foreign_word(text);
-    *ret_sure = jr_field_foreign_word_is_sure(text);
-    if (near != NULL && is_word_among(near, words))
+    const char *near = jr_field_foreign_word(text, words, ret_sure);
+    if (near != NULL)
         return near;
     near = find_word_but_case(text, words);
     *ret_sure = near != NULL || jr_did_you_mean_near(text, words);
@@ -133,7 +127,10 @@ struct odd {
     const struct jr_node_step *at;
 };
 
-enum { LONGEST = 120 }; /* text that is rewritten, and examples */
+enum {
+    LONGEST = 120, /* text that is rewritten, and examples */
+    MOST = 16      /* hosts of a range that are written out */
+};
 
 /* Whether a word means itself in [ ]. */
 static bool is_bare_item(const char *word, size_t len)
@@ -182,6 +179,73 @@ static bool has_integers(const struct jr_spec_type *type)
     return type->item != NULL && type->item->kind == JR_KIND_INTEGER;
 }
 
+/* train.py, or pkg.train:main: what Python is to run. Whether such a file is a
+ * program too is not known, so there is no fix. */
+static bool suggest_python(const struct odd *odd)
+{
+    static const char function[] = "entrypoint.python.function";
+    const char *text = odd->node->text;
+    size_t len = odd->node->len;
+    if (!is_command(odd->type) || len == 0 || !is_bare_item(text, len))
+        return false;
+    if (len > 3 && strcmp(text + len - 3, ".py") == 0)
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "did you mean {python: {script: %s}}?", text);
+    else if (jr_lint_fits(odd->lint, jr_field_find(function)->type, text, len))
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "did you mean {python: {function: \"%s\"}}?", text);
+    else
+        return false;
+    return true;
+}
+
+/* `devices: 2` and `devices: 0-3` */
+static bool suggest_devices(const struct odd *odd)
+{
+    const char *text = odd->node->text;
+    struct jr_set set;
+    const char *bad;
+    if (strcmp(jr_lint_path(odd->lint, odd->at), "devices") != 0 ||
+        !jr_set_parse(&set, odd->lint->arena, text, &bad) || set.all ||
+        set.count != 1)
+        return false;
+    if (set.ranges[0].last == 0)
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "for device 0 write [0]; for none write none");
+    else if (set.ranges[0].first == set.ranges[0].last)
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "for device %s alone: [%s]; for %s of them: "
+                     "local_world_size: %s",
+                     text, text, text, text);
+    else
+        jr_lint_suggest_text(odd->lint, odd->diag, odd->type->item, odd->node,
+                             &(struct jr_node_step){.up = odd->at});
+    return true;
+}
+
+/* gpu[01-04], as Slurm has it */
+static bool suggest_hosts(const struct odd *odd)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    const char *text = odd->node->text, *open = strchr(text, '[');
+    uint32_t first, last;
+    char tail[2];
+    if (open == NULL || odd->type->item == NULL ||
+        !odd->type->item->is_address ||
+        sscanf(open, "[%9" SCNu32 "-%9" SCNu32 "%1[]]", &first, &last, tail) !=
+            3 ||
+        strchr(open, ']')[1] != '\0' || last < first || last - first > MOST)
+        return false;
+    int width = (int)strcspn(open + 1, "-");
+    for (uint32_t i = first; i <= last; i++)
+        jr_buf_printf(&list, "%s%.*s%0*" PRIu32, i == first ? "" : ", ",
+                      (int)(open - text), text, width, i);
+    if (!list.failed)
+        jr_diag_help(odd->lint->diags, odd->diag, "write each host: [%s]",
+                     list.data);
+    return true;
+}
+
 /* A scalar where a list is wanted. */
 static bool suggest_list(const struct odd *odd)
 {
@@ -189,6 +253,8 @@ static bool suggest_list(const struct odd *odd)
     enum jr_scalar_type kind = jr_scalar_type(odd->node);
     if (kind == JR_SCALAR_BOOL)
         return false;
+    if (suggest_python(odd) || suggest_devices(odd) || suggest_hosts(odd))
+        return true;
     const char *list = NULL;
     if (odd->node->len < LONGEST)
         list = suggested_list(odd->lint, text,
@@ -307,7 +373,9 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
 {
     const struct odd odd = {lint, diag, type, node, at};
     bool hidden = node->kind == JR_NODE_SCALAR && node->filled != NULL;
-    if (diag != &lint->diags->scratch && at != NULL &&
-        (hidden || !suggest_other_kind(&odd)))
+    if (diag == &lint->diags->scratch || at == NULL)
+        return;
+    if (hidden || (!jr_lint_suggest_shape(lint, diag, type, node, at) &&
+                   !suggest_other_kind(&odd)))
         show_example(&odd);
 }

@@ -1,6 +1,7 @@
 /*
- * A key that is not a field: which one may have been meant. The header of
- * this file is lint.h.
+ * A key that is not a field: which one was meant, and the fix where that is
+ * sure. What else helps is in lint_unknown_help.c. The header of this file is
+ * lint.h.
  */
 #include "spec/lint.h"
 
@@ -8,6 +9,7 @@
 
 #include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
+#include "spec/member_names.h"
 #include "spec/move.h"
 
 #include "base/banned.h"
@@ -17,21 +19,8 @@
  * for each. No fix is then certain. */
 enum { MOST_KEYS = 64 };
 
-/* For a key in the wrong place, the group of another mapping that has this key,
- * or NULL. */
-static const struct jr_spec_group *find_other_group(const char *key)
-{
-    size_t count;
-    const struct jr_spec_group *groups = jr_field_groups(&count);
-    for (size_t i = 0; i < count; i++)
-        if (jr_field_get(groups[i].fields, key) != NULL)
-            return &groups[i];
-    return NULL;
-}
-
-/* The keys of a mapping that may be suggested, NULL-terminated. */
-static const char *const *mapping_keys(struct jr_lint *lint,
-                                       const struct jr_spec_field *fields)
+const char *const *jr_lint_keys(struct jr_lint *lint,
+                                const struct jr_spec_field *fields)
 {
     static const char *const none[] = {NULL};
     size_t count = 0, kept = 0;
@@ -62,6 +51,24 @@ static bool is_top_field(const char *path)
            jr_field_find(path) != NULL;
 }
 
+/* The only field of the mapping that a key can be which is no name of another
+ * launcher, or NULL. */
+static const char *find_near_field(const struct search *search, const char *key)
+{
+    bool sure;
+    const char *name = jr_lint_same_name(key, search->keys);
+    if (name != NULL)
+        return name;
+    if (search->group[0] == '\0' && strchr(key, '.') != NULL)
+        return is_top_field(key) ? key : NULL;
+    name = jr_member_meant(jr_lint_group(search->unknown->fields), key, &sure);
+    if (name != NULL)
+        return sure ? name : NULL;
+    return jr_did_you_mean_near(key, search->keys)
+               ? jr_did_you_mean(key, search->keys)
+               : NULL;
+}
+
 /* The only field that a key can be, or NULL: of the mapping, and at the top of
  * the spec of one of its mappings too, as FIELD.MEMBER. */
 static const char *find_meant_field(const struct search *search,
@@ -70,9 +77,7 @@ static const char *find_meant_field(const struct search *search,
     size_t len = strlen(search->group);
     const char *path = jr_field_foreign(key);
     if (path == NULL)
-        return jr_did_you_mean_near(key, search->keys)
-                   ? jr_did_you_mean(key, search->keys)
-                   : NULL;
+        return find_near_field(search, key);
     if (!jr_field_foreign_is_same(key))
         return NULL;
     if (len == 0)
@@ -167,30 +172,13 @@ static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
         jr_move_pair(lint, diag, unknown, name);
 }
 
-static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
-                                 const struct jr_spec_group *group,
-                                 const char *key)
-{
-    if (group->path[0] == '\0')
-        jr_diag_help(lint->diags, diag, "'%s' belongs at the top of the spec",
-                     key);
-    else
-        jr_diag_help(lint->diags, diag, "it belongs elsewhere: '%s.%s'",
-                     group->path, key);
-}
-
-static const struct jr_node *unknown_key_value(const struct jr_unknown *unknown)
-{
-    return jr_doc_get(unknown->mapping, unknown->key->text);
-}
-
 /* Leave out what another launcher must be told, where its value asks for
  * nothing else than what jobrun does. */
 static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
                                const struct jr_unknown *unknown)
 {
     const struct jr_node *key = unknown->key,
-                         *value = unknown_key_value(unknown);
+                         *value = jr_unknown_value(unknown);
     if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain ||
         value->filled != NULL || unknown->mapping->count > MOST_KEYS ||
         is_key_referred_to(lint, key))
@@ -211,7 +199,7 @@ static const char *foreign_name(struct jr_lint *lint,
     const char *foreign = jr_field_foreign(unknown->key->text);
     if (foreign == NULL)
         return NULL;
-    const struct jr_node *value = unknown_key_value(unknown);
+    const struct jr_node *value = jr_unknown_value(unknown);
     if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
         const struct jr_spec_field *field = jr_field_find(foreign);
         return field->type->shorthand != NULL ? field->type->shorthand
@@ -223,54 +211,49 @@ static const char *foreign_name(struct jr_lint *lint,
     return count ? "local_world_size" : foreign;
 }
 
-/* Whether an unknown key has fields of the top below it. */
-static bool holds_fields(const struct jr_unknown *unknown)
+/* What a key is to be called, as a help: the name that it has here. */
+static void help_with_name(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_unknown *unknown, const char *path)
 {
-    const struct jr_node *value = unknown_key_value(unknown);
-    for (size_t i = 0;
-         value != NULL && value->kind == JR_NODE_MAPPING && i < value->count;
-         i++)
-        if (jr_field_get(unknown->fields, value->pairs[i].key->text) != NULL)
-            return true;
-    return false;
+    const struct jr_node *value = jr_unknown_value(unknown);
+    const char *dot = strchr(path, '.');
+    bool written = unknown->at->up == NULL && dot != NULL &&
+                   strchr(dot + 1, '.') == NULL && value != NULL &&
+                   value->kind == JR_NODE_SCALAR && value->plain &&
+                   jr_lint_is_bare(jr_lint_source(value));
+    if (written)
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %.*s: {%s: %s}",
+                     path, (int)(dot - path), path, dot + 1,
+                     jr_lint_said(lint, value));
+    else
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s'", path);
 }
 
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
 {
-    struct jr_diags *diags = lint->diags;
-    const struct jr_node_step *at = unknown->at;
     const struct jr_node *key = unknown->key;
-    const char *path = jr_lint_path(lint, at);
+    const char *path = jr_lint_path(lint, unknown->at);
     const char *foreign = foreign_name(lint, unknown);
     const char *needless = jr_field_needless(key->text);
     struct jr_diag *diag;
     if (foreign != NULL || needless != NULL)
-        diag = jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, at,
-                             "'%s' is a field of another launcher", path);
+        diag =
+            jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, unknown->at,
+                          "'%s' is a field of another launcher", path);
     else
-        diag = jr_lint_error(lint, JR_CODE_UNKNOWN_FIELD, key->span, at,
-                             "unknown field '%s'", path);
-    if (diag == &diags->scratch)
+        diag = jr_lint_error(lint, JR_CODE_UNKNOWN_FIELD, key->span,
+                             unknown->at, "unknown field '%s'", path);
+    if (diag == &lint->diags->scratch)
         return;
     if (needless != NULL) {
-        jr_diag_help(diags, diag, "leave it out: %s", needless);
+        jr_diag_help(lint->diags, diag, "leave it out: %s", needless);
         fix_needless_field(lint, diag, unknown);
         return;
     }
-    const struct jr_spec_group *group = find_other_group(key->text);
-    if (foreign == NULL && group != NULL) {
-        describe_field_place(lint, diag, group, key->text);
-        return;
-    }
-    const char *const *keys = mapping_keys(lint, unknown->fields);
-    const char *near =
-        foreign != NULL ? foreign : jr_did_you_mean(key->text, keys);
+    const char *const *keys = jr_lint_keys(lint, unknown->fields);
     if (foreign != NULL)
-        jr_diag_help(diags, diag, "jobrun calls it '%s'", near);
-    else if (near != NULL)
-        jr_diag_help(diags, diag, "did you mean '%s'?", near);
-    else if (at->up == NULL && holds_fields(unknown))
-        jr_diag_help(diags, diag,
-                     "the fields of a job belong at the top of the spec");
+        help_with_name(lint, diag, unknown, foreign);
+    else if (!jr_lint_unknown_help(lint, diag, unknown, keys))
+        return;
     fix_sure_name(lint, diag, unknown, keys);
 }

@@ -1,17 +1,13 @@
-/*
- * Readers of lint.h for texts, paths, words, rank sets, patterns and
- * templates.
- */
+/* Readers of lint.h for texts, paths, words, rank sets and patterns. */
 #include "spec/lint.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <jobrun/contract.h>
-#include <jobrun/types.h>
 
 #include "base/cleanup.h"
-#include "base/did_you_mean.h"
 #include "base/io.h"
 #include "base/regex.h"
 #include "doc/interpolate.h"
@@ -74,32 +70,6 @@ static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
     jr_lint_fix_text(lint, diag, node, text);
 }
 
-/* Say what is wrong with an address, as far as it can be told. */
-static void explain_address(struct jr_lint *lint, struct jr_diag *diag,
-                            const struct jr_spec_type *type,
-                            const struct jr_node *node)
-{
-    static const char digits[] = "0123456789";
-    const char *text = node->text, *colon = strchr(text, ':');
-    size_t len = colon == NULL ? 0 : (size_t)(colon - text);
-    const char *last = strrchr(text, '.');
-    if (text[0] == '\0' || node->filled != NULL)
-        return;
-    if (len > 0 && strchr(colon + 1, ':') == NULL && colon[1] != '\0' &&
-        colon[1 + strspn(colon + 1, digits)] == '\0' &&
-        jr_lint_fits(lint, type, text, len))
-        jr_diag_help(lint->diags, diag,
-                     "the port is a field of its own: master_port: %s",
-                     colon + 1);
-    else if (strstr(text, "://") != NULL)
-        jr_diag_help(lint->diags, diag,
-                     "write the name alone; a URL belongs into init_method");
-    else if (colon == NULL && last != NULL && last[1] != '\0' &&
-             last[1 + strspn(last + 1, digits)] == '\0')
-        jr_diag_help(lint->diags, diag,
-                     "an IPv4 address has four numbers from 0 to 255");
-}
-
 struct jr_node *jr_read_text(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
@@ -114,8 +84,10 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (type->is_python)
             suggest_python_name(lint, diag, type, node);
-        if (type->is_address)
-            explain_address(lint, diag, type, node);
+        else if (type->is_size)
+            jr_lint_suggest_size(lint, diag, type, node);
+        else if (node->filled == NULL)
+            jr_lint_suggest_text(lint, diag, type, node, at);
         return NULL;
     }
     if (type->is_template && !jr_read_template(lint, node, at))
@@ -238,6 +210,27 @@ const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
     return jr_buf_keep(&text, lint->arena);
 }
 
+/* true, "rank 0", rank0, 0:3, *: the ranks that were meant. */
+static void suggest_ranks(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_node *node)
+{
+    static const char *const words[][2] = {
+        {"true", "all"},  {"false", "none"}, {"*", "all"},   {"any", "all"},
+        {"every", "all"}, {"yes", "all"},    {"no", "none"}, {"", "none"},
+    };
+    struct jr_set set;
+    const char *bad, *text = node->text, *meant = NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i][0], text) == 0)
+            meant = words[i][1];
+    if (meant == NULL && strncasecmp(text, "rank", 4) == 0) {
+        meant = text + 4;
+        meant += strspn(meant, " _s");
+    }
+    if (meant != NULL && jr_set_parse(&set, lint->arena, meant, &bad))
+        jr_diag_help(lint->diags, diag, "did you mean %s?", meant);
+}
+
 struct jr_node *jr_read_ranks(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -251,6 +244,8 @@ struct jr_node *jr_read_ranks(struct jr_lint *lint,
     size_t from = (size_t)(bad - node->text);
     if (from < node->len)
         diag->span = jr_lint_part(lint, node, from, from + strcspn(bad, ","));
+    if (node->filled == NULL)
+        suggest_ranks(lint, diag, node);
     return NULL;
 }
 
@@ -288,101 +283,4 @@ struct jr_node *jr_read_scalar(struct jr_lint *lint,
     (void)type;
     (void)at;
     return jr_lint_scalar(lint, node, node->text, node->plain);
-}
-
-/* At most this many mistakes of one scalar are reported, so that a scalar full
- * of mistakes does not take quadratic time. */
-enum { MOST_TOLD = 8 };
-
-#define WORD(name, word, help) word,
-
-static const char *const names[] = {JR_TEMPLATE_NAMES(WORD) NULL};
-
-static bool is_template_name(const char *name)
-{
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void help_with_template(struct jr_lint *lint, struct jr_diag *diag,
-                               const char *near)
-{
-    if (near != NULL)
-        jr_diag_help(lint->diags, diag, "did you mean '%%{%s}'?", near);
-    else
-        jr_diag_help(lint->diags, diag, "'%%%%{' is a literal '%%{'");
-}
-
-/* Write `near` in the place of %{NAME}, if that is what the span covers. */
-static void fix_word(struct jr_lint *lint, struct jr_diag *diag,
-                     const struct jr_node *node, const char *name,
-                     const char *near)
-{
-    struct jr_span span = diag->span;
-    bool exact = span.line == span.end_line &&
-                 span.end_column - span.column == strlen(name) + 3;
-    if (!exact || node->shared || !jr_did_you_mean_near(name, names))
-        return;
-    const char *text = jr_arena_printf(lint->arena, "%%{%s}", near);
-    if (text != NULL)
-        jr_diag_fix(lint->diags, diag, span, text);
-}
-
-/* The word of the %{...} at `start`. */
-static bool check_template_word(struct jr_lint *lint,
-                                const struct jr_node *node,
-                                const struct jr_node_step *at, size_t start)
-{
-    const char *word = node->text + start + 2;
-    size_t len = strcspn(word, "%{}");
-    if (word[len] != '}') {
-        struct jr_span span = jr_lint_part(lint, node, start, start + 2);
-        help_with_template(lint,
-                           jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE,
-                                         span, at, "'%%{' is not closed"),
-                           NULL);
-        return false;
-    }
-    const char *name = jr_arena_strndup(lint->arena, word, len);
-    if (name == NULL || is_template_name(name))
-        return name != NULL;
-    struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
-    struct jr_diag *diag = jr_lint_error(
-        lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
-        "unknown per-rank template %s", jr_lint_quoted(lint, name, len));
-    const char *near = jr_did_you_mean(name, names);
-    help_with_template(lint, diag, near);
-    if (near != NULL)
-        fix_word(lint, diag, node, name, near);
-    return false;
-}
-
-bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
-                      const struct jr_node_step *at)
-{
-    int bad = 0;
-    const char *text = node->text;
-    while (bad < MOST_TOLD && (text = strchr(text, '%')) != NULL) {
-        if (strncmp(text, "%%{", 3) == 0) {
-            text += 3;
-        } else if (text[1] == '{') {
-            bad += !check_template_word(lint, node, at,
-                                        (size_t)(text - node->text));
-            text += 2;
-        } else {
-            text++;
-        }
-    }
-    return bad == 0;
-}
-
-bool jr_template_is_absolute(const char *text)
-{
-    static const char *const folders[] = {"%{run_dir}", "%{rank_dir}"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (strncmp(text, folders[i], strlen(folders[i])) == 0)
-            return true;
-    return false;
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "doc/extends.h"
 #include "doc/place.h"
 #include "spec/assemble.h"
 #include "spec/check.h"
@@ -149,11 +150,12 @@ static int read_spec_doc(struct jr_spec_file *file,
                      jr_doc_pair(file->doc.root, "extends") != NULL),
     };
     int ret = -1;
-    size_t before = diags->errors;
+    size_t before = diags->errors, first = diags->count;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
     if (assembled == 0)
         ret = lint_and_check(file, &lint, assembly->file.name, errors);
+    jr_extends_relate(&file->doc, diags, first);
     jr_lint_release(&lint);
     return ret != 0 || options->unbound ? ret : jr_spec_bind(file, diags);
 }

@@ -321,6 +321,7 @@
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "exit_barrier: true")                                                    \
     N("restart",                                                               \
+      "A number alone is `max`. "                                              \
       "All ranks of all nodes are stopped and started again, with new ports "  \
       "where jobrun chose them. Only the results of the last attempt count. "  \
       "`timeouts.run` applies to each attempt. A job is not started again if " \

@@ -91,6 +91,7 @@ struct jr_related {
     struct jr_span span;
     const char *message;
     struct jr_related *next; /* NULL: the last one */
+    bool route; /* it says why the finding's file is read, and nothing else */
 };
 
 /* Replace the span by `text`. */

@@ -17,7 +17,10 @@
 static int set_per_node(struct jr_translator *t, const struct jr_given *given)
 {
     const char *value = given->value;
-    const char *device = jr_field_foreign_word(value);
+    static const char *const kinds[] = {"cpu", "cuda", "xpu",
+                                        "hpu", "npu",  NULL};
+    bool sure;
+    const char *device = jr_field_foreign_word(value, kinds, &sure);
     bool any = strcmp(value, "auto") == 0;
     bool kind = strcmp(value, "cpu") == 0 || strcmp(value, "gpu") == 0 ||
                 strcmp(value, "xpu") == 0 || strcmp(value, "hpu") == 0 ||

@@ -311,7 +311,8 @@ static void sorts(void)
     jr_diags_release(&diags);
 }
 
-/* One finding of each of three files, and which of them are told. */
+/* One finding of each of three files, and which of them are told. By which
+ * route a file was come to makes no difference. */
 static void folds(void)
 {
     const struct jr_source a = source("a", "x\n"), again = source("a", "x\n"),
@@ -346,6 +347,7 @@ static void folds(void)
         if (vectors[i].related != NULL)
             jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2),
                            "note");
+        jr_diag_relate_route(&diags, diag, span(&b, 1, 1, 2), "extended here");
         (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2),
                                "p", "m");
         CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);

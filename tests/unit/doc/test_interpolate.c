@@ -145,8 +145,15 @@ static void explains(void)
                          "variable is written ${env:HOME}\n"},
         {"b: ${HOME_2}\n", "1:4-13 0221 there is no 'HOME_2' | an environment "
                            "variable is written ${env:HOME_2}\n"},
-        {"b: ${HoME}\n", "1:4-11 0221 there is no 'HoME'\n"},
-        {"b: ${list[7]}\nlist: [1]\n", "1:4-14 0221 there is no 'list[7]'\n"},
+        {"b: ${HoME}\n",
+         "1:4-11 0221 there is no 'HoME' | write ${vars.HoME}, and declare it: "
+         "vars: {HoME: VALUE}\n"},
+        {"b: ${list[7]}\nlist: [1]\n", "1:4-14 0221 there is no 'list[7]' | "
+                                       "the only entry is ${list[0]}\n"},
+        {"b: ${list[2]}\nlist: [1, 2]\n",
+         "1:4-14 0221 there is no 'list[2]' | the last of 2 entries is "
+         "${list[1]}\n"},
+        {"b: ${list[0]}\nlist: []\n", "1:4-14 0221 there is no 'list[0]'\n"},
         {"b: ${x-a}\nx-a: 1\n", "1:4-10 0221 'x-a' is never read | put values "
                                 "that are read into `vars`\n"},
         {"b: ${env:NO}\n", "1:4-13 0225 the variable 'NO' is not set | export "

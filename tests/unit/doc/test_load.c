@@ -75,7 +75,7 @@ static void tells_syntax_errors(void)
         {"a: 1\nb 2\nc: 3\n",
          "t:2:1: error: a ':' is missing on this line [JR0102]\n", false},
         {"a: 'it's'\n",
-         "t:1:8: error: this does not belong to the mapping around it "
+         "t:1:7: error: this apostrophe ends the text in single quotes "
          "[JR0102]\n",
          false},
         {"- a\nb: 1\n",
@@ -86,7 +86,7 @@ static void tells_syntax_errors(void)
          "t:1:4: error: a '- ' item cannot begin on this line [JR0102]\n",
          false},
         {"s: [*TOKEN*]\n",
-         "t:1:5: error: '*' and '&' must be followed by a name [JR0102]\n",
+         "t:1:5: error: a '*' begins the name of an alias [JR0102]\n",
          false},
         {"a: | x\n",
          "t:1:4: error: no text is allowed on the line of a '|' or '>' "

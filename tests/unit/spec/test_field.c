@@ -4,6 +4,7 @@
 #include "spec/field.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
+#include "spec/member_names.h"
 #include "unit.h"
 
 /* Every row says what people need to know. */
@@ -175,7 +176,7 @@ static void knows_foreign_names(void)
         {"model_parallelism", "parallelism.model"},
         {"pipeline_parallel_backend", "backends.pipeline"},
         {"ntasks_per_node", "local_world_size"},
-        {"max_restarts", "restart"},
+        {"max_restarts", "restart.max"},
         {"shutdown_timeout", "timeouts.stop_grace"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -189,11 +190,54 @@ static void knows_foreign_names(void)
     CU_ASSERT_TRUE(jr_field_foreign_is_same("nproc-per-node"));
     CU_ASSERT_FALSE(jr_field_foreign_is_same("gpus"));
     CU_ASSERT_FALSE(jr_field_foreign_is_same("world_size"));
-    CU_ASSERT_TRUE(jr_field_foreign_word_is_sure("Nvidia"));
-    CU_ASSERT_FALSE(jr_field_foreign_word_is_sure("gpu"));
-    CU_ASSERT_FALSE(jr_field_foreign_word_is_sure("cuda"));
-    JR_ASSERT_TEXT(jr_field_foreign_word("GPU"), "cuda");
-    CU_ASSERT_PTR_NULL(jr_field_foreign_word("cuda"));
+}
+
+/* One word may be another in each field. */
+static void knows_words_of_elsewhere(void)
+{
+    static const char *const devices[] = {"cpu", "cuda", "custom", NULL};
+    static const char *const binds[] = {"none", "numa", "device", NULL};
+    bool sure;
+    JR_ASSERT_TEXT(jr_field_foreign_word("Nvidia", devices, &sure), "cuda");
+    CU_ASSERT_TRUE(sure);
+    JR_ASSERT_TEXT(jr_field_foreign_word("GPU", devices, &sure), "cuda");
+    CU_ASSERT_FALSE(sure);
+    JR_ASSERT_TEXT(jr_field_foreign_word("gpu", binds, &sure), "device");
+    JR_ASSERT_TEXT(jr_field_foreign_word("tpu", devices, &sure), "custom:tpu");
+    CU_ASSERT_FALSE(sure);
+    CU_ASSERT_PTR_NULL(jr_field_foreign_word("tpu", binds, &sure));
+    CU_ASSERT_PTR_NULL(jr_field_foreign_word("amd", devices, &sure));
+    CU_ASSERT_PTR_NULL(jr_field_foreign_word("cuda", devices, &sure));
+    CU_ASSERT_FALSE(sure);
+}
+
+/* Every name leads to a key that its mapping has. */
+static void knows_members_by_other_names(void)
+{
+    static const struct {
+        const char *group, *name, *here;
+        bool sure;
+    } rows[] = {
+        {"limits", "memory", "as", false},
+        {"limits", "open-files", "nofile", true},
+        {"restart", "MaxRetries", "max", true},
+        {"restart", "attempts", "max", false},
+        {"results.fields.*", "minimum", "min", true},
+        {"timeouts", "grace", "stop_grace", false},
+        {"timeouts", "minimum", NULL, false},
+        {"limits", "mem ory", NULL, false},
+        {"limits", "", NULL, false},
+        {"", "memory", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool sure = !rows[i].sure;
+        const char *here = jr_member_meant(rows[i].group, rows[i].name, &sure);
+        if (rows[i].here == NULL)
+            CU_ASSERT_PTR_NULL(here)
+        else
+            JR_ASSERT_TEXT(here, rows[i].here);
+        CU_ASSERT_EQUAL(sure, rows[i].sure);
+    }
 }
 
 static void says_what_types_want(void)
@@ -241,5 +285,6 @@ static void prints_a_schema(void)
 
 JR_UNIT_MAIN("spec.field", CASE(rows_are_whole),
              CASE(has_every_field_of_the_contract), CASE(finds_no_other_paths),
-             CASE(knows_foreign_names), CASE(says_what_types_want),
+             CASE(knows_foreign_names), CASE(knows_words_of_elsewhere),
+             CASE(knows_members_by_other_names), CASE(says_what_types_want),
              CASE(prints_a_schema))

@@ -59,13 +59,48 @@ static void says_how_durations_are_written(void)
         {RUN("1-12"), "did you mean 1d12h?", "1d12h"},
         {RUN("1-12:30"), "did you mean 1d12h30m?", "1d12h30m"},
         {RUN("10:30"), "did you mean 10m30s, or 10h30m?", NULL},
+        /* what is nearly a unit is offered, and not made */
+        {RUN("5 minuts"), "did you mean 5m?", NULL},
+        {RUN("2 hrous 5 min"), "did you mean 2h5m?", NULL},
+        {RUN("PT1H30M"), "did you mean 1h30m?", NULL},
+        {RUN("P2DT3S"), "did you mean 2d3s?", NULL},
+        {RUN("1h30"), "each number needs its unit: 1h30m", NULL},
+        {RUN("2d3h4"), "each number needs its unit: 2d3h4m", NULL},
         /* what may be anything is not guessed */
+        {RUN("P2M"), "", NULL},
+        {RUN("P"), "", NULL},
+        {RUN("5s3"), "", NULL},
+        {RUN("30m1"), "each number needs its unit: 30m1s", NULL},
         {RUN("1:2:3:4"), "", NULL},
         {RUN("'10:'"), "", NULL},
         {RUN("5 parsecs"), "", NULL},
         {RUN("0.0001s"), "", NULL},
         {RUN("h"), "", NULL},
         {RUN("1e20 s"), "", NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void says_how_sizes_are_written(void)
+{
+    static const struct row rows[] = {
+        {"log_limit: 64k", "did you mean 64KiB (65536 bytes)?", NULL},
+        {"log_limit: 5 GB", "did you mean 5GiB?", NULL},
+        {"log_limit: '64 KiB'", "did you mean 64KiB?", "64KiB"},
+        {"log_limit: 64kib", "did you mean 64KiB?", "64KiB"},
+        {"log_limit: 1.5GiB", "did you mean 1536MiB?", "1536MiB"},
+        {"log_limit: 70000 bytes", "did you mean 70000?", "70000"},
+        {"log_limit: 1k", "this is too small: at least 64KiB", NULL},
+        {"log_limit: unlimited", "leave it out for no limit", NULL},
+        {"limits: {stack: -1}", "write unlimited", NULL},
+        {"limits: {nofile: Infinity}", "write unlimited", NULL},
+        {"results: {limit: none}",
+         "there is always a limit: write a size such as 64GiB", NULL},
+        {"limits: {core: 0.1}", "", NULL},
+        {"limits: {core: 5 EiB}", "", NULL},
+        {"limits: {core: k}", "", NULL},
+        {"limits: {core: 99999999999999999999}", "", NULL},
+        {"limits: {core: '-5'}", "", NULL},
     };
     CHECK_ROWS(rows);
 }
@@ -85,8 +120,8 @@ static void says_how_numbers_are_written(void)
         {"nodes: 4.0", "did you mean 4?", "4"},
         {"nodes: 4.5", "", NULL},
         {"nodes: '4'", "quotes make it a string: write 4", "4"},
-        {"master_port: 65536", "at most 65535", NULL},
-        {"master_port: 6_5536", "at most 65535", NULL},
+        {"master_port: 65536", "this is too large: at most 65535", NULL},
+        {"master_port: 6_5536", "this is too large: at most 65535", NULL},
         {"oversubscribe: yes", "did you mean true?", "true"},
         {"oversubscribe: OFF", "did you mean false?", "false"},
         {"oversubscribe: 1", "did you mean true?", "true"},
@@ -154,6 +189,7 @@ static void says_how_an_entrypoint_is_written(void)
 }
 
 JR_UNIT_MAIN("spec.lint_help", CASE(says_how_durations_are_written),
+             CASE(says_how_sizes_are_written),
              CASE(says_how_numbers_are_written),
              CASE(says_how_lists_are_written),
              CASE(says_how_an_entrypoint_is_written))

@@ -1,0 +1,236 @@
+/* What may have been meant by a ${...} that names nothing, or is none: the
+ * third part of interpolator.h. */
+#include "doc/interpolator.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/did_you_mean.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_NAMES = 256, /* among so many a near one is looked for */
+    LONGEST = 100     /* of what is written out */
+};
+
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz"
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+/* The key of a mapping that is nearest to a name: equal but for case, or not
+ * far from it. NULL for none. */
+static const char *near_key(const struct jr_node *mapping, const char *name)
+{
+    const char *names[MOST_NAMES + 1];
+    if (mapping == NULL || mapping->kind != JR_NODE_MAPPING ||
+        mapping->count > MOST_NAMES)
+        return NULL;
+    for (size_t i = 0; i < mapping->count; i++) {
+        names[i] = mapping->pairs[i].key->text;
+        if (strcasecmp(names[i], name) == 0)
+            return names[i];
+    }
+    names[mapping->count] = NULL;
+    return jr_did_you_mean(name, names);
+}
+
+static bool is_name(const char *text, size_t len)
+{
+    size_t i = 0;
+    while (i < len && text[i] != '\0' && strchr(name_bytes, text[i]) != NULL)
+        i++;
+    return len > 0 && i == len;
+}
+
+static bool is_name_start(char byte)
+{
+    return is_name(&byte, 1) && !(byte >= '0' && byte <= '9');
+}
+
+static bool is_upper_case_name(const char *name)
+{
+    return *name != '\0' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                         "0123456789") == strlen(name);
+}
+
+bool jr_reference_help_per_rank(const struct jr_reference *r,
+                                struct jr_diag *diag)
+{
+    const char *const *name = r->filler->fill->per_rank;
+    while (name != NULL && *name != NULL && strcasecmp(*name, r->inside) != 0)
+        name++;
+    if (name == NULL || *name == NULL)
+        return false;
+    jr_diag_help(r->filler->diags, diag,
+                 "write %%{%s}, which is filled in for each rank", *name);
+    return true;
+}
+
+/* A name without a path, which may be one of `vars`. */
+static bool help_with_bare_name(const struct jr_reference *r,
+                                const struct jr_location *location,
+                                struct jr_diag *diag)
+{
+    struct jr_diags *diags = r->filler->diags;
+    const struct jr_node *vars = jr_doc_get(r->filler->locator.root, "vars");
+    const char *name = r->inside;
+    if (strcmp(location->name, name) != 0)
+        return false;
+    if (jr_doc_get(vars, name) != NULL)
+        jr_diag_help(diags, diag, "did you mean ${vars.%s}?", name);
+    else if (is_upper_case_name(name))
+        jr_diag_help(diags, diag,
+                     "an environment variable is written ${env:%s}", name);
+    else if (!jr_reference_help_per_rank(r, diag))
+        return false;
+    return true;
+}
+
+/* A step of a path: env.HOME, vars.lr */
+static bool help_with_step(const struct jr_reference *r, struct jr_diag *diag)
+{
+    static const char env[] = "env.", vars[] = "vars.";
+    struct jr_diags *diags = r->filler->diags;
+    const char *name = strchr(r->inside, '.');
+    if (name == NULL || !is_name(name + 1, strlen(name + 1)))
+        return false;
+    name++;
+    if (strncasecmp(r->inside, env, sizeof env - 1) == 0)
+        jr_diag_help(diags, diag,
+                     "an environment variable is written ${env:%s}", name);
+    else if (strncmp(r->inside, vars, sizeof vars - 1) == 0)
+        jr_diag_help(diags, diag, "declare it: vars: {%s: VALUE}", name);
+    else
+        return false;
+    return true;
+}
+
+/* An index that a list has not. */
+static void help_with_index(const struct jr_reference *r,
+                            const struct jr_location *location,
+                            struct jr_diag *diag)
+{
+    const struct jr_node *list = location->node;
+    size_t len = strcspn(r->inside, "[");
+    if (list == NULL || list->kind != JR_NODE_SEQUENCE || list->count == 0)
+        return;
+    if (list->count == 1)
+        jr_diag_help(r->filler->diags, diag, "the only entry is ${%.*s[0]}",
+                     (int)len, r->inside);
+    else
+        jr_diag_help(r->filler->diags, diag,
+                     "the last of %zu entries is ${%.*s[%zu]}", list->count,
+                     (int)len, r->inside, list->count - 1);
+}
+
+void jr_reference_help_unknown(const struct jr_reference *r,
+                               const struct jr_location *location,
+                               struct jr_diag *diag)
+{
+    struct jr_diags *diags = r->filler->diags;
+    if (location->name == NULL) {
+        help_with_index(r, location, diag);
+        return;
+    }
+    if (help_with_bare_name(r, location, diag))
+        return;
+    const char *near = near_key(location->near, location->name);
+    if (near != NULL)
+        jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
+                     (int)location->name_at, r->inside, near,
+                     r->inside + location->name_at + strlen(location->name));
+    else if (!help_with_step(r, diag) && strchr(r->inside, '.') == NULL)
+        jr_diag_help(diags, diag,
+                     "write ${vars.%s}, and declare it: vars: {%s: VALUE}",
+                     r->shown, r->shown);
+}
+
+/* ${ vars.lr }: the same without blanks, if that is all. */
+static const char *without_blanks(const struct jr_reference *r)
+{
+    const char *text = r->inside + strspn(r->inside, " \t");
+    size_t len = strcspn(text, " \t");
+    bool all = is_name_start(*text) &&
+               text[len + strspn(text + len, " \t")] == '\0' &&
+               strlen(r->inside) != len;
+    return all ? jr_arena_strndup(r->filler->arena, text, len) : NULL;
+}
+
+/* ${HOME:-x}, ${oc.env:HOME,x}, ${env: HOME}, ${env:HOME,x}: a variable of the
+ * environment as others write it. */
+static const char *as_variable(const struct jr_reference *r)
+{
+    static const char *const heads[] = {"oc.env:", "env:", "ENV:", "env."};
+    static const char *const ends[] = {":-", "-", ",", ":"};
+    const char *text = r->inside;
+    bool named = false;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads && !named; i++) {
+        named = strncmp(text, heads[i], strlen(heads[i])) == 0;
+        text += named ? strlen(heads[i]) : 0;
+    }
+    text += strspn(text, " ");
+    size_t len = strspn(text, name_bytes);
+    const char *rest = text + len;
+    if (!is_name_start(*text) || (!named && strncmp(rest, ":-", 2) != 0))
+        return NULL;
+    if (*rest == '\0')
+        return jr_arena_printf(r->filler->arena, "env:%s", text);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(rest, ends[i], strlen(ends[i])) == 0)
+            return jr_arena_printf(r->filler->arena, "env:%.*s:-%s", (int)len,
+                                   text, rest + strlen(ends[i]));
+    return NULL;
+}
+
+/* ${vars[lr]}: a name is a step of its own. */
+static const char *as_step(const struct jr_reference *r)
+{
+    const char *open = strchr(r->inside, '[');
+    size_t len = open == NULL ? 0 : strcspn(open, "]");
+    if (open == NULL || strncmp(r->inside, "vars[", 5) != 0 ||
+        strcmp(open + len, "]") != 0)
+        return NULL;
+    const char *name = open + 1 + strspn(open + 1, "'\"");
+    size_t size = strcspn(name, "'\"]");
+    if (!is_name(name, size))
+        return NULL;
+    return jr_arena_printf(r->filler->arena, "%.*s.%.*s",
+                           (int)(open - r->inside), r->inside, (int)size, name);
+}
+
+bool jr_reference_help_malformed(const struct jr_reference *r,
+                                 struct jr_diag *diag)
+{
+    struct jr_diags *diags = r->filler->diags;
+    if (strlen(r->inside) > LONGEST)
+        return false;
+    const char *meant = without_blanks(r);
+    if (meant == NULL)
+        meant = as_variable(r);
+    if (meant == NULL)
+        meant = as_step(r);
+    if (meant != NULL)
+        jr_diag_help(diags, diag, "write ${%s}", meant);
+    else if (strpbrk(r->inside, "*/+") != NULL)
+        jr_diag_help(diags, diag,
+                     "nothing is calculated here: give the result a name of "
+                     "its own in `vars`");
+    else
+        return false;
+    return true;
+}
+
+void jr_reference_help_open(struct jr_interpolator *filler,
+                            struct jr_diag *diag, const char *text)
+{
+    size_t len = strspn(text + 2, "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.:[]");
+    while (len > 0 && strchr(".:[", text[2 + len - 1]) != NULL)
+        len--;
+    if (len > 0 && len <= LONGEST)
+        jr_diag_help(filler->diags, diag,
+                     "the '}' is missing: ${%.*s}; '$${' is a literal '${'",
+                     (int)len, text + 2);
+    else
+        jr_diag_help(filler->diags, diag, "'$${' is a literal '${'");
+}

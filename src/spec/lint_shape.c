@@ -1,0 +1,309 @@
+/*
+ * What helps where a field has a value of another kind than it wants, and it is
+ * known what people mean by that: `parallelism: 2x2x2`, `results: [loss]`. The
+ * header of this file is lint.h.
+ */
+#include "spec/lint.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+
+#include "base/banned.h"
+
+/* A value on its way to its help. */
+struct shape {
+    struct jr_lint *lint;
+    struct jr_diag *diag;
+    const struct jr_spec_type *type;
+    const struct jr_node *node;
+    const struct jr_node_step *at;
+    const char *path;
+    const char *text; /* of a scalar; else "" */
+};
+
+enum { AXES = 3, FEW = 4 };
+
+#define HELP(s, ...) jr_diag_help((s)->lint->diags, (s)->diag, __VA_ARGS__)
+
+/* Whether all of a value are bare words, so that they can be written again. */
+static bool are_words(const struct jr_node *node)
+{
+    size_t i = 0;
+    if (node->kind == JR_NODE_SCALAR)
+        return jr_lint_is_bare(node->text) && node->filled == NULL;
+    while (node->kind == JR_NODE_SEQUENCE && i < node->count &&
+           node->items[i]->kind == JR_NODE_SCALAR && are_words(node->items[i]))
+        i++;
+    return node->kind == JR_NODE_SEQUENCE && i > 0 && i == node->count;
+}
+
+/* The numbers of "2x2x4" or [2, 2, 4]; how many there are. */
+static size_t read_axes(const struct shape *s, uint32_t axes[static AXES])
+{
+    size_t count = 0;
+    const char *at = s->text;
+    uint64_t value;
+    if (s->node->kind == JR_NODE_SEQUENCE) {
+        for (; count < s->node->count && count < AXES; count++)
+            if (s->node->items[count]->kind != JR_NODE_SCALAR ||
+                !jr_num_u32(s->node->items[count]->text, &axes[count]))
+                return 0;
+        return s->node->count > AXES ? 0 : count;
+    }
+    while (count < AXES && *at >= '1' && *at <= '9' &&
+           jr_num_digits(&at, &value) && value <= UINT32_MAX) {
+        axes[count++] = (uint32_t)value;
+        if (*at == '\0')
+            return count;
+        if (strchr("xX*", *at) == NULL)
+            return 0;
+        at++;
+    }
+    return 0;
+}
+
+static bool shape_of_mesh(const struct shape *s)
+{
+    uint32_t axes[AXES] = {0};
+    if (strcmp(s->path, "parallelism") != 0)
+        return false;
+    size_t count = read_axes(s, axes);
+    if (count == 0 && s->node->kind == JR_NODE_SEQUENCE && s->node->count > 0 &&
+        s->node->items[0]->kind == JR_NODE_MAPPING)
+        return false;
+    if (count == 3)
+        HELP(s, "name the axes: {data: %u, pipeline: %u, model: %u}", axes[0],
+             axes[1], axes[2]);
+    else if (count == 2)
+        HELP(s, "name the axes: {data: %u, model: %u}", axes[0], axes[1]);
+    else if (count == 1)
+        HELP(s, "name the axis: {model: %u}, {pipeline: %u} or {data: %u}",
+             axes[0], axes[0], axes[0]);
+    else
+        HELP(s, "for example: parallelism: {model: 2, pipeline: 2}");
+    return true;
+}
+
+/* The names of a list as result fields: "{a: {type: number}, ...}". */
+static void help_with_fields(const struct shape *s, const char *head,
+                             const char *tail)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    for (size_t i = 0; i < s->node->count && i < FEW; i++)
+        jr_buf_printf(&list, "%s%s: {type: number}", i == 0 ? "" : ", ",
+                      s->node->items[i]->text);
+    if (!list.failed)
+        HELP(s, "say what each is: %s{%s%s}%s", head, list.data,
+             s->node->count > FEW ? ", ..." : "", tail);
+}
+
+static bool shape_of_results(const struct shape *s)
+{
+    bool list = s->node->kind == JR_NODE_SEQUENCE && are_words(s->node);
+    bool fields = strcmp(s->path, "results.fields") == 0;
+    if (fields && list) {
+        help_with_fields(s, "", "");
+        return true;
+    }
+    if (strcmp(s->path, "results") != 0)
+        return false;
+    if (list)
+        help_with_fields(s, "{fields: ", "}");
+    else if (strcasecmp(s->text, "true") == 0)
+        HELP(s, "for a result of every rank write {required: all}");
+    else if (strcasecmp(s->text, "false") == 0)
+        HELP(s, "leave it out, and exit code 0 is enough");
+    else if (strpbrk(s->text, "./") != NULL)
+        HELP(s, "if each rank writes this file: {file: %s}", s->text);
+    else
+        HELP(s, "for example: results: {fields: {loss: {type: number}}}");
+    return true;
+}
+
+/* loss: number, loss: 0.5 */
+static bool shape_of_result_field(const struct shape *s)
+{
+    static const char fields[] = "results.fields.";
+    const struct jr_spec_field *type = jr_field_find("results.fields.x.type");
+    size_t len = sizeof fields - 1;
+    bool sure;
+    double number;
+    if (strncmp(s->path, fields, len) != 0 ||
+        strchr(s->path + len, '.') != NULL || *s->text == '\0')
+        return false;
+    const char *word = jr_lint_near_word(
+        s->text, jr_did_you_mean_list(s->lint, type->type->words), &sure);
+    if (word != NULL)
+        HELP(s, "write %s: {type: %s}", s->at->key, word);
+    else if (jr_num_double(s->text, &number))
+        HELP(s, "write %s: {type: number, min: %s}, or max", s->at->key,
+             s->text);
+    else
+        return false;
+    return true;
+}
+
+static bool shape_of_timeouts(const struct shape *s)
+{
+    uint64_t ms;
+    bool time = *s->text != '\0' && jr_num_duration(s->text, &ms);
+    if (strcmp(s->path, "timeouts") != 0 || !time)
+        return false;
+    HELP(s, "say of what: {run: %s}, {silence: %s} or another", s->text,
+         s->text);
+    return true;
+}
+
+/* restart: on-failure */
+static bool shape_of_restart(const struct shape *s)
+{
+    if (strcmp(s->path, "restart") != 0 || *s->text == '\0')
+        return false;
+    if (strcasecmp(s->text, "false") == 0 ||
+        strcasecmp(s->text, "never") == 0 || strcasecmp(s->text, "no") == 0)
+        HELP(s, "leave it out, and nothing is restarted");
+    else
+        HELP(s, "say how often: restart: 3");
+    return true;
+}
+
+static bool shape_of_console(const struct shape *s)
+{
+    if (strcmp(s->path, "console") != 0 || *s->text == '\0')
+        return false;
+    if (strcasecmp(s->text, "false") != 0 && strcasecmp(s->text, "none") != 0)
+        return false;
+    HELP(s, "to show no lines write {ranks: none}");
+    return true;
+}
+
+static bool shape_of_progress(const struct shape *s)
+{
+    if (strcmp(s->path, "progress") != 0 || strchr(s->text, '(') == NULL ||
+        strchr(s->text, '\'') != NULL)
+        return false;
+    HELP(s, "write {pattern: '%s'}", s->text);
+    return true;
+}
+
+/* - name: A, value: 1 */
+static bool shape_of_env(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    if (!s->type->env || node->kind != JR_NODE_SEQUENCE || node->count == 0)
+        return false;
+    const struct jr_node *name = jr_doc_get(node->items[0], "name");
+    const struct jr_node *value = jr_doc_get(node->items[0], "value");
+    if (name == NULL || value == NULL || !are_words(name) ||
+        value->kind != JR_NODE_SCALAR || !are_words(value))
+        return false;
+    HELP(s, "write each as a name and a value: %s: %s", name->text,
+         value->text);
+    return true;
+}
+
+/* hosts: {gpu01: 4} */
+static bool shape_of_hosts(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    if (strcmp(s->path, "hosts") != 0 || node->kind != JR_NODE_MAPPING ||
+        node->count == 0 || node->pairs[0].value->kind != JR_NODE_SCALAR ||
+        !are_words(node->pairs[0].value))
+        return false;
+    const char *more = node->count > 1 ? ", ..." : "";
+    HELP(s, "write hosts: [%s%s] and local_world_size: [%s%s]",
+         node->pairs[0].key->text, more, node->pairs[0].value->text, more);
+    return true;
+}
+
+/* 0: [--x] */
+static bool shape_of_rank_entry(const struct shape *s)
+{
+    if (strncmp(s->path, "per_rank.", 9) != 0 || s->type->kind != JR_KIND_MAP ||
+        !are_words(s->node))
+        return false;
+    if (s->node->kind == JR_NODE_SEQUENCE)
+        HELP(s, "say what it is: {args: [...]}, {kwargs: ...} or {env: ...}");
+    else
+        HELP(s, "write {args: [%s]}", s->text);
+    return true;
+}
+
+/* An item such as `- lr: 3`, or a list within a list. */
+static bool shape_of_item(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    bool text = s->type->kind == JR_KIND_TEXT || s->type->kind == JR_KIND_VALUE;
+    if (s->at == NULL || s->at->key != NULL || !text)
+        return false;
+    if (node->kind == JR_NODE_SEQUENCE)
+        HELP(s, "leave out the brackets or the '-' around it");
+    else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
+             node->pairs[0].value->kind == JR_NODE_SCALAR && !node->flow)
+        HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"",
+             node->pairs[0].key->text, node->pairs[0].value->text);
+    else if (node->kind == JR_NODE_MAPPING)
+        HELP(s, "for a text put it into quotes");
+    else
+        return false;
+    return true;
+}
+
+/* vars: {lrs: [1, 2]} */
+static bool shape_of_variable(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    if (strncmp(s->path, "vars.", 5) != 0)
+        return false;
+    if (node->kind == JR_NODE_SEQUENCE)
+        HELP(s, "one value each: write the list where ${vars.%s} stands",
+             s->at->key);
+    else if (node->kind == JR_NODE_MAPPING && node->count > 0)
+        HELP(s, "one value each: write %s_%s: ..., read as ${vars.%s_%s}",
+             s->at->key, node->pairs[0].key->text, s->at->key,
+             node->pairs[0].key->text);
+    else
+        return false;
+    return true;
+}
+
+/* Whether something was put into a value or into what it holds: it may be a
+ * secret, and no help repeats it. */
+static bool has_filled(const struct jr_node *node)
+{
+    bool filled = node->kind == JR_NODE_SCALAR && node->filled != NULL;
+    for (size_t i = 0;
+         !filled && node->kind != JR_NODE_SCALAR && i < node->count; i++)
+        filled =
+            has_filled(node->kind == JR_NODE_SEQUENCE ? node->items[i]
+                                                      : node->pairs[i].value);
+    return filled;
+}
+
+bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_spec_type *type,
+                           const struct jr_node *node,
+                           const struct jr_node_step *at)
+{
+    static bool (*const shapes[])(const struct shape *) = {
+        shape_of_mesh,       shape_of_results, shape_of_result_field,
+        shape_of_timeouts,   shape_of_restart, shape_of_console,
+        shape_of_progress,   shape_of_env,     shape_of_hosts,
+        shape_of_rank_entry, shape_of_item,    shape_of_variable,
+    };
+    const struct shape s = {lint,
+                            diag,
+                            type,
+                            node,
+                            at,
+                            jr_lint_path(lint, at),
+                            node->kind == JR_NODE_SCALAR ? node->text : ""};
+    size_t i = 0, count = sizeof shapes / sizeof *shapes;
+    if (has_filled(node))
+        return false;
+    while (i < count && !shapes[i](&s))
+        i++;
+    return i < count;
+}

@@ -1,0 +1,401 @@
+/*
+ * What helps with a key that is not a field: the name that it has here, where
+ * it belongs, or what the keys of its mapping are. The first of the hints that
+ * has something to say is the one. The header of this file is lint.h.
+ */
+#include "spec/lint.h"
+
+#include <string.h>
+
+#include "base/did_you_mean.h"
+#include "spec/foreign_names.h"
+#include "spec/member_names.h"
+
+#include "base/banned.h"
+
+enum {
+    FEW = 12,       /* keys of a mapping that are listed */
+    MOST_NAMES = 64 /* among so many a near one is looked for */
+};
+
+struct hint {
+    struct jr_lint *lint;
+    struct jr_diag *diag;
+    const struct jr_unknown *unknown;
+    const char *key; /* its text; */
+    const char *const *keys;
+    const char *group; /* and where it stands */
+    const struct jr_node *value;
+    bool named; /* a key of the mapping is meant */
+};
+
+const struct jr_node *jr_unknown_value(const struct jr_unknown *unknown)
+{
+    return jr_doc_get(unknown->mapping, unknown->key->text);
+}
+
+const char *jr_lint_group(const struct jr_spec_field *fields)
+{
+    size_t count, i = 0;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    while (i + 1 < count && groups[i].fields != fields)
+        i++;
+    return groups[i].path;
+}
+
+const char *jr_lint_same_name(const char *name, const char *const *keys)
+{
+    while (*keys != NULL && !jr_field_is_same_name(name, *keys))
+        keys++;
+    return *keys;
+}
+
+static bool is_scalar_value(const struct hint *hint)
+{
+    return hint->value != NULL && hint->value->kind == JR_NODE_SCALAR;
+}
+
+/* The value as it can be written in braces; "..." where that is no word. */
+static const char *bare_value(const struct hint *hint)
+{
+    const char *text =
+        is_scalar_value(hint) ? jr_lint_source(hint->value) : "...";
+    bool bare = jr_lint_is_bare(text) && strlen(text) < MOST_NAMES;
+    return bare ? text : "...";
+}
+
+/* “version”, or a no-break space before it */
+static bool hint_typography(struct hint *hint)
+{
+    const struct jr_node *key = hint->unknown->key;
+    const char *typed = jr_lint_typed_key(hint->lint, key);
+    if (typed == NULL)
+        return false;
+    if (jr_lint_typed(hint->lint, key) != NULL)
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "these quotes are typographic: write %s", typed);
+    else
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "it begins with a no-break space (U+00A0): type spaces "
+                     "before %s",
+                     typed);
+    return true;
+}
+
+/* {run:5}: a key that a colon is glued to */
+static bool hint_glued(struct hint *hint)
+{
+    const char *colon = strchr(hint->key, ':');
+    const char *name = colon == NULL
+                           ? NULL
+                           : jr_arena_strndup(hint->lint->arena, hint->key,
+                                              (size_t)(colon - hint->key));
+    if (name == NULL || jr_field_get(hint->unknown->fields, name) == NULL)
+        return false;
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "a space is missing after the ':': %s: %s", name, colon + 1);
+    return true;
+}
+
+/* World_Size, worldSize, world-size */
+static bool hint_same_name(struct hint *hint)
+{
+    const char *name = jr_lint_same_name(hint->key, hint->keys);
+    if (name == NULL)
+        return false;
+    hint->named = true;
+    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", name);
+    return true;
+}
+
+/* What the member is called here, and what that is. */
+static bool hint_member(struct hint *hint)
+{
+    bool sure;
+    const char *name = jr_member_meant(hint->group, hint->key, &sure);
+    const struct jr_spec_field *field =
+        name == NULL ? NULL : jr_field_get(hint->unknown->fields, name);
+    if (field == NULL)
+        return false;
+    hint->named = true;
+    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s' (%s)?", name,
+                 field->help);
+    return true;
+}
+
+/* Whether a value is one of the field's, as it stands. */
+static bool fits_field(const struct hint *hint,
+                       const struct jr_spec_field *field)
+{
+    struct jr_diags silent = JR_DIAGS_INIT, *diags = hint->lint->diags;
+    const struct jr_node_step at = {.key = field->key};
+    if (hint->value == NULL)
+        return true;
+    hint->lint->diags = &silent;
+    (void)jr_lint_value(hint->lint, field->type, hint->value, &at);
+    hint->lint->diags = diags;
+    bool good = silent.errors == 0;
+    jr_diags_release(&silent);
+    return good;
+}
+
+/* Whether a group is that of a mapping above or below the key's own. */
+static bool is_near_group(const struct hint *hint, const char *path)
+{
+    size_t own = strlen(hint->group), other = strlen(path);
+    const char *longer = own > other ? hint->group : path;
+    size_t common = own > other ? other : own;
+    return common > 0 && strncmp(hint->group, path, common) == 0 &&
+           longer[common] == '.';
+}
+
+/* The group to which the key belongs, or NULL. A key at the top may belong to
+ * any whose field takes its value. */
+static const struct jr_spec_group *find_group(const struct hint *hint)
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count), *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *path = groups[i].path;
+        const struct jr_spec_field *field =
+            jr_field_get(groups[i].fields, hint->key);
+        if (field == NULL)
+            continue;
+        if (path[0] == '\0' || is_near_group(hint, path))
+            return &groups[i];
+        if (first == NULL && hint->group[0] == '\0' &&
+            strchr(path, '*') == NULL && fits_field(hint, field))
+            first = &groups[i];
+    }
+    return first;
+}
+
+static bool hint_other_place(struct hint *hint)
+{
+    const struct jr_spec_group *group = find_group(hint);
+    struct jr_diags *diags = hint->lint->diags;
+    if (group == NULL)
+        return false;
+    if (group->path[0] == '\0')
+        jr_diag_help(diags, hint->diag, "'%s' belongs at the top of the spec",
+                     hint->key);
+    else
+        jr_diag_help(diags, hint->diag, "it belongs elsewhere: '%s.%s'",
+                     group->path, hint->key);
+    return true;
+}
+
+static bool hint_near_name(struct hint *hint)
+{
+    const char *near = jr_did_you_mean(hint->key, hint->keys);
+    if (near == NULL)
+        return false;
+    hint->named = true;
+    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", near);
+    return true;
+}
+
+/* What type a value says that a field of the results has, or NULL. */
+static const char *result_type(const struct hint *hint)
+{
+    const struct jr_node *node = hint->value;
+    const struct jr_spec_field *type = jr_field_find("results.fields.x.type");
+    bool sure;
+    if (node != NULL && node->kind == JR_NODE_MAPPING)
+        node = jr_doc_get(node, "type");
+    if (node == NULL || node->kind != JR_NODE_SCALAR)
+        return NULL;
+    return jr_lint_near_word(
+        node->text, jr_did_you_mean_list(hint->lint, type->type->words), &sure);
+}
+
+/* `results: {loss: {type: number}}` */
+static bool hint_result_field(struct hint *hint)
+{
+    if (strcmp(hint->group, "results") != 0)
+        return false;
+    const char *type = result_type(hint);
+    if (type == NULL)
+        return false;
+    bool alone = is_scalar_value(hint) || hint->value->count == 1;
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "put it into fields: {%s: {type: %s%s}}", hint->key, type,
+                 alone ? "" : ", ...");
+    return true;
+}
+
+static void run_hints(struct hint *hint);
+
+/* A dotted key whose last part is not a field: what helps with that. */
+static void hint_dotted_member(struct hint *hint,
+                               const struct jr_spec_field *field,
+                               const char *member)
+{
+    const struct jr_unknown unknown = {field->type->fields,
+                                       hint->unknown->mapping,
+                                       hint->unknown->key, hint->unknown->at};
+    struct hint inner = *hint;
+    inner.unknown = &unknown;
+    inner.key = member;
+    inner.keys = jr_lint_keys(hint->lint, unknown.fields);
+    inner.group = jr_lint_group(unknown.fields);
+    run_hints(&inner);
+}
+
+/* "limits: {stack: 8MiB}" */
+static const char *nested_pair(const struct hint *hint)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    size_t depth = 0;
+    for (const char *at = hint->key; *at != '\0'; at++) {
+        depth += *at == '.';
+        if (*at == '.')
+            jr_buf_str(&text, ": {");
+        else
+            jr_buf_char(&text, *at);
+    }
+    jr_buf_printf(&text, ": %s", bare_value(hint));
+    jr_buf_fill(&text, '}', depth);
+    return jr_buf_keep(&text, hint->lint->arena);
+}
+
+/* `limits.stack: 8MiB`, at the top */
+static bool hint_dotted(struct hint *hint)
+{
+    const char *dot = strchr(hint->key, '.');
+    if (hint->group[0] != '\0' || dot == NULL)
+        return false;
+    const char *first = jr_arena_strndup(hint->lint->arena, hint->key,
+                                         (size_t)(dot - hint->key));
+    const struct jr_spec_field *field =
+        first == NULL ? NULL : jr_field_get(hint->unknown->fields, first);
+    hint->named = jr_field_find(hint->key) != NULL;
+    if (hint->named)
+        jr_diag_help(hint->lint->diags, hint->diag, "write %s",
+                     nested_pair(hint));
+    else if (field != NULL && field->type->kind == JR_KIND_MAP &&
+             strchr(dot + 1, '.') == NULL)
+        hint_dotted_member(hint, field, dot + 1);
+    else
+        return false;
+    return true;
+}
+
+/* A name of the spec's `vars`, which is meant by a bare one. */
+static const char *near_variable(const struct hint *hint)
+{
+    const struct jr_node *vars = jr_doc_get(hint->unknown->mapping, "vars");
+    const char *names[MOST_NAMES + 1];
+    if (vars == NULL || vars->kind != JR_NODE_MAPPING ||
+        vars->count > MOST_NAMES)
+        return NULL;
+    for (size_t i = 0; i < vars->count; i++)
+        names[i] = vars->pairs[i].key->text;
+    names[vars->count] = NULL;
+    return jr_did_you_mean(hint->key, names);
+}
+
+/* `--set lr=3`, where `vars` has it or could have it */
+static bool hint_set_variable(struct hint *hint)
+{
+    const struct jr_source *source = hint->unknown->key->span.source;
+    struct jr_diags *diags = hint->lint->diags;
+    if (hint->group[0] != '\0' || source == NULL || !source->option)
+        return false;
+    const char *near = near_variable(hint);
+    if (near != NULL)
+        jr_diag_help(diags, hint->diag, "did you mean --set vars.%s=%s?", near,
+                     bare_value(hint));
+    else
+        jr_diag_help(diags, hint->diag,
+                     "for a value that ${vars.%s} reads: --set +vars.%s=%s",
+                     hint->key, hint->key, bare_value(hint));
+    return true;
+}
+
+/* Whether an unknown key has fields of the top below it. */
+static bool hint_whole_job(struct hint *hint)
+{
+    const struct jr_node *value = hint->value;
+    size_t i = 0;
+    if (hint->group[0] != '\0' || value == NULL ||
+        value->kind != JR_NODE_MAPPING)
+        return false;
+    while (i < value->count && jr_field_get(hint->unknown->fields,
+                                            value->pairs[i].key->text) == NULL)
+        i++;
+    if (i == value->count)
+        return false;
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "the fields of a job belong at the top of the spec");
+    return true;
+}
+
+/* A name of the user's own, at the top. */
+static bool hint_own_name(struct hint *hint)
+{
+    struct jr_diags *diags = hint->lint->diags;
+    if (hint->group[0] != '\0' || !jr_lint_is_bare(hint->key) ||
+        strchr(hint->key, '.') != NULL)
+        return false;
+    if (is_scalar_value(hint))
+        jr_diag_help(diags, hint->diag,
+                     "put a value of your own into vars: {%s: %s}, or name a "
+                     "note 'x-%s'",
+                     hint->key, bare_value(hint), hint->key);
+    else
+        jr_diag_help(diags, hint->diag,
+                     "name it 'x-%s' if it is a note, which jobrun never reads",
+                     hint->key);
+    return true;
+}
+
+/* What there is, in a small mapping. */
+static bool hint_known_keys(struct hint *hint)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    size_t count = 0;
+    while (hint->keys[count] != NULL)
+        count++;
+    if (hint->group[0] == '\0' || count == 0 || count > FEW)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        jr_buf_printf(&list, "%s%s",
+                      i == 0           ? ""
+                      : i + 1 == count ? " and "
+                                       : ", ",
+                      hint->keys[i]);
+    if (!list.failed)
+        jr_diag_help(hint->lint->diags, hint->diag, "the keys here are %s",
+                     list.data);
+    return true;
+}
+
+static void run_hints(struct hint *hint)
+{
+    static bool (*const hints[])(struct hint *) = {
+        hint_typography, hint_glued,        hint_same_name,   hint_dotted,
+        hint_member,     hint_result_field, hint_other_place, hint_near_name,
+        hint_whole_job,  hint_set_variable, hint_known_keys,  hint_own_name,
+    };
+    size_t i = 0, count = sizeof hints / sizeof *hints;
+    while (i < count && !hints[i](hint))
+        i++;
+}
+
+bool jr_lint_unknown_help(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_unknown *unknown,
+                          const char *const *keys)
+{
+    struct hint hint = {
+        .lint = lint,
+        .diag = diag,
+        .unknown = unknown,
+        .key = unknown->key->text,
+        .keys = keys,
+        .group = jr_lint_group(unknown->fields),
+        .value = jr_unknown_value(unknown),
+    };
+    run_hints(&hint);
+    return hint.named;
+}
