@@ -41,6 +41,7 @@ set(JR_LONG_TESTS
   run.stop.EPERM:asan:20
   run.loss.ENOSYS:release:10
   run.loss.EPERM:asan:10
+  slurm.frozen:release:90
   slurm.long:release:90
   system.root_cause.long:release:90
   slurm.many:asan:60

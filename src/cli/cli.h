@@ -50,6 +50,7 @@ struct jr_cli {
                                    standard error; NULL: none does */
     struct jr_strv sets, allow_env;
     const char *root;   /* of parents */
+    const char *frozen; /* a folder that submit made */
     const char *locked; /* "": the lock beside the spec */
     const char *color, *format, *on, *run_id;
     const char *ranks; /* --rank of logs and of show --stacks */

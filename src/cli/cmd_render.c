@@ -55,6 +55,18 @@ static struct jr_strv rendered_command(struct jr_cli *cli)
     return words;
 }
 
+/* The same for a job whose spec and code are in a folder. */
+static struct jr_strv frozen_command(struct jr_cli *cli, const char *folder)
+{
+    struct jr_strv words = {0};
+    jr_strv_push(&words, &cli->arena,
+                 jr_support_program(&cli->arena, cli->environ));
+    push_command_word(&words, cli, "run");
+    push_command_word(&words, cli, "--frozen");
+    push_command_word(&words, cli, folder);
+    return words;
+}
+
 static int refuse_engine(const struct jr_cli *cli)
 {
     const char *engine = cli->engine;
@@ -84,9 +96,10 @@ static int check_render_words(const struct jr_cli *cli)
 }
 
 static int render_engine(struct jr_session *session, struct jr_cli *cli,
-                         struct jr_buf *out)
+                         struct jr_buf *out, bool freezes)
 {
-    const struct jr_strv command = rendered_command(cli);
+    struct jr_strv command = rendered_command(cli);
+    const char *folder = NULL;
     struct jr_error err = {0};
     int failed = jr_stage_load(session, cli);
     if (failed == 0 && cli->on != NULL)
@@ -94,8 +107,13 @@ static int render_engine(struct jr_session *session, struct jr_cli *cli,
     else if (failed == 0)
         failed = jr_stage_told(session, cli,
                                jr_session_assume_machine(session, &err), &err);
+    if (failed == 0 && freezes)
+        failed = jr_stage_told(
+            session, cli, jr_submission_make(session, &folder, &err), &err);
     if (failed != 0)
         return failed;
+    if (folder != NULL)
+        command = frozen_command(cli, folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
     return jr_stage_told(
@@ -104,7 +122,8 @@ static int render_engine(struct jr_session *session, struct jr_cli *cli,
         &err);
 }
 
-int jr_stage_render(struct jr_cli *cli, struct jr_buf *out)
+int jr_stage_render(struct jr_cli *cli, struct jr_buf *out,
+                    struct jr_session **ret_session)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
@@ -113,15 +132,18 @@ int jr_stage_render(struct jr_cli *cli, struct jr_buf *out)
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0)
-        status = render_engine(session, cli, out);
-    jr_session_close(session);
+        status = render_engine(session, cli, out, ret_session != NULL);
+    if (ret_session != NULL)
+        *ret_session = session;
+    else
+        jr_session_close(session);
     return status;
 }
 
 int jr_cmd_render(struct jr_cli *cli)
 {
     struct jr_buf text = JR_BUF_INIT;
-    int status = jr_stage_render(cli, &text);
+    int status = jr_stage_render(cli, &text, NULL);
     if (status == 0)
         return jr_cli_out(cli, &text);
     jr_buf_release(&text);

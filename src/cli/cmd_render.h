@@ -4,8 +4,12 @@
 
 #include "cli/cli.h"
 
+#include "session/submission.h"
+
 /* Append what the engine of --engine is handed of the spec that the words
- * name. */
-int jr_stage_render(struct jr_cli *cli, struct jr_buf *out);
+ * name. *ret_session, which the caller closes, is NULL or has what was frozen
+ * for it; NULL: nothing is to be frozen. */
+int jr_stage_render(struct jr_cli *cli, struct jr_buf *out,
+                    struct jr_session **ret_session);
 
 #endif

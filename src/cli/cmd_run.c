@@ -1,14 +1,45 @@
 /* jobrun run: launch a spec, or the command after "--". cli.h declares it. */
+#include "cli/output.h"
 #include "cli/stage.h"
+#include "session/submission.h"
 
 #include "base/banned.h"
 
+/* What `submit` has frozen is a spec, and all that it is run with. */
+static int check_frozen(const struct jr_cli *cli,
+                        struct jr_session_options *options)
+{
+    if (cli->frozen == NULL)
+        return 0;
+    if (cli->frozen[0] != '/')
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--frozen wants the absolute path of a folder that "
+                          "`jobrun submit` made");
+    if (cli->words_count > 0 || cli->rest != NULL || cli->count != NULL ||
+        cli->sets.count > 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "a frozen job is run as it was submitted: --frozen "
+                          "takes no spec, no --set and no command");
+    options->code_of = cli->frozen;
+    return 0;
+}
+
+static int load_frozen(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    return jr_stage_told(session, cli, jr_submission_load(session, &err), &err);
+}
+
 int jr_cmd_run(struct jr_cli *cli)
 {
-    const struct jr_session_options options = jr_stage_options(cli);
+    struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
-    int status = jr_stage_open(&session, cli, &options);
+    int status = check_frozen(cli, &options);
     if (status == 0)
+        status = jr_stage_open(&session, cli, &options);
+    if (status == 0 && cli->frozen != NULL)
+        status = load_frozen(session, cli);
+    else if (status == 0)
         status = jr_stage_load(session, cli);
     if (status == 0)
         status = jr_stage_run(session, cli);

@@ -22,6 +22,7 @@ struct sbatch {
     int script;  /* a file in memory, so that no process waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
+    bool taken; /* it has printed the id of a job */
 };
 
 static void close_sbatch_fd(int *fd)
@@ -82,14 +83,14 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
 {
     int status = 0, unprinted = 0;
     close_sbatch_fd(&run->in);
-    bool taken = relay_sbatch_output(run, cli, &unprinted);
+    run->taken = relay_sbatch_output(run, cli, &unprinted);
     while (waitpid(run->pid, &status, 0) < 0)
         if (errno != EINTR)
             return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s",
                               strerror(errno));
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
-    if (WEXITSTATUS(status) != 0 && !taken)
+    if (WEXITSTATUS(status) != 0 && !run->taken)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "sbatch did not accept the job (exit status %d); "
                           "jobrun render prints its script",
@@ -97,9 +98,10 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
     return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : unprinted;
 }
 
-static int submit_script(const struct jr_cli *cli, const struct jr_buf *script)
+static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
+                         bool *ret_taken)
 {
-    struct sbatch run = {-1, -1, -1, -1};
+    struct sbatch run = {-1, -1, -1, -1, false};
     int failed = prepare_sbatch(&run, script);
     if (failed == 0)
         failed = start_sbatch(&run, cli);
@@ -113,6 +115,7 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script)
                             strerror(failed));
     else
         status = finish_sbatch(&run, cli);
+    *ret_taken = run.taken;
     close_sbatch_fd(&run.script);
     close_sbatch_fd(&run.in);
     close_sbatch_fd(&run.out);
@@ -126,9 +129,14 @@ int jr_cmd_submit(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "submit is for slurm; for kubernetes: jobrun render "
                           "SPEC --engine kubernetes | kubectl apply -f -");
-    int status = jr_stage_render(cli, &script);
+    struct jr_session *session = NULL;
+    bool taken = false;
+    int status = jr_stage_render(cli, &script, &session);
     if (status == 0)
-        status = submit_script(cli, &script);
+        status = submit_script(cli, &script, &taken);
+    if (session != NULL && !taken)
+        jr_submission_discard(session);
+    jr_session_close(session);
     jr_buf_release(&script);
     return status;
 }

@@ -54,6 +54,8 @@ const struct jr_option jr_options[] = {
          "name the run, the same on all nodes; it must not exist yet"),
     TEXT(0, "inject", "FAILURES", inject, "run plan rerun",
          "inject failures: 'kill:3@5s, exit:1=7, hang:2, oom:*'"),
+    TEXT(0, "frozen", "DIR", frozen, "run",
+         "run the spec and code that submit froze in DIR"),
     TEXT(0, "on", "PROFILE", on, "validate resolve plan diff render submit",
          "use this machine: a facts file, or "
          "NODESxDEVICES[:MODEL][,CPUSc][,MEMg]"),

@@ -301,7 +301,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
-    if (session->run_tree.work_tree &&
+    if ((session->run_tree.work_tree || session->frozen.copy != NULL) &&
         jr_session_write_record(session, &why) != 0)
         jr_session_note(session, why.text);
     jr_session_reserve(session);

@@ -93,24 +93,25 @@ enum jr_status jr_session_assume_machine(struct jr_session *session,
 
 /* What stays of the resolved spec where it is resolved again, in a pod: all but
  * what is found there, and the folder of the runs unless somebody chose it. */
-static bool is_field_kept(const struct jr_session *session, const char *key)
+static bool is_field_kept(const struct jr_session *session, const char *key,
+                          bool pinned)
 {
-    static const char *const pinned[] = {"nodes", "local_world_size",
-                                         "master_port"};
+    static const char *const numbers[] = {"nodes", "local_world_size",
+                                          "master_port"};
     bool stated = jr_spec_where(session->file, key).line != 0;
     if (strcmp(key, "engine") == 0)
         return false;
-    if (strcmp(key, "log_dir") == 0 || strcmp(key, "master_addr") == 0)
+    if ((pinned && strcmp(key, "log_dir") == 0) ||
+        strcmp(key, "master_addr") == 0)
         return stated;
-    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
-        if (strcmp(pinned[i], key) == 0)
+    for (size_t i = 0; pinned && i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(numbers[i], key) == 0)
             return true;
     return !jr_part_moves(key) || stated;
 }
 
-/* The resolved spec as a tree, in `doc`; NULL if memory runs out. */
-static struct jr_node *spec_tree(const struct jr_session *session,
-                                 struct jr_doc *doc)
+struct jr_node *jr_session_portable_spec(const struct jr_session *session,
+                                         struct jr_doc *doc, bool pinned)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -123,7 +124,7 @@ static struct jr_node *spec_tree(const struct jr_session *session,
         return NULL;
     struct jr_node *kept = jr_node_mapping(&doc->arena);
     for (size_t i = 0; i < doc->root->count; i++)
-        if (is_field_kept(session, doc->root->pairs[i].key->text))
+        if (is_field_kept(session, doc->root->pairs[i].key->text, pinned))
             jr_node_set(&doc->arena, kept, doc->root->pairs[i].key->text,
                         doc->root->pairs[i].value);
     return doc->arena.failed ? NULL : kept;
@@ -207,7 +208,7 @@ enum jr_status jr_session_render(struct jr_session *session, const char *name,
         return status;
     struct jr_engine_job job = make_engine_job(session, command);
     if (kind == JR_ENGINE_KUBERNETES) {
-        job.spec = spec_tree(session, &doc);
+        job.spec = jr_session_portable_spec(session, &doc, true);
         job.arena = &doc.arena;
         out->failed |= job.spec == NULL;
     }

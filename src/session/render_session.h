@@ -26,4 +26,13 @@ enum jr_status jr_session_render(struct jr_session *session, const char *name,
                                  char *const *command, struct jr_buf *out,
                                  struct jr_error *err);
 
+struct jr_doc;
+
+/* The spec of a session that is resolved, as a tree in `doc`, to be resolved
+ * again where it will run: without what is found there, unless the spec states
+ * it. `pinned`: with the numbers of nodes and ranks, and not with a log_dir
+ * that nobody chose, as a pod needs it. NULL: memory has run out. */
+struct jr_node *jr_session_portable_spec(const struct jr_session *session,
+                                         struct jr_doc *doc, bool pinned);
+
 #endif

@@ -257,6 +257,15 @@ static int take_code(struct jr_session *session,
     return jr_error_set(err, why.status, "%s", text == NULL ? "" : text);
 }
 
+static const char *scratch_folder(struct jr_session *session)
+{
+    const struct jr_frozen *frozen = &session->frozen;
+    if (frozen->folder != NULL)
+        return jr_arena_printf(&session->arena, "%s/" SCRATCH, frozen->folder);
+    return jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
+                           session->resolution.job.log_dir, session->dir.path);
+}
+
 int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -273,8 +282,7 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
     session->record.code.specs = find_chain(session);
     const struct jr_run_tree_request request = {
         .folder = frozen ? session->frozen.top : job->workdir,
-        .scratch = jr_arena_printf(&session->arena, "%s/%s/" SCRATCH,
-                                   job->log_dir, session->dir.path),
+        .scratch = scratch_folder(session),
         .whole = frozen,
         .log_dir = job->log_dir,
         .files = session->record.code.specs,

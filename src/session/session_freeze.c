@@ -135,12 +135,21 @@ static char **environment_in_copy(struct jr_session *session)
 
 void jr_freeze_plan_copy(struct jr_session *session)
 {
+    if (session->frozen.top != NULL)
+        jr_freeze_place(session,
+                        jr_arena_printf(&session->arena, "%s/%s",
+                                        session->resolution.job.log_dir,
+                                        session->dir.path));
+}
+
+void jr_freeze_place(struct jr_session *session, const char *folder)
+{
     struct jr_frozen *frozen = &session->frozen;
     const struct jr_job *job = &session->resolution.job;
-    if (frozen->top == NULL)
-        return;
-    frozen->copy = jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
-                                   job->log_dir, session->dir.path);
+    frozen->folder = folder;
+    frozen->copy = folder == NULL ? NULL
+                                  : jr_arena_printf(&session->arena,
+                                                    "%s/" JR_CODE_DIR, folder);
     if (frozen->copy == NULL)
         return;
     frozen->entrypoint = job->entrypoint;

@@ -19,10 +19,11 @@ struct jr_session;
 
 /* The frozen code of a session. */
 struct jr_frozen {
-    const char *top;  /* of the work tree, without links; NULL: nothing is
-                         frozen */
-    const char *name; /* the same, as the job has it */
-    const char *copy; /* absolute; NULL: not known yet */
+    const char *top;    /* of the work tree, without links; NULL: nothing is
+                           frozen */
+    const char *name;   /* the same, as the job has it */
+    const char *folder; /* the run's, absolute; NULL: not known yet */
+    const char *copy;   /* absolute; NULL: not known yet */
     /* With the paths of the copy, once that is known: */
     struct jr_job job;
     const char *workdir;
@@ -42,6 +43,9 @@ int jr_freeze_find(struct jr_session *session, struct jr_error *err);
 
 /* Have plans made for the copy in the run folder, whose name is known. */
 void jr_freeze_plan_copy(struct jr_session *session);
+
+/* The same for the copy in any folder; NULL: memory has run out. */
+void jr_freeze_place(struct jr_session *session, const char *folder);
 
 /* The job that plans are made of, and the environment. */
 const struct jr_job *jr_freeze_job(struct jr_session *session);

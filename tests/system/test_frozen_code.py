@@ -669,6 +669,128 @@ class Again(Case):
         self.refuse("the code of this run was not recorded")
 
 
+class Submitted(Case):
+    """What is edited after `submit` reaches no job that waits."""
+
+    def setUp(self):
+        super().setUp()
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "sbatch").write_text(
+            "#!/bin/sh\n[ \"$*\" = --help ] && exit 1\n"
+            f"cat >'{self.folder}/script'\n[ -z \"$REFUSE\" ] || exit 1\n"
+            "echo 7\n")
+        (tools / "sbatch").chmod(0o755)
+        self.env = {"PATH": f"{tools}:{os.environ['PATH']}",
+                    "HOME": str(self.folder)}
+
+    def submit(self, *words, code=0, **env):
+        before = record.state_of(self.tree)
+        done = self.expect(self.jobrun(
+            "submit", "t.jobrun.yaml", "--engine", "slurm", *words,
+            cwd=self.tree, env={**self.env, **env}), code)
+        self.assertEqual(record.state_of(self.tree), before)
+        return done
+
+    def start_job(self, code=0, **env):
+        done = subprocess.run(
+            ["/bin/sh", self.folder / "script"], cwd="/", text=True,
+            env=harness.clean_environment(**env), capture_output=True,
+            stdin=subprocess.DEVNULL, timeout=harness.LIMIT)
+        self.expect(done, code)
+        self.last = self.folder / "runs" / "latest"
+        return done
+
+    def folders(self):
+        return sorted((self.folder / "runs/.submitted").glob("[!.]*"))
+
+    def spec_and_parent(self, text):
+        self.put("base.yaml", SPEC + "template: true\nentrypoint: "
+                 + json.dumps({"shell": text}) + "\n")
+        self.put("t.jobrun.yaml",
+                 "version: 1\nextends: base.yaml\ncode: freeze\n"
+                 "local_world_size: 1\nvars: {x: 1}\n"
+                 "env: {X: '${vars.x}', KEPT: '${env:KEPT}', "
+                 "MY_TOKEN: '${env:MY_TOKEN}'}\n"
+                 "on_end: [cat, lib/model.py]\n")
+
+    def test_spec_and_code_are_those_of_then(self):
+        self.spec_and_parent("cat train.py; echo $X $KEPT $MY_TOKEN")
+        self.commit()
+        self.put("new.py", "N = 1\n")
+        secret = "sk-0123456789abcdef"
+        done = self.submit("--set", "vars.x=5", KEPT="then", MY_TOKEN=secret)
+        self.assertEqual(done.stdout, "7\n")
+        self.spec_and_parent("echo edited")
+        self.put("train.py", "print('edited')\n")
+        self.put("lib/model.py", "LAYERS = 99\n")
+        (self.tree / "new.py").unlink()
+        self.commit()
+        for _ in range(2):
+            self.start_job(KEPT="now", MY_TOKEN=secret)
+            self.assertEqual(self.log(), f"print(1)\n5 then {secret}\n")
+            self.assertEqual(self.log("on_end.log"), "LAYERS = 2\n")
+        with open(self.last / "run.json") as file:
+            code = json.load(file)["code"]
+        self.assertIs(code["frozen"], True)
+        self.assertIs(code["dirty"], True)
+        self.assertTrue((self.last / "code/new.py").exists())
+        self.assertIn("+N = 1", self.patch())
+        [folder] = self.folders()
+        for path in folder.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(secret.encode(), path.read_bytes(), path)
+        self.assertEqual(
+            len(self.jobrun("runs", "--log-dir", "../runs",
+                            cwd=self.tree).stdout.splitlines()), 3)
+
+    def test_the_tree_is_gone(self):
+        """All that the job needs is in the folder."""
+        self.put("t.jobrun.yaml", spec(["cat", "train.py"],
+                                       "code: freeze\nlocal_world_size: 1\n"))
+        self.submit()
+        shutil.rmtree(self.tree)
+        self.start_job()
+        self.assertEqual(self.log(), "print(1)\n")
+
+    def test_a_job_that_is_not_taken_leaves_nothing(self):
+        self.put("t.jobrun.yaml", spec(["true"],
+                                       "code: freeze\nlocal_world_size: 1\n"))
+        self.submit(code=7, REFUSE="1")
+        self.assertEqual(self.folders(), [])
+        shutil.rmtree(self.tree / ".git")
+        self.assertIn("is in no git work tree", self.submit(code=4).stderr)
+        self.assertEqual(self.folders(), [])
+
+    def test_without_freezing(self):
+        self.put("t.jobrun.yaml", spec(["cat", "train.py"],
+                                       "local_world_size: 1\n"))
+        self.submit()
+        self.put("train.py", "print('edited')\n")
+        self.start_job()
+        self.assertEqual(self.log(), "print('edited')\n")
+        self.assertFalse((self.folder / "runs/.submitted").exists())
+
+    def test_a_folder_that_is_not_as_it_was(self):
+        self.put("t.jobrun.yaml", spec(["cat", "train.py"],
+                                       "code: freeze\nlocal_world_size: 1\n"))
+        self.submit()
+        [folder] = self.folders()
+        (folder / "code/train.py").write_text("print('planted')\n")
+        self.assertIn("train.py was changed or removed after it was frozen",
+                      self.start_job(4).stderr)
+        folder.chmod(0o777)
+        self.assertIn("is not yours alone", self.start_job(7).stderr)
+        shutil.rmtree(folder)
+        self.assertIn("are not there", self.start_job(7).stderr)
+
+    def test_what_frozen_takes(self):
+        for words in (["--frozen", "x"], ["--frozen", "/x", "t.jobrun.yaml"],
+                      ["--frozen", "/x", "-s", "a=1"],
+                      ["--frozen", "/x", "--", "true"]):
+            self.expect(self.jobrun("run", *words, cwd=self.tree), 2)
+
+
 class Nodes(Case):
     def test_each_node_by_hand_has_a_copy(self):
         self.put("t.jobrun.yaml", spec(

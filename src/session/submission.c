@@ -1,0 +1,153 @@
+#include "session/submission.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "doc/doc.h"
+#include "record/record_folder.h"
+#include "session/begin.h"
+#include "session/render_session.h"
+#include "session/session.h"
+#include "session/session_code.h"
+#include "session/stages.h"
+
+#include "base/banned.h"
+
+#define SPEC_FILE "spec.yaml"
+
+static const size_t MOST_SPEC = (size_t)16 << 20;
+
+static enum jr_status report_memory(struct jr_error *err)
+{
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
+}
+
+static int make_folder(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    struct jr_arena *arena = &session->arena;
+    char id[128];
+    const char *all =
+        jr_arena_printf(arena, "%s/" JR_SUBMITTED_DIR, job->log_dir);
+    if (all == NULL)
+        return (int)report_memory(err);
+    jr_run_folder_id(id, job->name);
+    if (jr_run_folder_create(&session->dir, all, id, false,
+                             job->policy->log_mode, err) != 0)
+        return -1;
+    jr_freeze_place(session,
+                    jr_arena_printf(arena, "%s/%s", all, session->dir.id));
+    return arena->failed ? (int)report_memory(err) : 0;
+}
+
+static int write_run(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    json_t *run = json_object();
+    jr_json_set_int(run, "format_version", 1);
+    jr_json_set_str(run, "spec", session->spec_name);
+    jr_json_set_str(run, "spec_folder", jr_spec_folder_of(session->file));
+    jr_json_set(run, "code", jr_record_code_json(&session->record.code));
+    jr_json_print(&text, run, 2);
+    json_decref(run);
+    return jr_session_write(session, "run.json", &text, err);
+}
+
+static int write_spec(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_doc doc = JR_DOC_INIT;
+    struct jr_buf text = JR_BUF_INIT;
+    const struct jr_node *root = jr_session_portable_spec(session, &doc, false);
+    if (root != NULL)
+        jr_doc_emit(&text, root);
+    text.failed |= root == NULL;
+    jr_doc_release(&doc);
+    return jr_session_write(session, SPEC_FILE, &text, err);
+}
+
+enum jr_status jr_submission_make(struct jr_session *session,
+                                  const char **ret_folder, struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    enum jr_status status = jr_session_ensure_resolved(session, err);
+    *ret_folder = NULL;
+    if (status != JR_STATUS_OK)
+        return status;
+    int failed = jr_freeze_find(session, &why);
+    if (failed == 0 && session->frozen.top == NULL)
+        return JR_STATUS_OK;
+    if (failed == 0)
+        failed = make_folder(session, &why);
+    if (failed == 0 &&
+        (jr_session_record_code(session, &why) != 0 ||
+         write_run(session, &why) != 0 || write_spec(session, &why) != 0)) {
+        jr_submission_discard(session);
+        failed = -1;
+    }
+    if (failed != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
+    *ret_folder = session->frozen.folder;
+    return JR_STATUS_OK;
+}
+
+void jr_submission_discard(struct jr_session *session)
+{
+    if (session->frozen.folder == NULL)
+        return;
+    jr_freeze_discard(session);
+    jr_run_folder_discard(&session->dir);
+}
+
+/* Its commands are run as us. */
+static int check_owner(int fd, const char *folder, struct jr_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s is not yours alone: what it says would be run "
+                            "as you",
+                            folder);
+    return 0;
+}
+
+enum jr_status jr_submission_load(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *folder = session->options.code_of;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    JR_CLOSE int fd =
+        open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
+                           "the frozen spec and code, %s, are not there",
+                           folder);
+        return JR_STATUS_LAUNCH;
+    }
+    if (check_owner(fd, folder, err) != 0 ||
+        jr_io_read_file(&text, fd, SPEC_FILE, MOST_SPEC, err) != 0)
+        return JR_STATUS_LAUNCH;
+    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    const char *place =
+        jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder"));
+    json_decref(run);
+    const struct jr_spec_source source = {
+        .name = jr_arena_printf(arena, "%s/" SPEC_FILE, folder),
+        .folder = place != NULL && place[0] == '/' ? place : folder,
+        .text = jr_buf_keep(&text, arena),
+        .len = text.len,
+    };
+    if (arena->failed || source.text == NULL)
+        return report_memory(err);
+    return jr_session_load(session, &source, err);
+}

@@ -1,0 +1,33 @@
+/*
+ * A job whose spec and code are frozen when it is submitted: a folder below
+ * LOG_DIR/.submitted with both, which the job runs whenever it starts. What is
+ * edited in the meantime does not reach it.
+ *
+ *   spec.yaml    the spec with all that it extends, sets and reads from the
+ *                environment, less secrets and what only the nodes can tell
+ *   run.json     `code`, as a run has it, and `spec_folder`
+ *   code, code.files, code.patch   the frozen code
+ */
+#ifndef JR_SUBMISSION_H
+#define JR_SUBMISSION_H
+
+#include <jobrun/jobrun.h>
+
+#define JR_SUBMITTED_DIR ".submitted" /* below LOG_DIR */
+
+/* Make the folder of a session that is resolved, where its spec wants the code
+ * frozen. *ret_folder is its absolute path, and lives as long as the session;
+ * NULL: nothing is frozen. */
+enum jr_status jr_submission_make(struct jr_session *session,
+                                  const char **ret_folder,
+                                  struct jr_error *err);
+
+/* Remove it again, if there is one: the job was not taken. */
+void jr_submission_discard(struct jr_session *session);
+
+/* Load the spec of such a folder, which is the session's `code_of`, into a
+ * session. JR_STATUS_LAUNCH where it cannot be read, or is not ours. */
+enum jr_status jr_submission_load(struct jr_session *session,
+                                  struct jr_error *err);
+
+#endif
