@@ -145,6 +145,24 @@ void jr_reference_help_unknown(const struct jr_reference *r,
                      r->shown, r->shown);
 }
 
+void jr_reference_help_entry(const struct jr_reference *r,
+                             const struct jr_node *node)
+{
+    struct jr_diags *diags = r->filler->diags;
+    bool list = node->kind == JR_NODE_SEQUENCE;
+    struct jr_diag *diag = jr_interpolate_error(
+        r->filler, r->filling, JR_CODE_REFERENCE_NOT_SCALAR, &r->at,
+        "'%s' is a %s: only scalars can be inserted", r->shown,
+        list ? "list" : "mapping");
+    if (node->count == 0)
+        return;
+    if (list && node->items[0]->kind == JR_NODE_SCALAR)
+        jr_diag_help(diags, diag, "name an entry: ${%s[0]}", r->inside);
+    else if (!list && node->pairs[0].value->kind == JR_NODE_SCALAR)
+        jr_diag_help(diags, diag, "name an entry: ${%s.%s}", r->inside,
+                     node->pairs[0].key->text);
+}
+
 /* ${ vars.lr }: the same without blanks, if that is all. */
 static const char *without_blanks(const struct jr_reference *r)
 {

@@ -215,11 +215,7 @@ static void read_scalar_reference(const struct jr_reference *r,
                                  .path = r->inside,
                                  .depth = r->filling->depth + 1};
     if (location->node->kind != JR_NODE_SCALAR) {
-        bool list = location->node->kind == JR_NODE_SEQUENCE;
-        (void)jr_interpolate_error(r->filler, r->filling,
-                                   JR_CODE_REFERENCE_NOT_SCALAR, &r->at,
-                                   "'%s' is a %s: only scalars can be inserted",
-                                   r->shown, list ? "list" : "mapping");
+        jr_reference_help_entry(r, location->node);
         return;
     }
     location->node->read = true;

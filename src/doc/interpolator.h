@@ -77,6 +77,11 @@ void jr_reference_help_unknown(const struct jr_reference *r,
                                const struct jr_location *location,
                                struct jr_diag *diag);
 
+/* Refuse a reference to a node that is no scalar, with one to a scalar in it.
+ */
+void jr_reference_help_entry(const struct jr_reference *r,
+                             const struct jr_node *node);
+
 /* Help for what is between the braces and is no reference. Returns whether it
  * is known what was meant. */
 bool jr_reference_help_malformed(const struct jr_reference *r,

@@ -6,6 +6,7 @@
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
 #include "spec/assemble.h"
+#include "spec/manual.h"
 
 #include "base/banned.h"
 
@@ -99,6 +100,20 @@ static void read_field_pair(struct jr_lint *lint, const struct map *map,
         jr_node_add(lint->arena, map->out, pair->key, value);
 }
 
+/* How a field that is missing looks: what it wants, or an example. */
+static void help_with_required(struct jr_lint *lint, struct jr_diag *diag,
+                               const struct jr_spec_field *row)
+{
+    JR_BUF_CLEANUP struct jr_buf wants = JR_BUF_INIT;
+    const struct jr_field_note *note = jr_field_note(row);
+    jr_field_wants(&wants, row->type);
+    if (row->type->kind == JR_KIND_MAP && note != NULL &&
+        strchr(note->example, '\n') == NULL)
+        jr_diag_help(lint->diags, diag, "for example: %s", note->example);
+    else if (!wants.failed)
+        jr_diag_help(lint->diags, diag, "%s: %s", row->key, wants.data);
+}
+
 static void check_required(struct jr_lint *lint,
                            const struct jr_spec_type *type,
                            const struct jr_node *node,
@@ -115,11 +130,7 @@ static void check_required(struct jr_lint *lint,
         struct jr_diag *diag =
             jr_lint_error(lint, JR_CODE_FIELD_REQUIRED, node->span, &at,
                           "'%s' is required", jr_lint_path(lint, &at));
-        struct jr_buf wants = JR_BUF_INIT;
-        jr_field_wants(&wants, row->type);
-        jr_diag_help(lint->diags, diag, "%s: %s", row->key,
-                     wants.failed ? "" : wants.data);
-        jr_buf_release(&wants);
+        help_with_required(lint, diag, row);
     }
 }
 
@@ -219,9 +230,13 @@ static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
     if (type != jr_field_find("signals")->type)
         return;
     const char *name = jr_lint_signal_name(lint, key->text);
-    if (name == NULL || !jr_lint_fits(lint, type, name, strlen(name)))
+    if (name == NULL)
         return;
-    jr_diag_help(lint->diags, diag, "did you mean %s?", name);
+    if (jr_lint_fits(lint, type, name, strlen(name)))
+        jr_diag_help(lint->diags, diag, "did you mean %s?", name);
+    else if (strcmp(name, "KILL") == 0 || strcmp(name, "STOP") == 0)
+        jr_diag_help(lint->diags, diag,
+                     "no program can handle %s: leave it out", name);
 }
 
 /* The key of a pair in normal form; NULL after a complaint. */
@@ -241,9 +256,14 @@ static struct jr_node *read_key_name(struct jr_lint *lint,
     }
     if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
         return key;
-    (void)jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
-                        "%s is not the name of a variable",
-                        jr_lint_quoted(lint, key->text, key->len));
+    struct jr_diag *diag =
+        jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
+                      "%s is not the name of a variable",
+                      jr_lint_quoted(lint, key->text, key->len));
+    size_t name = strcspn(key->text, "=");
+    if (name > 0)
+        jr_diag_help(lint->diags, diag, "the name ends before the '=': %.*s",
+                     (int)name, key->text);
     return NULL;
 }
 

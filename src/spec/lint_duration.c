@@ -230,18 +230,31 @@ static bool suggest_unit(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
-static void suggest_clock(struct jr_lint *lint, struct jr_diag *diag,
+static bool suggest_clock(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_node *node)
 {
     struct clock clock;
     if (!read_duration_clock(node->text, &clock))
-        return;
+        return false;
     if (clock.days || clock.count == 3)
         offer_duration(lint, diag, node, clock_as_duration(lint, &clock, HOUR));
     else
         jr_diag_help(lint->diags, diag, "did you mean %s, or %s?",
                      clock_as_duration(lint, &clock, MINUTE),
                      clock_as_duration(lint, &clock, HOUR));
+    return true;
+}
+
+/* What there is, for a number with a unit that is none, or a sign. */
+static void help_with_units(struct jr_lint *lint, struct jr_diag *diag,
+                            const char *text)
+{
+    uint64_t ms;
+    if (*text == '-' && jr_num_duration(text + 1, &ms))
+        jr_diag_help(lint->diags, diag, "no time is negative: %s", text + 1);
+    else if (isdigit((unsigned char)*text) &&
+             strpbrk(text, "abcdefghijklmnopqrstuvwxyz") != NULL)
+        jr_diag_help(lint->diags, diag, "write whole numbers, each with d, h, m, s or ms");
 }
 
 static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
@@ -251,15 +264,16 @@ static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
     bool near = false;
     if (suggest_unit(lint, diag, node->text))
         return;
+    bool words = read_words(node->text, &ms, &near);
     if (is_endless(node->text))
         jr_diag_help(lint->diags, diag, "leave it out for no limit");
-    else if (read_words(node->text, &ms, &near) && !near)
+    else if (words && !near)
         offer_duration(lint, diag, node, words_as_duration(lint, ms));
-    else if (near || read_iso(lint, node->text, &ms))
+    else if (words || read_iso(lint, node->text, &ms))
         jr_diag_help(lint->diags, diag, "did you mean %s?",
                      words_as_duration(lint, ms));
-    else
-        suggest_clock(lint, diag, node);
+    else if (!suggest_clock(lint, diag, node))
+        help_with_units(lint, diag, node->text);
 }
 
 struct jr_node *jr_read_duration(struct jr_lint *lint,

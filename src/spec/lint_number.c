@@ -158,6 +158,41 @@ static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
+/* 4; or 4, or 4#x: a number with something behind it. */
+static bool suggest_bare_number(struct jr_lint *lint, struct jr_diag *diag,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node)
+{
+    size_t len = strspn(node->text, "0123456789");
+    const char *rest = node->text + len;
+    const char *number = jr_arena_strndup(lint->arena, node->text, len);
+    bool comment = *rest == '#';
+    if (number == NULL || !node->plain || !is_in_range(type, number) ||
+        (!comment && strcmp(rest, ";") != 0 && strcmp(rest, ",") != 0))
+        return false;
+    const char *meant =
+        comment ? jr_arena_printf(lint->arena, "%s %s", number, rest) : number;
+    if (comment)
+        jr_diag_help(lint->diags, diag, "a comment begins after a space: %s",
+                     meant);
+    else
+        jr_diag_help(lint->diags, diag, "leave out the '%s': %s", rest, number);
+    jr_lint_fix(lint, diag, node, meant);
+    return true;
+}
+
+/* Whether a text says that there is no end: of restarts there must be one. */
+static bool is_endless_number(const char *text)
+{
+    static const char *const words[] = {"-1",       "inf",     ".inf",
+                                        "infinity", "forever", "unlimited",
+                                        "always",   "infinite"};
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], text) != 0)
+        i++;
+    return i < count;
+}
+
 static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -175,7 +210,11 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
     else if (is_left_to_jobrun(at, node->text))
         jr_diag_help(lint->diags, diag,
                      "leave it out, or write auto, and jobrun fills it in");
-    else if (node->plain)
+    else if (is_endless_number(node->text) &&
+             strncmp(jr_lint_path(lint, at), "restart", 7) == 0)
+        jr_diag_help(lint->diags, diag,
+                     "write a large number, such as 1000000");
+    else if (!suggest_bare_number(lint, diag, type, node) && node->plain)
         suggest_number(lint, diag, type, node);
 }
 
@@ -235,8 +274,10 @@ struct jr_node *jr_read_number(struct jr_lint *lint,
 static const char *old_boolean(const char *word)
 {
     static const char *const words[][2] = {
-        {"yes", "true"}, {"no", "false"}, {"on", "true"}, {"off", "false"},
-        {"y", "true"},   {"n", "false"},  {"1", "true"},  {"0", "false"},
+        {"yes", "true"},     {"no", "false"},      {"on", "true"},
+        {"off", "false"},    {"y", "true"},        {"n", "false"},
+        {"1", "true"},       {"0", "false"},       {"enable", "true"},
+        {"enabled", "true"}, {"disable", "false"}, {"disabled", "false"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(words[i][0], word) == 0)

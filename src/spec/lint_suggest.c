@@ -366,6 +366,19 @@ static void show_example(const struct odd *odd)
                      note->example);
 }
 
+/* What is no mapping of fields, in the place of a spec. */
+static void suggest_spec(const struct odd *odd)
+{
+    const struct jr_node *node = odd->node;
+    bool list = node->kind == JR_NODE_SEQUENCE && node->count > 0 &&
+                node->items[0]->kind == JR_NODE_MAPPING;
+    if (list)
+        (void)suggest_entries(odd);
+    else
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "it begins with version: 1 and an entrypoint: [./train]");
+}
+
 void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
                           const struct jr_node *node,
@@ -373,6 +386,8 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
 {
     const struct odd odd = {lint, diag, type, node, at};
     bool hidden = node->kind == JR_NODE_SCALAR && node->filled != NULL;
+    if (at == NULL)
+        suggest_spec(&odd);
     if (diag == &lint->diags->scratch || at == NULL)
         return;
     if (hidden || (!jr_lint_suggest_shape(lint, diag, type, node, at) &&

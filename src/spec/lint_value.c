@@ -182,21 +182,32 @@ static bool is_custom_value(const struct jr_spec_type *type, const char *text)
     return name > 0 && text[len + name] == '\0';
 }
 
+static bool is_word(const struct jr_spec_type *type, const char *text)
+{
+    const struct jr_spec_word *row = type->words;
+    while (row->word != NULL && strcmp(row->word, text) != 0)
+        row++;
+    return row->word != NULL;
+}
+
 struct jr_node *jr_read_word(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
                              const struct jr_node_step *at)
 {
-    const struct jr_spec_word *row = type->words;
-    while (row->word != NULL && strcmp(row->word, node->text) != 0)
-        row++;
     bool bare = type->custom && (strcmp(node->text, "custom") == 0 ||
                                  strcmp(node->text, "custom:") == 0);
-    if ((row->word != NULL && !bare) || is_custom_value(type, node->text))
+    if ((is_word(type, node->text) && !bare) ||
+        is_custom_value(type, node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    const char *colon = strrchr(node->text, ':');
     if (bare)
         jr_diag_help(lint->diags, diag, "custom wants a name: custom:NAME");
+    else if (colon != NULL && strchr(node->text, ',') != NULL &&
+             node->filled == NULL && is_word(type, colon + 1))
+        jr_diag_help(lint->diags, diag, "one for all ranks: write %s",
+                     colon + 1);
     else
         jr_lint_suggest(lint, diag, node,
                         jr_did_you_mean_list(lint, type->words));
@@ -268,10 +279,13 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
     }
     size_t from = bad < node->len ? bad : node->len;
     size_t to = from < node->len ? from + 1 : from;
-    (void)jr_lint_error(lint, JR_CODE_WRONG_REGEX,
-                        jr_lint_part(lint, node, from, to), at,
-                        "'%s' is not a regular expression: %s",
-                        jr_lint_path(lint, at), err.text);
+    struct jr_diag *diag = jr_lint_error(lint, JR_CODE_WRONG_REGEX,
+                                         jr_lint_part(lint, node, from, to), at,
+                                         "'%s' is not a regular expression: %s",
+                                         jr_lint_path(lint, at), err.text);
+    if (node->text[0] == '*' && node->filled == NULL)
+        jr_diag_help(lint->diags, diag,
+                     "'*' repeats what is before it: for any text write .*");
     return NULL;
 }
 

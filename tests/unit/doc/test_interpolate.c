@@ -164,9 +164,11 @@ static void explains(void)
         {"b: ${size}\n", "1:4-11 0222 'size' is not known when the spec is "
                          "read | the spec does not state it\n"},
         {"b: ${list}\nlist: [1]\n",
-         "1:4-11 0224 'list' is a list: only scalars can be inserted\n"},
+         "1:4-11 0224 'list' is a list: only scalars can be inserted | "
+         "name an entry: ${list[0]}\n"},
         {"b: ${map}\nmap: {a: 1}\n",
-         "1:4-10 0224 'map' is a mapping: only scalars can be inserted\n"},
+         "1:4-10 0224 'map' is a mapping: only scalars can be inserted | "
+         "name an entry: ${map.a}\n"},
         {"b: ${b}\n", "1:4-8 0223 ${...} goes in a circle: b -> b\n"},
         {"b: ${c}\nc: ${d}\nd: ${b}\n",
          "3:4-8 0223 ${...} goes in a circle: b -> c -> d -> b\n"},
