@@ -102,6 +102,8 @@
     X(SHELL_SYNTAX, 334, "shell syntax that no shell reads")                   \
     X(PROGRESS_CONFLICT, 335, "progress cannot be read")                       \
     X(CODE_NOT_LINKED, 336, "code.link has no effect")                         \
+    X(DEADLINE_CONFLICT, 340, "the deadline does not fit")                     \
+    X(DEADLINE_LOOSE, 341, "a deadline that does little")                      \
     X(VALUES_CONTRADICT, 401, "two values contradict each other")              \
     X(WORLD_INDIVISIBLE_BY_NODES, 402,                                         \
       "the world does not divide over the nodes")                              \

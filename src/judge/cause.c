@@ -19,6 +19,7 @@
 #include "judge/failure_order.h"
 #include "judge/words.h"
 #include "store/outcome.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -36,8 +37,10 @@ static bool was_rank_stopped(const struct jr_rank_outcome *rank,
            rank->signal == SIGKILL;
 }
 
+/* `stepped`: the job made a step in this attempt. Without one, a rank that the
+ * deadline's signal killed would be continued for ever. */
 static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
-                                        bool runner_died)
+                                        bool runner_died, bool stepped)
 {
     if (rank->end == JR_END_START || rank->end == JR_END_LOST)
         return JR_RANK_FAILED;
@@ -49,6 +52,8 @@ static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
         return JR_RANK_STOPPED;
     if (rank->end == JR_END_EXITED && rank->exit_code == 0)
         return JR_RANK_SUCCEEDED;
+    if (jr_outcome_may_yield(rank) && (stepped || rank->end == JR_END_EXITED))
+        return JR_RANK_YIELDED;
     return JR_RANK_FAILED;
 }
 
@@ -185,11 +190,13 @@ static bool was_rank_leaving(const struct jr_rank_outcome *rank,
 static size_t collect_candidates(struct jr_judge *judge,
                                  struct jr_candidate *candidates)
 {
+    const struct jr_progress *progress = judge->outcome->progress;
     size_t count = 0;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
         struct jr_rank_judgement *report = &judge->report->ranks[i];
-        report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome));
+        report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome),
+                                      progress != NULL && progress->job.any);
         if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
         report->lost_peer = rank->lost_peer;

@@ -16,6 +16,16 @@
 
 #include "base/banned.h"
 
+/* Whether a rank that was warned of the deadline ended with 0 and had nothing
+ * to deliver yet. What it wrote and is wrong is a mistake. */
+static bool has_yielded(const struct jr_judge *judge, size_t i)
+{
+    enum jr_result_error error = judge->report->ranks[i].result_error;
+    return judge->outcome->ranks[i].warned_with != 0 &&
+           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
+            error == JR_RESULT_STALE);
+}
+
 /* Hold the ranks that ended well to the spec. */
 static void judge_results(struct jr_judge *judge)
 {
@@ -32,7 +42,8 @@ static void judge_results(struct jr_judge *judge)
     jr_compare(judge);
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].result_error != JR_RESULT_NONE)
-            report->ranks[i].state = JR_RANK_INCOMPLETE;
+            report->ranks[i].state =
+                has_yielded(judge, i) ? JR_RANK_YIELDED : JR_RANK_INCOMPLETE;
 }
 
 static bool any_rank(const struct jr_judge *judge, enum jr_rank_state state)
@@ -90,6 +101,11 @@ static bool is_incomplete(const struct jr_judge *judge)
     return any_rank(judge, JR_RANK_INCOMPLETE);
 }
 
+static bool is_to_continue(const struct jr_judge *judge)
+{
+    return any_rank(judge, JR_RANK_YIELDED);
+}
+
 static bool lacks_logs(const struct jr_judge *judge)
 {
     return judge->report->logs_incomplete;
@@ -110,6 +126,7 @@ static const struct rule rules[] = {
     {has_failed, JR_RUN_FAILED, JR_STATUS_FAILED},
     {was_lost, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
     {is_incomplete, JR_RUN_INCOMPLETE, JR_STATUS_INCOMPLETE},
+    {is_to_continue, JR_RUN_YIELDED, JR_STATUS_YIELDED},
     {lacks_logs, JR_RUN_INCOMPLETE, JR_STATUS_LAUNCH},
 };
 

@@ -233,7 +233,8 @@ static bool can_restart(const struct view *view, const char **ret_left)
         (status == JR_RUN_INCOMPLETE &&
          first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
-    if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
+    if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED ||
+        status == JR_RUN_YIELDED)
         return false;
     if (own)
         *ret_left = "it was jobrun itself that failed";

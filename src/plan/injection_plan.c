@@ -76,7 +76,8 @@ static bool read_injection_kind(struct item *item, const char *to)
         return true;
     }
     const char *help = "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, "
-                       "noresult:1, oom:2: one range of ranks each";
+                       "noresult:1, oom:2: one range of ranks each; "
+                       "deadline@10s";
     if (near != NULL)
         help = jr_arena_printf(item->arena, "did you mean '%s'?", near);
     return refuse_injection(item, item->text, to, "no such injection",
@@ -187,11 +188,28 @@ static bool read_marks(struct item *item, const char *at)
     return true;
 }
 
+/* What happens to the whole job: deadline@10s. */
+static bool read_job_injection(struct item *item, const char *marks)
+{
+    if (marks < item->end && *marks == ':')
+        return refuse_injection(item, marks, item->end,
+                                "the deadline comes for the whole job",
+                                "deadline@10s");
+    if (item->plan->policy->deadline.before_ms == 0)
+        return refuse_injection(item, item->text, item->end,
+                                "the spec has no deadline",
+                                "state `deadline`: deadline: {before: 10m}");
+    item->ret = (struct jr_injection){.what = JR_INJECT_DEADLINE, .step = 1};
+    return read_marks(item, marks);
+}
+
 static bool read_injection(struct item *item)
 {
-    const char *colon = find_mark_end(item, item->text, ":");
+    const char *colon = find_mark_end(item, item->text, ":@#=");
     if (!read_injection_kind(item, colon))
         return false;
+    if (item->ret.what == JR_INJECT_DEADLINE)
+        return read_job_injection(item, colon);
     if (colon == item->end)
         return refuse_injection(item, item->text, item->end, "which ranks?",
                                 "kill:3, or kill:* for all");

@@ -172,7 +172,7 @@ static json_t *all_ranks(const struct jr_node_parts *parts,
                          const struct jr_part *decider)
 {
     json_t *ranks = json_array();
-    bool failed = decider != NULL && jr_part_weight(decider) > 1;
+    bool failed = decider != NULL && jr_part_weight_of(decider) >= JR_PART_LOST;
     for (size_t i = 0; i < parts->count; i++) {
         const struct jr_part *part = &parts->items[i];
         json_t *list = json_object_get(part->results, "ranks");

@@ -41,15 +41,17 @@ static double failed_at(const struct jr_node_parts *parts,
     return wall > 0 ? wall : jr_json_get_real(part->results, "finished");
 }
 
-enum { FAILED = 3 }; /* the weight of those among which the first decides */
-
-int jr_part_weight(const struct jr_part *part)
+enum jr_part_weight jr_part_weight_of(const struct jr_part *part)
 {
     if (part->results == NULL)
-        return strcmp(part->standing, "lost") == 0 ? 2 : 0;
+        return strcmp(part->standing, "lost") == 0 ? JR_PART_LOST
+                                                   : JR_PART_WELL;
     if (part->status == JR_RUN_SUCCEEDED)
-        return 0;
-    return part->status == JR_RUN_INCOMPLETE ? 1 : FAILED;
+        return JR_PART_WELL;
+    if (part->status == JR_RUN_YIELDED)
+        return JR_PART_YIELDED;
+    return part->status == JR_RUN_INCOMPLETE ? JR_PART_INCOMPLETE
+                                             : JR_PART_FAILED;
 }
 
 const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts)
@@ -58,12 +60,13 @@ const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts)
     double first = -1;
     for (size_t i = 0; i < parts->count; i++) {
         const struct jr_part *part = &parts->items[i];
-        int weight = jr_part_weight(part),
-            best = found ? jr_part_weight(found) : 0;
+        enum jr_part_weight weight = jr_part_weight_of(part);
+        enum jr_part_weight best =
+            found ? jr_part_weight_of(found) : JR_PART_WELL;
         if (weight > best) {
             found = part;
             first = -1;
-        } else if (weight == best && weight == FAILED) {
+        } else if (weight == best && weight == JR_PART_FAILED) {
             double at = failed_at(parts, part);
             first = first < 0 ? failed_at(parts, found) : first;
             found = at < first ? part : found;

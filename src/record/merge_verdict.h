@@ -4,9 +4,17 @@
 
 #include "record/merge_nodes.h"
 
-/* How much a part says of the whole: 0, it did well; 1, it did not deliver; 2,
- * nobody knows; 3, it failed. */
-int jr_part_weight(const struct jr_part *part);
+/* How much a part decides about the whole; what is more goes first. */
+enum jr_part_weight {
+    JR_PART_WELL,
+    JR_PART_YIELDED,
+    JR_PART_INCOMPLETE,
+    JR_PART_LOST,  /* its jobrun is gone */
+    JR_PART_FAILED /* among these the first decides */
+};
+
+/* The weight of a part. */
+enum jr_part_weight jr_part_weight_of(const struct jr_part *part);
 
 /* The part that decides; NULL: all that are here did well. */
 const struct jr_part *jr_merge_decider(const struct jr_node_parts *parts);

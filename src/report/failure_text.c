@@ -398,6 +398,7 @@ static const struct kind kinds[] = {
      add_first_end},
     {JR_RANK_INCOMPLETE, "ended with 0 but did not deliver", add_reason},
     {JR_RANK_NOT_STARTED, "not started", NULL},
+    {JR_RANK_YIELDED, "stopped for the deadline", NULL},
     {JR_RANK_SUCCEEDED, "succeeded", NULL},
 };
 

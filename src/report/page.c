@@ -65,6 +65,7 @@ const char *jr_html_page_state(enum jr_rank_state state)
         [JR_RANK_AFTER_FIRST_FAILURE] = "failed after the first",
         [JR_RANK_STOPPED] = "stopped by jobrun",
         [JR_RANK_NOT_STARTED] = "not started",
+        [JR_RANK_YIELDED] = "stopped for the deadline",
     };
     return words[state];
 }

@@ -159,8 +159,9 @@ static void add_ticks(const struct chart *chart)
 static void add_legend(const struct jr_html_page *html)
 {
     static const enum jr_rank_state order[] = {
-        JR_RANK_FAILED,  JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
-        JR_RANK_STOPPED, JR_RANK_NOT_STARTED,         JR_RANK_SUCCEEDED};
+        JR_RANK_FAILED,   JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
+        JR_RANK_STOPPED,  JR_RANK_NOT_STARTED,         JR_RANK_YIELDED,
+        JR_RANK_SUCCEEDED};
     const struct jr_loaded_run *loaded = html->loaded;
     JR_FREE uint32_t *ranks = calloc(loaded->plan.count + 1, sizeof *ranks);
     jr_buf_str(html->out, "<ul class=\"legend\">\n");

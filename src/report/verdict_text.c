@@ -180,6 +180,17 @@ static void print_incomplete(const struct jr_page *page)
                                     : "did not deliver");
 }
 
+static void print_yield(const struct jr_page *page)
+{
+    size_t yielded = jr_print_count(page, JR_RANK_YIELDED);
+    add_elapsed(page, " after ");
+    jr_buf_printf(page->out,
+                  ": %zu of %zu rank%s stopped for the deadline; to be "
+                  "continued",
+                  yielded, page->report->count,
+                  page->report->count == 1 ? "" : "s");
+}
+
 static void print_stall(const struct jr_page *page)
 {
     add_elapsed(page, " after ");
@@ -195,6 +206,7 @@ static const struct verdict verdicts[] = {
     [JR_RUN_HUNG] = {"HUNG", RED, print_timeout},
     [JR_RUN_STOPPED] = {"STOPPED", YELLOW, print_stop},
     [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, print_failure},
+    [JR_RUN_YIELDED] = {"YIELDED", YELLOW, print_yield},
 };
 
 static const struct verdict stalled = {"STALLED", RED, print_stall};

@@ -13,6 +13,7 @@
 #include "run/policies/commands.h"
 #include "run/policies/fault_injection.h"
 #include "run/policies/first_exit_timeout.h"
+#include "run/policies/deadline.h"
 #include "run/policies/first_failure.h"
 #include "run/policies/fork_stall.h"
 #include "run/policies/hang.h"
@@ -55,6 +56,7 @@ struct jr_runner {
     struct jr_pin_results pin_results;
     struct jr_first_exit_timeout first_exit_timeout;
     struct jr_first_failure first_failure;
+    struct jr_deadline_watch deadline;
     struct jr_hang hang;
     struct jr_output_timeout output_timeout;
     struct jr_setup setup;

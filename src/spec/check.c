@@ -195,13 +195,14 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
                    const struct jr_node *tree)
 {
     static jr_check_rule *const rules[] = {
-        jr_check_forms,   jr_check_calls,        jr_check_start,
-        jr_check_sizes,   jr_check_places,       jr_check_devices,
-        check_env,        jr_check_ranks,        jr_check_source,
-        jr_check_fields,  jr_check_comparisons,  jr_check_capture,
-        jr_check_shared,  jr_check_progress,     jr_check_restart,
-        jr_check_silence, jr_check_secrets,      jr_check_vars,
-        jr_check_engine,  jr_check_shell_syntax, jr_check_code,
+        jr_check_forms,    jr_check_calls,       jr_check_start,
+        jr_check_sizes,    jr_check_places,      jr_check_devices,
+        check_env,         jr_check_ranks,       jr_check_source,
+        jr_check_fields,   jr_check_comparisons, jr_check_capture,
+        jr_check_shared,   jr_check_progress,    jr_check_restart,
+        jr_check_deadline, jr_check_silence,     jr_check_secrets,
+        jr_check_vars,     jr_check_engine,      jr_check_shell_syntax,
+        jr_check_code,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

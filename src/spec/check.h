@@ -41,6 +41,9 @@ jr_check_rule jr_check_source, jr_check_fields, jr_check_comparisons;
 jr_check_rule jr_check_capture, jr_check_shared;
 /* No secret is in the spec as a literal: warnings. check_secrets.c */
 jr_check_rule jr_check_secrets;
+/* The deadline comes before the end, and can be told from success.
+ * check_deadline.c */
+jr_check_rule jr_check_deadline;
 /* Progress can be read as stated. check_progress.c */
 jr_check_rule jr_check_progress;
 /* Links are those of frozen code. check_code.c */

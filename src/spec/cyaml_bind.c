@@ -253,6 +253,12 @@ static const cyaml_schema_field_t fields_CODE[] = {
 };
 #undef OF
 
+#define OF struct jr_deadline
+static const cyaml_schema_field_t fields_DEADLINE[] = {
+    JR_FIELDS_DEADLINE(BIND_X) CYAML_FIELD_END,
+};
+#undef OF
+
 #define OF struct jr_spec
 static const cyaml_schema_field_t fields_SPEC[] = {
     {.key = JR_BOUND_TEE_STATED, FLAG(tee_stated)},

@@ -147,6 +147,10 @@ TYPE(HANG_SIGNAL, .kind = JR_KIND_TEXT,
      .pattern = "^(none|HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|USR1|SEGV|USR2|"
                 "ALRM|TERM|XCPU|XFSZ|WINCH|URG|PWR|SYS|"
                 "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
+TYPE(DEADLINE_SIGNAL, .kind = JR_KIND_TEXT,
+     .wants = "a signal such as USR1, TERM or RTMIN+1",
+     .pattern = "^(HUP|INT|QUIT|USR1|USR2|ALRM|TERM|XCPU|WINCH|URG|PWR|"
+                "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
 TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
      .wants = "a word; the only template in it may be %{pid}",
      .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
@@ -287,6 +291,7 @@ MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes and mpi")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(CODE, .shorthand = "mode", .stated = true,
         .wants = "record, freeze, or a mapping of mode and link")
+MAPPING(DEADLINE, .stated = true, .wants = "a mapping such as {before: 10m}")
 MAPPING(PROGRESS, .stated = true,
         .wants = "a mapping of from, pattern, ranks and of")
 MAPPING(PYTHON, .forms = pythons, .stated = true,

@@ -160,6 +160,8 @@
     X("on_hang", ON_HANG, OPTIONAL, MAP(policy.on_hang, ON_HANG), NULL, NULL,  \
       SUPERVISION, "ABRT if Python handles it, 10s",                           \
       "evidence that jobrun gathers before it stops a hung job")               \
+    X("deadline", DEADLINE, OPTIONAL, MAP(policy.deadline, DEADLINE), NULL,    \
+      NULL, SUPERVISION, "none", "the warning before the end of the time")     \
     X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
       NULL, SUPERVISION, "TERM INT HUP QUIT stop, USR1 USR2 forward",          \
       "what jobrun does with the signals that it gets")                        \
@@ -302,6 +304,13 @@
       SUPERVISION, "none",                                                     \
       "a command to run for each rank; %{pid} is its process")
 
+#define JR_FIELDS_DEADLINE(X)                                                  \
+    X("before", DURATION, REQUIRED, U64(before_ms), NULL, "milliseconds",      \
+      SUPERVISION, "an error: it is required",                                 \
+      "how long before the known end the ranks are warned")                    \
+    X("signal", DEADLINE_SIGNAL, OPTIONAL, STR(signal), "USR1", NULL,          \
+      SUPERVISION, "USR1", "the signal that warns them")
+
 #define JR_FIELDS_LIMITS(X)                                                    \
     X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, EXPERIMENT,    \
       "inherited", "open files of a process")                                  \
@@ -443,6 +452,7 @@
     X(CONSOLE, "console")                                                      \
     X(TIMEOUTS, "timeouts")                                                    \
     X(ON_HANG, "on_hang")                                                      \
+    X(DEADLINE, "deadline")                                                    \
     X(LIMITS, "limits")                                                        \
     X(RESTART, "restart")                                                      \
     X(ENGINE, "engine")                                                        \

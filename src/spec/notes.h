@@ -271,6 +271,23 @@
       "isolation: pid")                                                        \
     N("timeouts", "", "timeouts: {run: 2h, stop_grace: 30s}")                  \
     N("stop_target", "", "stop_target: group")                                 \
+    N("deadline",                                                              \
+      "`before` the known end (`timeouts.run`, or the end of the allocation) " \
+      "every rank gets `signal`, so that it can write a checkpoint and end. "  \
+      "After it a rank has yielded if it ends with 0 without having "          \
+      "delivered, with 75 (EX_TEMPFAIL), or by that signal where the job has " \
+      "made a step; a job all of whose ranks delivered or yielded is to be "   \
+      "continued, with status `yielded` and exit status 8. Any other end is "  \
+      "a failure. Without `results` a 0 is a delivery.",                       \
+      "timeouts: {run: 4h}\n"                                                  \
+      "results: {from: file}\n"                                                \
+      "deadline: {before: 10m}")                                               \
+    N("deadline.before", "It must be shorter than `timeouts.run`.",            \
+      "results: {from: file}\n"                                                \
+      "deadline: {before: 10m}")                                               \
+    N("deadline.signal", "",                                                   \
+      "results: {from: file}\n"                                                \
+      "deadline: {before: 10m, signal: TERM}")          \
     N("on_hang",                                                               \
       "jobrun gathers the evidence when `timeouts.silence` or "                \
       "`timeouts.after_first_exit` expires. It always writes a hang.json to "  \

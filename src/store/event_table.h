@@ -82,6 +82,10 @@ enum {
       "jobrun was sent a signal that it forwards to the ranks.")               \
     X(TIMEOUT, "timeout", JR_SAYS(TIMEOUT), JR_SAYS(RANK), JR_EVENT_IS_END,    \
       "a timeout expired", "One of the spec's timeouts has expired.")          \
+    X(DEADLINE, "deadline", JR_SAYS(SIGNAL) | JR_SAYS(RUNNING), 0, 0,          \
+      "warned the ranks of the deadline",                                      \
+      "The end is near: the ranks that are running are sent the signal of "    \
+      "`deadline`.")                                                           \
     X(EVIDENCE, "evidence", JR_SAYS(SIGNALLED), 0, 0,                          \
       "recorded what the ranks were doing",                                    \
       "jobrun has recorded what the ranks of a hung run are doing, and sent "  \

@@ -152,6 +152,15 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
            (rank->lingered && rank->returned);
 }
 
+bool jr_outcome_may_yield(const struct jr_rank_outcome *rank)
+{
+    if (rank->warned_with == 0 || rank->stopped_with != 0 || rank->killed)
+        return false;
+    return rank->end == JR_END_EXITED ? rank->exit_code == JR_YIELD_CODE
+                                      : rank->end == JR_END_SIGNALED &&
+                                            rank->signal == rank->warned_with;
+}
+
 bool jr_outcome_lost(const struct jr_outcome *outcome)
 {
     return outcome->runner_signal != 0 || outcome->guard_pid != 0;

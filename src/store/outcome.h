@@ -24,6 +24,14 @@ void jr_shared_free(struct jr_shared *shared);
 /* Whether a rank ended well: with 0, or, where it returned, by our hand. */
 bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
 
+/* What a program that is to be continued exits with: EX_TEMPFAIL of
+ * sysexits.h. */
+#define JR_YIELD_CODE 75
+
+/* Whether a rank that was warned of the deadline ended in a way that may mean
+ * that it is to be continued: by its word, or by the deadline's signal. */
+bool jr_outcome_may_yield(const struct jr_rank_outcome *rank);
+
 /* A scheduler that ends a job signals all of its processes at once, jobrun's
  * and the ranks', as fast as it can on a busy machine: what a rank died of so
  * shortly before jobrun was sent it, in nanoseconds, was meant for both. */

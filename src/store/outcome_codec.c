@@ -51,6 +51,8 @@ static const struct jr_outcome_field rank_fields[] = {
      "The kernel killed it because memory ran out."},
     {"stopped", INT32(stopped_with), 0, "stop_signals", &jr_form_stops,
      "The signals that jobrun sent to end it, in that order."},
+    {"warned", INT32(warned_with), 0, "deadline_signal", &jr_form_warning,
+     "The signal of `deadline` that it was sent; null: none."},
     {"killed", BOOL(killed), 0, NOT_WRITTEN},
     {"injected", BOOL(injected), 0, "injected", &jr_form_injected,
      "The failure that --inject caused; null: none."},

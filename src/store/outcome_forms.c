@@ -106,6 +106,20 @@ static void put_signal_field(struct jr_buf *out,
     jr_json_put_str(out, field->key, name);
 }
 
+/* The signal of the deadline, whatever ended the rank. */
+static void put_warning_field(struct jr_buf *out,
+                              const struct jr_outcome_field *field,
+                              const struct jr_rank_outcome *rank)
+{
+    char name[JR_SIGNAL_NAME];
+    if (rank->warned_with == 0) {
+        put_null_field(out, field->key);
+        return;
+    }
+    jr_signal_name(name, rank->warned_with);
+    jr_json_put_str(out, field->key, name);
+}
+
 static int signal_of_name(const json_t *name)
 {
     return json_is_string(name) ? jr_signal_of(json_string_value(name)) : 0;
@@ -270,6 +284,10 @@ const struct jr_outcome_form jr_form_exit_code = {
     {.text = JR_SHAPE_COUNT, .null = true}};
 const struct jr_outcome_form jr_form_signal_name = {
     put_signal_field,
+    get_signal_field,
+    {.text = JR_SHAPE_SIGNAL, .null = true}};
+const struct jr_outcome_form jr_form_warning = {
+    put_warning_field,
     get_signal_field,
     {.text = JR_SHAPE_SIGNAL, .null = true}};
 const struct jr_outcome_form jr_form_stops = {

@@ -47,6 +47,8 @@ extern const struct jr_outcome_form jr_form_number;
 extern const struct jr_outcome_form jr_form_flag;
 extern const struct jr_outcome_form jr_form_exit_code;
 extern const struct jr_outcome_form jr_form_signal_name;
+/* The same of the deadline's signal. */
+extern const struct jr_outcome_form jr_form_warning;
 extern const struct jr_outcome_form jr_form_stops;
 extern const struct jr_outcome_form jr_form_end_word;
 extern const struct jr_outcome_form jr_form_stage_word;

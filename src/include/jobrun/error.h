@@ -31,7 +31,9 @@
       "the spec cannot be resolved on this machine")                           \
     X(INCOMPLETE, 5, "incomplete", "a rank ended with 0 but did not deliver")  \
     X(TIMEOUT, 6, "timed_out", "timed out or hung")                            \
-    X(LAUNCH, 7, "launch_failed", "could not launch, or jobrun failed")
+    X(LAUNCH, 7, "launch_failed", "could not launch, or jobrun failed")        \
+    X(YIELDED, 8, "yielded",                                                   \
+      "to be continued: the ranks stopped for a deadline")
 
 #define JR_STATUS_ENUM(name, code, word, help) JR_STATUS_##name = (code),
 enum jr_status { JR_STATUSES(JR_STATUS_ENUM) };

@@ -86,6 +86,7 @@ struct jr_rank_outcome {
     bool oom;             /* SIGKILL for want of memory, by the kernel's account
                            */
     int32_t stopped_with; /* the signal that jobrun stopped it with first; 0 */
+    int32_t warned_with;  /* the signal of the deadline, sent while it ran; 0 */
     bool returned;        /* it said so itself, and what it had to deliver
                              stands in its file */
     int32_t returned_by;  /* another process that said so, which does not

@@ -303,7 +303,8 @@ struct jr_library {
     X(STOP, "stop", "SIGSTOP")                                                 \
     X(SLOW, "slow", "it is frozen for four fifths of the time")                \
     X(NORESULT, "noresult", "what it delivers does not count")                 \
-    X(OOM, "oom", "it is killed as if memory had run out")
+    X(OOM, "oom", "it is killed as if memory had run out")                     \
+    X(DEADLINE, "deadline", "the deadline comes, for the whole job")
 
 #define JR_ENUM_INJECT(name, word, help) JR_INJECT_##name,
 enum jr_inject { JR_INJECTS(JR_ENUM_INJECT) };
@@ -391,6 +392,12 @@ struct jr_progress_source {
     uint32_t of;    /* the last step; 0: unknown */
     uint32_t stall; /* attempts in a row without a further step, after which
                        there is no other; 0: any number */
+};
+
+/* When ranks are told that the end is near; see run/policies/deadline.c. */
+struct jr_deadline {
+    uint64_t before_ms; /* the known end; 0: there is no deadline */
+    char *signal;       /* without SIG */
 };
 
 /* How evidence of a hang is gathered before the stop. */
@@ -506,6 +513,7 @@ struct jr_policy {
     struct jr_results results;
     struct jr_progress_source progress;
     struct jr_code_choice code;
+    struct jr_deadline deadline;
     struct jr_engine engine;
 };
 

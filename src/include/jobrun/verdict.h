@@ -15,7 +15,8 @@
     X(TIMED_OUT, "timed_out")                                                  \
     X(HUNG, "hung")                                                            \
     X(STOPPED, "stopped")                                                      \
-    X(LAUNCH_FAILED, "launch_failed")
+    X(LAUNCH_FAILED, "launch_failed")                                          \
+    X(YIELDED, "yielded")
 
 /* What is said of a rank in the end. */
 #define JR_RANK_STATES(X)                                                      \
@@ -24,7 +25,8 @@
     X(INCOMPLETE, "incomplete")                                                \
     X(AFTER_FIRST_FAILURE, "after_first_failure")                              \
     X(STOPPED, "stopped")                                                      \
-    X(NOT_STARTED, "not_started")
+    X(NOT_STARTED, "not_started")                                              \
+    X(YIELDED, "yielded")
 
 /* What the root cause is. */
 #define JR_CAUSE_KINDS(X)                                                      \

@@ -110,6 +110,7 @@ static void schedule_injections(struct jr_rank_run *rank)
     for (uint32_t k = 0; k < plan->injections_count; k++) {
         const struct jr_injection *injection = &plan->injections[k];
         if (injection->what == JR_INJECT_NORESULT ||
+            injection->what == JR_INJECT_DEADLINE ||
             !injection_hits_rank(injection, rank->plan->rank))
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;

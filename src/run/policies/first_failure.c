@@ -159,7 +159,8 @@ void jr_first_failure_announced(struct jr_rank_run *rank, int code)
         return;
     rank->outcome->told_ns = jr_clock_ns();
     rank->outcome->told_code = code;
-    if (first->noted_ns != 0)
+    if (first->noted_ns != 0 ||
+        (rank->outcome->warned_with != 0 && code == JR_YIELD_CODE))
         return;
     note_exiting_ranks(rank->runner);
     if (code == 0 && error_shows_lost_peer(rank, &found))

@@ -1,0 +1,93 @@
+/*
+ * The warning before the end of the time: `deadline`.
+ *
+ * The end is that of `timeouts.run`, which is what is left of the allocation
+ * where that is less (resolve/rules.c). `before` it each rank gets `signal`, by
+ * which it writes a checkpoint and ends; a rank that has returned by then does
+ * not get it, for it waits for the others only (exit_barrier.c). From then on
+ * neither exit code 75 nor death by that signal stops the others: whether a
+ * rank has yielded is for the judge to say, who knows the steps of all nodes.
+ */
+#include "run/policies/deadline.h"
+
+#include "base/clock.h"
+#include "eventloop/signals.h"
+#include "run/runner.h"
+
+#include "base/banned.h"
+
+#define MS UINT64_C(1000000)
+
+static void warn_rank(struct jr_rank_run *rank)
+{
+    int sig = jr_signals_number(rank->runner->plan->policy->deadline.signal);
+    if ((rank->state != JR_LIFE_RUNNING && rank->state != JR_LIFE_SUSPENDED) ||
+        rank->outcome->returned)
+        return;
+    rank->outcome->warned_with = sig;
+    (void)jr_rank_handle(rank, JR_RANK_ON_FORWARD, sig);
+}
+
+static void on_deadline(void *owner)
+{
+    struct jr_runner *runner = owner;
+    if (runner->deadline.begun)
+        return;
+    runner->deadline.begun = true;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_DEADLINE,
+                                     .signal = jr_signals_number(
+                                         runner->plan->policy->deadline.signal),
+                                     .running = runner->running});
+    for (uint32_t i = 0; i < runner->next; i++)
+        warn_rank(&runner->ranks[i]);
+}
+
+/* When it comes, in milliseconds from now; false: never. */
+static bool find_deadline(const struct jr_plan *plan, uint64_t *ret_ms)
+{
+    uint64_t run_ms = plan->policy->timeouts.run_ms;
+    uint64_t before_ms = plan->policy->deadline.before_ms;
+    if (before_ms == 0)
+        return false;
+    bool found = run_ms > 0;
+    *ret_ms = run_ms > before_ms ? run_ms - before_ms : 0;
+    for (uint32_t k = 0; k < plan->injections_count; k++)
+        if (plan->injections[k].what == JR_INJECT_DEADLINE &&
+            (!found || plan->injections[k].after_ms < *ret_ms)) {
+            *ret_ms = plan->injections[k].after_ms;
+            found = true;
+        }
+    return found;
+}
+
+static int open_deadline(struct jr_runner *runner)
+{
+    uint64_t ms = 0;
+    runner->deadline = (struct jr_deadline_watch){
+        .timer = {.due = on_deadline, .owner = runner, .pauses = true}};
+    if (!find_deadline(runner->plan, &ms))
+        return 0;
+    runner->deadline.timer.at = jr_clock_ns() + ms * MS;
+    jr_loop_timer(&runner->loop, &runner->deadline.timer);
+    return 0;
+}
+
+static void warn_late_rank(struct jr_rank_run *rank)
+{
+    if (rank->runner->deadline.begun)
+        warn_rank(rank);
+}
+
+static void end_deadline(struct jr_runner *runner)
+{
+    runner->deadline.timer.at = 0;
+}
+
+const struct jr_runner_policy jr_deadline_policy = {
+    .name = "deadline",
+    .open = open_deadline,
+    .rank_started = warn_late_rank,
+    .stopping = end_deadline,
+    .close = end_deadline,
+};
