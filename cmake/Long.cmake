@@ -6,6 +6,7 @@
 #   release  as users build it. What has moments to be hit, for it is fastest;
 #            what counts the memory that is left, libraries' too; what waits;
 #            what others judge, or valgrind.
+#   both     what fetches for tests of another build.
 #
 # With clang no long test is run: that build is for its warnings, for its own
 # sanitizers in the unit tests, and for the fuzzers.
@@ -13,21 +14,24 @@
 # A row is NAME:BUILD:SECONDS, about what the test takes by itself.
 set(JR_LONG_TESTS
   slurm.links:release:620 # it waits
+  system.frameworks.fetch:both:280 # so does it
   system.frameworks:release:300
   interop.origins:release:300
   python.versions:release:200
   python.torch:release:180
   python.forks:release:180
-  system.lost_peers.long.8:release:180
-  system.old_kernels.long:release:270
-  memcheck.jobrun:release:150
+  system.lost_peers.long.8:release:60
+  system.old_kernels.long:release:60
+  memcheck.jobrun:release:60
   install.release:release:150
   install.debian:release:120
   install.first_minutes:release:250
   install.wheel:release:120
+  install.roots:release:100
+  install.roots.remove:release:1
   install.portable:release:90
   run.chaos.long:release:120
-  system.lost_peers.long.0:release:100
+  system.lost_peers.long.0:release:90
   starve.long:asan:120
   system.nodes_by_srun.EPERM:release:90
   system.companion.EPERM:release:20
@@ -43,11 +47,11 @@ set(JR_LONG_TESTS
   run.loss.EPERM:asan:10
   slurm.frozen:release:90
   slurm.long:release:90
-  system.root_cause.long:release:90
+  system.root_cause.long:release:40
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60
-  fuzz.machines.long:asan:60
+  fuzz.machines.long:asan:40
   interop.torch_spawn:release:50
   interop.torch_elastic:release:40
   starve.specs:release:40

@@ -1,15 +1,22 @@
 """A bare Debian in a folder, by debootstrap: what somebody's machine or container
 has, with nothing of this one but its kernel.
 
+    bare_root.py     makes one of each release that the tests want, in the folder
+                     ROOTS; each test has a copy
+
 Each command has mounts and processes of its own (unshare), so that nothing is left
 when it ends, and the machine's own mounts are not touched.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
+ROOTS = pathlib.Path(os.environ["ROOTS"])
+OLD, NEW = "bullseye", "bookworm"
 LIMIT = 900  # seconds that any command may take
 MOUNTED = 'mount -t proc proc "$0/proc" && exec "$@"'
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
@@ -27,12 +34,25 @@ def why_not():
     return None if done.returncode == 0 else "there is no unshare here"
 
 
+def own_suite():
+    """The release of this machine, for which packages are built here."""
+    text = pathlib.Path("/etc/os-release").read_text()
+    return re.search(r"^VERSION_CODENAME=(\w+)$", text, re.M).group(1)
+
+
 class Root:
+    """A copy, with these packages as well."""
+
     def __init__(self, suite, *packages):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-root-"))
-        self.must(["unshare", "--mount", "debootstrap", "--variant=minbase",
-                   *(["--include=" + ",".join(packages)] if packages else []),
-                   suite, self.path])
+        self.must(["cp", "-a", f"{ROOTS / suite}/.", self.path])
+        self.run("apt-get -q update")
+        if packages:
+            self.install(*packages)
+
+    def install(self, *packages):
+        return self.run("apt-get install -qy --no-install-recommends "
+                        + " ".join(packages))
 
     def remove(self):
         shutil.rmtree(self.path)
@@ -69,3 +89,21 @@ class Root:
         return {str(path.relative_to(self.path))
                 for top in self.path.iterdir() if top.name not in passing
                 for path in [top, *top.rglob("*")]}
+
+
+def main():
+    if why := why_not():
+        print("SKIPPED:", why)
+        sys.exit(77)
+    shutil.rmtree(ROOTS, ignore_errors=True)
+    ROOTS.mkdir(parents=True)
+    for suite in {NEW, own_suite(), OLD}:
+        path = ROOTS / suite
+        Root.must(["unshare", "--mount", "debootstrap", "--variant=minbase",
+                   suite, path])
+        # It is thrown away: nobody has to wait for the disk.
+        (path / "etc/dpkg/dpkg.cfg.d/unsafe").write_text("force-unsafe-io\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,11 +38,6 @@ def setUpModule():
         raise unittest.SkipTest("no release could be made")
 
 
-def suite():
-    text = pathlib.Path("/etc/os-release").read_text()
-    return re.search(r"^VERSION_CODENAME=(\w+)$", text, re.M).group(1)
-
-
 class Lintian(unittest.TestCase):
     def test_it_finds_no_error(self):
         if not shutil.which("lintian"):
@@ -62,18 +57,13 @@ class Installed(unittest.TestCase):
         why = bare_root.why_not()
         if why:
             raise unittest.SkipTest(why)
-        cls.root = bare_root.Root(suite())
+        cls.root = bare_root.Root(bare_root.own_suite())
         cls.addClassCleanup(cls.root.remove)
         cls.root.put("/d", *RELEASE.glob("*.deb"))
-        cls.root.run("apt-get -q update")
-
-    def install(self, *names):
-        return self.root.run("apt-get install -qy --no-install-recommends "
-                             + " ".join(names))
 
     def test_1_the_program_comes_and_goes(self):
         before = self.root.files()
-        self.install(f"/d/jobrun_{VERSION}_*.deb")
+        self.root.install(f"/d/jobrun_{VERSION}_*.deb")
         told = self.root.run("cd /tmp; jobrun -n 2 -- echo hi; jobrun --version; "
                              "test -r /usr/share/man/man1/jobrun.1.gz")
         self.assertIn("[1] hi", told)
@@ -83,13 +73,13 @@ class Installed(unittest.TestCase):
                           if "jobrun" in name or "/lib" in name}, set())
 
     def test_2_the_library_is_found_by_the_loader(self):
-        self.install(f"/d/libjobrun9_{VERSION}_*.deb")
+        self.root.install(f"/d/libjobrun9_{VERSION}_*.deb")
         self.assertRegex(self.root.run("ldconfig -p"),
                          r"libjobrun\.so\.9 .*=> /lib/[\w-]+/libjobrun\.so\.9")
 
     def test_3_programs_are_built_over_it(self):
-        self.install("/d/*.deb", "gcc", "libc6-dev", "make", "cmake", "pkg-config",
-                     "python3")
+        self.root.install("/d/*.deb", "gcc", "libc6-dev", "make", "cmake",
+                          "pkg-config", "python3")
         page = (SOURCE / "docs" / "library.md").read_text()
         code = re.search(r"```c\n(.*?)```", page, re.S).group(1)
         self.root.run("mkdir -p /w")

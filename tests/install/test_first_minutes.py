@@ -44,7 +44,7 @@ def setUpModule():
 class FirstMinutes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.root = bare_root.Root("bookworm", "python3-venv", "python3-torch")
+        cls.root = bare_root.Root(bare_root.NEW, "python3-venv", "python3-torch")
         cls.addClassCleanup(cls.root.remove)
         cls.root.put("/w", *RELEASE.glob("*.whl"))
         cls.root.write("/w/train.py", TRAIN)

@@ -55,7 +55,7 @@ def compile_library(folder, name, source, *flags):
 class Portable(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.root = bare_root.Root("bullseye", "python3-venv")
+        cls.root = bare_root.Root(bare_root.OLD, "python3-venv")
         cls.addClassCleanup(cls.root.remove)
         cls.root.put("/d", *RELEASE.glob("*.whl"), *RELEASE.glob("*-linux-*"))
         cls.root.run("python3 -m venv /v; /v/bin/pip install --no-index /d/*.whl;"
