@@ -3,8 +3,11 @@ PaddlePaddle under the profile paddle, mpi4py over MPICH under the profile mpi
 and under mpiexec. And the options that they have today: all are on our pages,
 of which every block is run, by the origin and by jobrun (test_origin_guides.py).
 
+    test_frameworks.py --fetch  installs them, which is mostly waiting
+
 COUNTERPARTS names the folder where they are kept once they were fetched; what
-cannot be fetched is skipped, and then all of this ends with 77.
+cannot be fetched is skipped, and then all of this ends with 77. The tests need no
+network but the loopback.
 """
 import json
 import os
@@ -42,15 +45,21 @@ def make_environment(folder, interpreter):
 
 
 def install(*packages, check, python=PYTHON):
-    """Into the virtual environment, unless `check` can be imported there."""
-    if subprocess.run([python, "-c", "import " + check], capture_output=True,
-                      stdin=subprocess.DEVNULL, timeout=LIMIT
-                      ).returncode == 0:
+    """Into the virtual environment, unless `check` could be imported there. What is
+    imported is compiled then, and not all the rest: that takes longer than the
+    tests."""
+    seen = python.parent.parent / ("has-" + check)
+    if seen.exists():
         return
+    env = {name: text for name, text in os.environ.items()
+           if name != "PYTHONDONTWRITEBYTECODE"}
     try:
         subprocess.run([python, "-m", "pip", "install", "-q",
-                        "--no-cache-dir", *packages],
+                        "--no-cache-dir", "--no-compile", *packages],
                        check=True, timeout=LIMIT, capture_output=True)
+        subprocess.run([python, "-c", "import " + check], check=True, timeout=LIMIT,
+                       env=env, stdin=subprocess.DEVNULL, capture_output=True)
+        seen.touch()
     except (OSError, subprocess.SubprocessError) as error:
         raise harness.unittest.SkipTest(
             f"cannot install {packages}: {error}") from error
@@ -83,13 +92,13 @@ def install_torch():
     if not list(FOLDER.glob("lib/*/site-packages/torch")):
         room_for(TORCH_BYTES)
     make_environment(FOLDER, sys.executable)
-    install("torch", "numpy", check="torch")
+    install("torch", "numpy", check="torch.distributed.run")
     return PYTHON
 
 
 def install_paddle():
     make_environment(FOLDER, sys.executable)
-    install("paddlepaddle", check="paddle")
+    install("paddlepaddle", check="paddle.distributed.launch")
     return PYTHON
 
 
@@ -104,15 +113,27 @@ def install_megengine():
                 "PATH or below PYENV_ROOT")
         room_for(MEGENGINE_BYTES)
         make_environment(MEGENGINE_FOLDER, fitting[-1])
-    install("megengine", "numpy<2", check="megengine", python=python)
+    install("megengine", "numpy<2", check="megengine.distributed",
+            python=python)
     return python
 
 
-class Frameworks(harness.Case):
-    @classmethod
-    def setUpClass(cls):
-        make_environment(FOLDER, sys.executable)
+def install_mpi():
+    make_environment(FOLDER, sys.executable)
+    install("mpi4py", check="mpi4py")
+    return PYTHON
 
+
+def install_mlfab():
+    install_torch()
+    if sys.version_info < MLFAB_PYTHON:
+        raise harness.unittest.SkipTest("mlfab wants Python %d.%d" % MLFAB_PYTHON)
+    for packages, check in zip(MLFAB[::-1], ("omegaconf", "mlfab.nn.parallel")):
+        install(*packages, check=check)
+    return PYTHON
+
+
+class Frameworks(harness.Case):
     def job(self, program, spec, *words, env=None):
         self.write("job.py", program)
         self.write("job.yaml", "version: 1\ndevice: cpu\noversubscribe: true\n"
@@ -186,7 +207,7 @@ class Frameworks(harness.Case):
         path = library(MPICH)
         if path is None or shutil.which("mpiexec.hydra") is None:
             self.skipTest("no MPICH here")
-        install("mpi4py", check="mpi4py")
+        install_mpi()
         # mpi4py knows the library by the name that MPICH's own build has.
         (self.folder / "lib").mkdir()
         (self.folder / "lib" / "libmpi.so.12").symlink_to(path)
@@ -236,11 +257,7 @@ class Frameworks(harness.Case):
                     "Moving.test_multiprocessing")
 
     def test_mls_page(self):
-        install_torch()
-        if sys.version_info < MLFAB_PYTHON:
-            self.skipTest("mlfab wants Python %d.%d" % MLFAB_PYTHON)
-        for packages in MLFAB[::-1]:
-            install(*packages, check="mlfab.nn.parallel")
+        install_mlfab()
         self.others("test_origin_guides.py", "Moving.test_ml")
 
     def test_megengines_page(self):
@@ -258,7 +275,18 @@ class Frameworks(harness.Case):
             self.assertNotIn("does not know", done.stdout + done.stderr)
 
 
+def fetch():
+    """Install all of them; the tests skip what could not be had."""
+    for one in (install_mlfab, install_paddle, install_mpi, install_megengine):
+        try:
+            one()
+        except harness.unittest.SkipTest as error:
+            print("SKIPPED:", one.__name__, error, file=sys.stderr)
+
+
 def main():
+    if sys.argv[1:] == ["--fetch"]:
+        sys.exit(fetch())
     result = harness.main(exit=False).result
     for test, reason in result.skipped:
         print("SKIPPED:", test, reason, file=sys.stderr)
