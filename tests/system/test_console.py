@@ -18,7 +18,7 @@ import test_nodes_by_srun as agents
 STDOUT = subprocess.STDOUT
 
 WAIT = 60.0  # seconds that anything may take
-EACH = 70000  # lines of a rank, of 100 bytes: no pipe takes them
+EACH = 30000  # lines of a rank, of 100 bytes: no pipe and no backlog takes them
 FLOOD = f"""
 import os
 rank = os.environ["RANK"]
@@ -81,9 +81,9 @@ class Case(harness.Case):
         self.assertEqual(sorted(shown), list(range(ranks)))
         for rank, lines in shown.items():
             self.assertEqual(len(lines), EACH)
-            for i, line in enumerate(lines):
-                self.assertEqual(
-                    line, b"%09d %s" % (i, str(rank).encode() * 89))
+            text = str(rank).encode() * 89
+            self.assertEqual([line for i, line in enumerate(lines)
+                              if line != b"%09d %s" % (i, text)][:1], [])
         return others
 
 
@@ -360,7 +360,7 @@ print("late", flush=True)
         finished = time.strftime("%Y-%m-%dT%H:%M:%S",
                                  time.gmtime(results["finished"] + 1))
         late = re.findall(r"^(\S+Z) \[\d\] late$", text, re.M)
-        flood = re.findall(r"^(\S+Z) \[\d\] 000069999", text, re.M)
+        flood = re.findall(r"^(\S+Z) \[\d\] %09d" % (EACH - 1), text, re.M)
         self.assertEqual((len(late), len(flood)), (2, 2))
         for stamp in late:
             self.assertLessEqual(stamp[:19], finished)
@@ -402,7 +402,7 @@ sys.exit(os.environ["JOBRUN_ATTEMPT"] != "2")
     def test_a_log_that_cannot_be_written_costs_no_rank(self):
         import resource
         run = self.begin(FLOOD, stderr=STDOUT, preexec_fn=lambda: (
-            resource.setrlimit(resource.RLIMIT_FSIZE, (5000000, 5000000))))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000000, 2000000))))
         results = self.recorded()
         self.assertEqual([rank["exit_code"] for rank in results["ranks"]],
                          [0, 0])
@@ -526,8 +526,9 @@ sys.exit(os.environ["JOBRUN_ATTEMPT"] != "1")
         shown, others = self.lines(run.stdout.read())
         self.assertEqual(run.wait(WAIT), 0)
         for rank, lines in shown.items():
-            for line in lines:
-                self.assertRegex(line, rb"^\d{9} %d{89}$" % rank)
+            whole = re.compile(rb"\d{9} %d{89}" % rank)
+            self.assertEqual([line for line in lines
+                              if not whole.fullmatch(line)][:1], [])
             self.assertEqual([int(line[:9]) for line in lines[-EACH:]],
                              list(range(EACH)))
         self.assertIn("had not shown all of attempt 0", "\n".join(others))

@@ -2,12 +2,14 @@
 that died first, whoever was reaped first.
 
     test_lost_peers.py [COUNT]       so many jobs of a mixture (24), by the seed SEED
-                                (1), with LOAD busy loops beside them (0)
+                                (1), with LOAD busy loops beside them (0), and
+                                AT_ONCE of them at a time (1)
 
 Each job has a hub, to which every other rank has a connection. Once all are
 there the hub dies, and what the others do about it follows from that. WRONG is
 how many of them may be told wrongly, none where it is not set.
 """
+import concurrent.futures
 import json
 import os
 import random
@@ -18,11 +20,12 @@ import harness
 
 COUNT = int(sys.argv.pop()) if sys.argv[-1].isdigit() else 24
 LOAD = int(os.environ.get("LOAD", "0"))
+AT_ONCE = int(os.environ.get("AT_ONCE", "1"))
 WRONG = int(os.environ.get("WRONG", "0"))
 PEER = os.environ["PEER"]
 
 HUB = """
-import os, signal, socket, struct, subprocess, sys, time
+import os, signal, socket, sys, time
 
 def die(how):
     if how == "segv":
@@ -34,7 +37,7 @@ def die(how):
     elif how == "sysexit":
         sys.exit(3)
     elif how == "other":
-        subprocess.Popen(["kill", "-KILL", str(os.getpid())])
+        os.spawnlp(os.P_NOWAIT, "kill", "kill", "-KILL", str(os.getpid()))
         while True:
             signal.pause()
     raise AssertionError(how)
@@ -220,8 +223,12 @@ class Peers(harness.Case):
         done = self.jobrun("job.yaml", cwd=work, **more)
         return done, self.results(logs=f"work{job.number}/runs")
 
+    def try_job(self, job):
+        """What is wrong about the verdict on it; nothing where it is right."""
+        wrong = self.wrong(job, *self.run_job(job))
+        return wrong and f"{job}: {wrong}"
+
     def wrong(self, job, done, results):
-        """What is wrong about the verdict; nothing where it is right."""
         cause = results["root_cause"]
         if done.returncode != 1 or cause is None:
             return f"status {done.returncode}, cause {cause}"
@@ -243,13 +250,9 @@ class Peers(harness.Case):
     def test_the_one_that_died(self):
         busy_loops(self, LOAD)
         seed = os.environ.get("SEED", "1")
-        told = []
-        for number in range(COUNT):
-            job = Job(seed, number)
-            done, results = self.run_job(job)
-            wrong = self.wrong(job, done, results)
-            if wrong:
-                told.append(f"{job}: {wrong}")
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as at_once:
+            told = [line for line in at_once.map(
+                self.try_job, (Job(seed, i) for i in range(COUNT))) if line]
         if os.environ.get("TELL"):
             print("\n".join(told), f"\n{len(told)} of {COUNT} wrong",
                   file=sys.stderr)

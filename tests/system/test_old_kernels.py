@@ -1,7 +1,8 @@
 """Kernels that lack the younger system calls, and sandboxes that refuse them:
 nothing but speed is lost. DENY installs a seccomp filter and executes jobrun.
 
-With LONG=1 each call is denied by itself, too, in both ways.
+With LONG=1 each call is denied by itself instead. Both errors are told from others
+in one place; EPERM is the one that may also be the call's own answer.
 """
 import json
 import os
@@ -23,8 +24,7 @@ SANDBOX = "all=EPERM"
 MIXED = "pidfd_open=EPERM,close_range=ENOSYS"  # but others are there
 FILTERS = [KERNEL, SANDBOX]
 if os.environ.get("LONG"):
-    FILTERS += [MIXED] + [f"{call}={error}" for call in CALLS
-                for error in ("ENOSYS", "EPERM")]
+    FILTERS = [MIXED, "clone3=ENOSYS"] + [f"{call}=EPERM" for call in CALLS]
 
 HEAD = ("version: 1\nname: t\ndevice: cpu\nworld_size: 3\n"
         "oversubscribe: true\n")

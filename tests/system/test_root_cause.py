@@ -30,7 +30,7 @@ class Causes(harness.Case):
         culprit = dice.randrange(world)
         first = dice.choice(FIRST)
         lines = [f"world={world}", "touch here.$RANK",
-                 "while test $(ls here.* | wc -l) -lt $world; do :; done"]
+                 "while test $(ls here.* | wc -l) -lt $world; do sleep 0.01; done"]
         for rank in range(world):
             if rank == culprit:
                 lines.append(f"if test $RANK = {rank}; then echo $$ > pid.new; "
