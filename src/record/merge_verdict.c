@@ -121,6 +121,11 @@ void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
     enum jr_run_status status = JR_RUN_SUCCEEDED;
     json_int_t code = 0;
     json_t *cause = NULL;
+    bool absent = parts->count < parts->nodes;
+    /* What is to be continued says nothing of a node that is not here. */
+    if (absent && decider != NULL &&
+        jr_part_weight_of(decider) == JR_PART_YIELDED)
+        decider = NULL;
     if (decider != NULL && decider->results != NULL) {
         status = decider->status;
         code = jr_json_get_u32(decider->results, "exit_code");
@@ -133,7 +138,7 @@ void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;
         cause = cause_json("result", &reason);
-    } else if (parts->count < parts->nodes) {
+    } else if (absent) {
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;
         cause = cause_of_absent(parts);

@@ -254,7 +254,8 @@ static void help_with_units(struct jr_lint *lint, struct jr_diag *diag,
         jr_diag_help(lint->diags, diag, "no time is negative: %s", text + 1);
     else if (isdigit((unsigned char)*text) &&
              strpbrk(text, "abcdefghijklmnopqrstuvwxyz") != NULL)
-        jr_diag_help(lint->diags, diag, "write whole numbers, each with d, h, m, s or ms");
+        jr_diag_help(lint->diags, diag,
+                     "write whole numbers, each with d, h, m, s or ms");
 }
 
 static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,

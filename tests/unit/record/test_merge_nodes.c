@@ -339,6 +339,37 @@ static void one_node_may_be_not_here(void)
     scratch_end(&scratch);
 }
 
+#define YIELDED(rank)                                                          \
+    RESULTS("yielded", "8", "null", "109", "", RANK(rank, "yielded"))
+
+/* A node that is to be continued gives way to one that failed or did not
+ * deliver, and to one that is not here. */
+static void what_is_to_continue_decides_last(void)
+{
+    static const struct {
+        const char *other, *status, *code;
+    } vectors[] = {
+        {GOOD("1", "103"), "\"yielded\"", "8"},
+        {YIELDED("1"), "\"yielded\"", "8"},
+        {INCOMPLETE("1"), "\"incomplete\"", "5"},
+        {FAILED("1", "3", "110"), "\"failed\"", "3"},
+        {NULL, "\"incomplete\"", "5"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", YIELDED("0")}, RANGE("0"));
+        if (vectors[i].other != NULL)
+            write_part(&scratch, &(struct part){1, "g", vectors[i].other},
+                       RANGE("1"));
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        check_at(joined, "status", vectors[i].status);
+        check_at(joined, "exit_code", vectors[i].code);
+        json_decref(joined);
+        scratch_end(&scratch);
+    }
+}
+
 /* Results that another program wrote may lack their times: the run has begun
  * when its record says so. */
 static void a_run_without_times_has_begun(void)
@@ -873,7 +904,8 @@ JR_UNIT_MAIN(
     CASE(a_failed_node_says_its_cause), CASE(nodes_are_told_with_their_causes),
     CASE(the_size_is_the_largest_that_can_be),
     CASE(nodes_that_are_not_here_leave_it_incomplete),
-    CASE(one_node_may_be_not_here), CASE(a_run_without_times_has_begun),
+    CASE(one_node_may_be_not_here), CASE(what_is_to_continue_decides_last),
+    CASE(a_run_without_times_has_begun),
     CASE(nodes_of_several_runs_leave_it_incomplete),
     CASE(a_run_that_goes_on_has_no_results),
     CASE(lost_nodes_alone_have_no_results),
