@@ -278,7 +278,7 @@ TYPE(RANK_ENTRIES, NAMES_OF(RANK_ENTRY), .ranks = true,
 MAPPING(RESULT_FIELD, .wants = "a mapping with `type`")
 TYPE(RESULT_FIELDS, NAMES_OF(RESULT_FIELD))
 MAPPING(RESTART, .stated = true, .shorthand = "max",
-        .wants = "how often, or a mapping with `max`")
+        .wants = "a number of restarts, or a mapping with `max`")
 MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
 MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")

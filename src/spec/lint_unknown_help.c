@@ -108,7 +108,8 @@ static bool hint_same_name(struct hint *hint)
     return true;
 }
 
-/* What the member is called here, and what that is. */
+/* What the member is called here, and where that may be another thing, what it
+ * is. */
 static bool hint_member(struct hint *hint)
 {
     bool sure;
@@ -118,8 +119,11 @@ static bool hint_member(struct hint *hint)
     if (field == NULL)
         return false;
     hint->named = true;
-    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s' (%s)?", name,
-                 field->help);
+    if (sure)
+        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", name);
+    else
+        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s' (%s)?",
+                     name, field->help);
     return true;
 }
 
