@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/shell_words.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/placeholders.h"
@@ -88,8 +89,48 @@ static int translate_line(const struct jr_cli *cli)
     return status;
 }
 
+/* A line that is not in quotes, or a file without -o: the line to type. */
+static int refuse_words(const struct jr_cli *cli)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (cli->from == NULL) {
+        jr_buf_printf(&text, "new %s -o ", cli->words[0]);
+        jr_shell_quote(&text, cli->words[1]);
+    } else {
+        jr_shell_quote(&line, cli->from);
+        for (int i = 0; i < cli->words_count; i++) {
+            jr_buf_char(&line, ' ');
+            jr_shell_quote(&line, cli->words[i]);
+        }
+        jr_buf_str(&text, "new --from ");
+        if (!line.failed)
+            jr_shell_quote(&text, line.data);
+    }
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s; type: jobrun %s",
+                      cli->from == NULL ? "new writes to the file of -o"
+                                        : "--from wants the line in quotes",
+                      text.failed ? "new --help" : text.data);
+}
+
+/* Whether the words are those of a line without quotes, or a kind and a file.
+ */
+static bool are_mistaken(const struct jr_cli *cli)
+{
+    const char *first = cli->words[0];
+    bool kind = cli->words_count > 0 && jr_starter_spec_find(first) != NULL;
+    if (cli->rest != NULL)
+        return false;
+    if (cli->from != NULL)
+        return cli->words_count > 0 && !kind && strchr(cli->from, ' ') == NULL;
+    return cli->words_count == 2 && kind && cli->output == NULL &&
+           strpbrk(cli->words[1], "./") != NULL;
+}
+
 int jr_cmd_new(struct jr_cli *cli)
 {
+    if (are_mistaken(cli))
+        return refuse_words(cli);
     if (cli->words_count > 1 || cli->rest != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "jobrun new [KIND], or jobrun new --from LINE");

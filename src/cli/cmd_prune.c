@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/mistakes.h"
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
 #include "record/prune.h"
@@ -20,9 +21,7 @@ static int read_prune_options(const struct jr_cli *cli,
     if (cli->keep != NULL)
         ret->keep = *cli->keep;
     if (cli->older != NULL && !jr_num_duration(cli->older, &ret->older_ms))
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--older wants an age such as 30d or 12h, not '%s'",
-                          cli->older);
+        return jr_mistake_time(cli, "older", cli->older, "30d or 12h");
     return 0;
 }
 

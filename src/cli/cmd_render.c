@@ -2,10 +2,12 @@
 #include "cli/cmd_render.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/shell_words.h"
 #include "cli/output.h"
 #include "cli/placeholders.h"
 #include "cli/stage.h"
@@ -67,16 +69,43 @@ static struct jr_strv frozen_command(struct jr_cli *cli, const char *folder)
     return words;
 }
 
+/* The engine that a word means which is none: "k8s". NULL: nobody knows. */
+static const char *near_engine(const char *word)
+{
+    static const struct {
+        const char *word, *here;
+    } rows[] = {{"sbatch", "slurm"},   {"srun", "slurm"},
+                {"k8s", "kubernetes"}, {"kubectl", "kubernetes"},
+                {"openmpi", "mpi"},    {"mpirun", "mpi"},
+                {"mpich", "mpi"},      {"mpiexec", "mpi"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcasecmp(rows[i].word, word) == 0)
+            return rows[i].here;
+    return jr_value_near("ENGINE", word);
+}
+
+/* No engine is stated, or none that there is: name the line to type. The engine
+ * may stand behind the spec as a word. */
 static int refuse_engine(const struct jr_cli *cli)
 {
     const char *engine = cli->engine;
-    const char *near = engine == NULL ? NULL : jr_value_near("ENGINE", engine);
+    bool bare = engine == NULL && cli->words_count == 2;
+    const char *word = bare ? cli->words[1] : engine;
+    const char *near = word == NULL                  ? NULL
+                       : jr_session_has_engine(word) ? word
+                                                     : near_engine(word);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, "--engine wants slurm, kubernetes or mpi");
     if (engine != NULL)
         jr_buf_printf(&text, ", not '%s'", engine);
-    if (near != NULL)
+    if (engine != NULL && near != NULL)
         jr_buf_printf(&text, "; did you mean '%s'?", near);
+    if (cli->words_count > 0 && (engine == NULL || near != NULL)) {
+        jr_buf_printf(&text, "%s type: jobrun %s ", engine == NULL ? ";" : "",
+                      cli->verb->name);
+        jr_shell_quote(&text, cli->words[0]);
+        jr_buf_printf(&text, " --engine %s", near == NULL ? "slurm" : near);
+    }
     return jr_cli_say(cli, JR_STATUS_USAGE, "%s",
                       text.failed ? "out of memory" : text.data);
 }
@@ -86,8 +115,9 @@ static int check_render_words(const struct jr_cli *cli)
     if (cli->engine == NULL || !jr_session_has_engine(cli->engine))
         return refuse_engine(cli);
     if (cli->words_count != 1)
-        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants one spec",
-                          cli->verb->name);
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "%s wants one spec: jobrun %s SPEC --engine %s",
+                          cli->verb->name, cli->verb->name, cli->engine);
     if (strcmp(cli->engine, "slurm") == 0 && strcmp(cli->words[0], "-") == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "the job reads its spec when it starts, but standard "

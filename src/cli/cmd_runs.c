@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/output.h"
+#include "cli/verbs.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
@@ -148,6 +150,13 @@ static int refuse_run(const struct jr_cli *cli, const char *run,
 int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
 {
     struct jr_error err = {0};
+    if (cli->words_count > 1 &&
+        jr_option_allowed(jr_option_by_name("rank", 4), cli->verb->name))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "give one run only: what is '%s'? (ranks: jobrun %s "
+                          "%s --rank %s)",
+                          cli->words[1], cli->verb->name, cli->words[0],
+                          cli->words[1]);
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one run only: what is '%s'?", cli->words[1]);

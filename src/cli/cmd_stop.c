@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
+#include "cli/mistakes.h"
 #include "cli/output.h"
 #include "record/await_run.h"
 #include "record/live_run.h"
@@ -66,9 +67,7 @@ static int read_timeout(const struct jr_cli *cli, uint64_t *ret_until_ns)
         return 0;
     if (!jr_num_duration(cli->timeout, &ms) ||
         ms > (UINT64_MAX - jr_clock_ns()) / 1000000)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--timeout wants a time such as 30s or 5m, not '%s'",
-                          cli->timeout);
+        return jr_mistake_time(cli, "timeout", cli->timeout, "30s or 5m");
     *ret_until_ns = jr_clock_ns() + ms * 1000000;
     return 0;
 }

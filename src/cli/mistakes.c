@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -10,6 +9,9 @@
 #include "base/near_file.h"
 #include "base/shell_words.h"
 #include "cli/cli.h"
+#include "cli/corrected_line.h"
+#include "cli/foreign_options.h"
+#include "cli/foreign_verbs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -75,29 +77,10 @@ static int print_arguments_line(const struct jr_cli *cli, const char *text,
                                 word, lead);
 }
 
-static bool is_program(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           access(path, X_OK) == 0;
-}
-
-static bool is_python_script(const char *word)
-{
-    size_t len = strlen(word);
-    return len > 3 && strcmp(word + len - 3, ".py") == 0;
-}
-
-/* What has to stand before a program: Python, before a script of its. */
-static const char *interpreter_of(const char *word)
-{
-    return is_python_script(word) && !is_program(word) ? " python3" : "";
-}
-
 int jr_mistake_command(const struct jr_cli *cli)
 {
     const char *word = cli->words[cli->words_count - 1];
-    const char *const lead[] = {"", interpreter_of(word)};
+    const char *const lead[] = {"", jr_line_interpreter(word)};
     return print_corrected_line(cli, "a command stands behind `--`:", "", word,
                                 lead);
 }
@@ -108,7 +91,7 @@ static int print_late_count(const struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_buf_printf(&line, "jobrun%s%s -n %u --%s", cli->verb_stated ? " " : "",
                   cli->verb_stated ? cli->verb->name : "", cli->count_value,
-                  interpreter_of(cli->words[0]));
+                  jr_line_interpreter(cli->words[0]));
     for (char *const *word = cli->words; *word != NULL; word++) {
         jr_buf_char(&line, ' ');
         jr_shell_quote(&line, *word);
@@ -163,12 +146,86 @@ static bool is_longer(const char *name, const char *word)
     return strncmp(name, word, strlen(word)) == 0;
 }
 
+/* Whether what is typed for a verb of others ends in one that takes no word. */
+static bool takes_no_word(const char *here)
+{
+    const struct jr_verb *verb = jr_verb_find(here);
+    return verb != NULL && verb->words[0] == '\0';
+}
+
+/* Append the words of the line, quoted; `here` instead of `word`, as it is. */
+static void add_words(struct jr_buf *out, const struct jr_cli *cli,
+                      const char *word, const char *here)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (line.len > 0)
+            jr_buf_char(&line, ' ');
+        if (*at != word) {
+            jr_shell_quote(&line, *at);
+            continue;
+        }
+        jr_buf_str(&line, here);
+        if (takes_no_word(here))
+            break;
+    }
+    out->failed |= line.failed;
+    if (!line.failed)
+        jr_buf_escaped(out, line.data, line.len);
+}
+
+/* A verb that other tools have. */
+static int print_foreign_verb(const struct jr_cli *cli, const char *word,
+                              const char *here)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_printf(&out,
+                  "jobrun: '%s' is not a verb of jobrun; type:\n"
+                  "        jobrun ",
+                  word);
+    add_words(&out, cli, word, here);
+    if (jr_support_has_program(word, cli->environ)) {
+        jr_buf_str(&out, "\n        or, for 2 ranks of the program: jobrun "
+                         "-n 2 -- ");
+        add_words(&out, cli, NULL, "");
+    }
+    jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
+
+int jr_mistake_launcher(const struct jr_cli *cli)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    const char *word = cli->words[0];
+    if (word == NULL || word != cli->argv[1] || !jr_foreign_launcher(word) ||
+        access(word, F_OK) == 0)
+        return 0;
+    jr_buf_printf(&out,
+                  "jobrun: '%s' is another launcher; for a spec that "
+                  "says the same, type:\n        jobrun new --from ",
+                  word);
+    add_words(&line, cli, NULL, "");
+    if (!line.failed)
+        jr_shell_quote(&out, line.data);
+    jr_buf_char(&out, '\n');
+    int status = out.failed || line.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
+
 static int refuse_bare_word(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
-    const char *near = nearest_verb(word);
-    if (jr_near_file_find(&spec, word) &&
-        (near == NULL || is_longer(spec.data, word)))
+    const char *near = nearest_verb(word), *here = jr_foreign_verb(word);
+    bool found = jr_near_file_find(&spec, word);
+    if (found && is_longer(spec.data, word))
+        near = spec.data;
+    else if (here != NULL)
+        return print_foreign_verb(cli, word, here);
+    else if (found && near == NULL)
         near = spec.data;
     if (near == NULL && jr_support_has_program(word, cli->environ))
         return print_program_line(cli, "a program", "");
@@ -182,27 +239,70 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
                       word);
 }
 
+/* PATH=VALUE without a spec. */
+static int refuse_first_setting(const struct jr_cli *cli, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
+    jr_line_add_setting(&setting, word);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "no spec is given before '%s'; type: jobrun SPEC%s", word,
+                      setting.failed ? "" : setting.data);
+}
+
 int jr_mistake_first_word(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
     if (word == NULL || cli->count != NULL)
         return 0;
-    if (is_python_script(word))
-        return print_program_line(cli, "a Python script", interpreter_of(word));
-    if (strpbrk(word, "./:-") != NULL || access(word, F_OK) == 0)
+    if (jr_line_is_python(word))
+        return print_program_line(cli, "a Python script",
+                                  jr_line_interpreter(word));
+    if (access(word, F_OK) == 0)
+        return 0;
+    if (jr_line_is_setting(word))
+        return cli->env ? 0 : refuse_first_setting(cli, word);
+    if (strpbrk(word, "./:-") != NULL)
         return 0;
     return refuse_bare_word(cli, word);
+}
+
+/* PATH=VALUE without -s. */
+static int print_settings_line(const struct jr_cli *cli)
+{
+    static const char *const lead[] = {"", ""};
+    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (jr_line_is_setting(*at)) {
+            jr_line_add_setting(&line, *at);
+            continue;
+        }
+        jr_buf_char(&line, ' ');
+        jr_shell_quote(&line, *at);
+    }
+    jr_buf_str(&out, "jobrun: -s sets a field; type:\n        jobrun");
+    out.failed |= line.failed;
+    if (!line.failed)
+        jr_buf_escaped(&out, line.data, line.len);
+    jr_buf_str(&out, "\n        or, if it is the job's: ");
+    add_corrected_line(&out, cli, cli->words[1], lead);
+    jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
 }
 
 int jr_mistake_second_word(const struct jr_cli *cli)
 {
     const char *first = cli->words[0], *second = cli->words[1];
+    if (jr_line_is_setting(second) && cli->rest == NULL)
+        return print_settings_line(cli);
     if (jr_mistake_is_spec_name(second) && access(second, F_OK) == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one spec only: what is '%s'? (arguments for "
                           "the job go after --)",
                           second);
-    if (!jr_mistake_is_spec_name(first) && is_program(first))
+    if (!jr_mistake_is_spec_name(first) && jr_line_is_program(first))
         return print_program_line(cli, "a program", "");
     return print_arguments_line(cli, "", second);
 }
@@ -270,10 +370,43 @@ static const char *nearest_option(const char *word)
     return bare == NULL ? NULL : jr_did_you_mean(bare, names);
 }
 
+/* An option that is told in another way here. */
+static int print_foreign_option(const struct jr_cli *cli,
+                                const struct jr_foreign_option *row,
+                                const char *word)
+{
+    static const char *const lead[] = {"", ""};
+    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    jr_buf_printf(&out, "jobrun: '%s' has no option '", cli->verb->name);
+    jr_buf_escaped(&out, word, strcspn(word, "="));
+    jr_buf_str(&out, "'");
+    bool certain = jr_line_correct(&line, cli);
+    if (certain && row->kind == JR_FOREIGN_NONE)
+        jr_buf_printf(&out, ": %s", row->here);
+    jr_buf_str(&out, certain ? "; type:\n        " : "; ");
+    if (certain)
+        jr_buf_escaped(&out, line.data, line.len);
+    else
+        jr_foreign_option_describe(&out, row);
+    if (may_be_jobs(cli, word)) {
+        jr_buf_str(&out, "\n        or, if it is the job's: ");
+        add_corrected_line(&out, cli, word, lead);
+    }
+    jr_buf_char(&out, '\n');
+    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
+    jr_cli_err(cli, &out);
+    return status;
+}
+
 int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
                               const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const struct jr_foreign_option *row =
+        jr_foreign_option_find(word, cli->verb->name);
+    if (row != NULL)
+        return print_foreign_option(cli, row, word);
     const char *near = option[1] != '-' ? NULL : nearest_option(option + 2);
     bool jobs = near == NULL && may_be_jobs(cli, word);
     jr_buf_printf(&text, "unknown option '%s'; ", option);
@@ -292,6 +425,10 @@ int jr_mistake_foreign_option(const struct jr_cli *cli,
                               const struct jr_option *option, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, owners = JR_BUF_INIT;
+    const struct jr_foreign_option *row =
+        jr_foreign_option_find(word, cli->verb->name);
+    if (row != NULL)
+        return print_foreign_option(cli, row, word);
     jr_buf_replaced(&owners, option->verbs, " ", ", ");
     jr_buf_printf(
         &text, "'%s' has no option --%s (%s %s it); see jobrun %s --help",
@@ -299,17 +436,4 @@ int jr_mistake_foreign_option(const struct jr_cli *cli,
         owners.failed ? option->verbs : owners.data,
         strchr(option->verbs, ' ') == NULL ? "has" : "have", cli->verb->name);
     return print_jobs_line(cli, text.failed ? option->name : text.data, word);
-}
-
-int jr_mistake_flag_value(const struct jr_cli *cli,
-                          const struct jr_option *option, const char *value)
-{
-    static const char *const no[] = {"no", "false", "off", "0", "never", "n"};
-    bool off = false;
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        off = off || strcmp(value, no[i]) == 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "--%s takes no value, such as '%s'; %s%s", option->name,
-                      value, off ? "leave it out" : "type --",
-                      off ? "" : option->name);
 }

@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
+#include "cli/foreign_options.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -32,14 +33,14 @@ struct reading {
     char letter[3];
 };
 
-static int add_option_value(struct jr_cli *cli, const struct jr_option *row,
-                            const char *value)
+static int add_option_value(struct reading *reading,
+                            const struct jr_option *row, const char *value)
 {
+    struct jr_cli *cli = reading->cli;
     void *place = (char *)cli + row->offset;
     struct jr_strv *list = place;
     if (row->letter == 's' && strchr(value, '=') == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--set wants PATH=VALUE, not '%s'", value);
+        return jr_mistake_set(cli, value, reading->argv[optind]);
     jr_strv_push(list, &cli->arena, jr_arena_strdup(&cli->arena, value));
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
@@ -52,9 +53,7 @@ static int store_number(struct jr_cli *cli, const struct jr_option *row,
     char *place = (char *)cli + row->offset;
     uint32_t number;
     if (!jr_num_u32(value, &number))
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--%s wants a whole number, not '%s'", row->name,
-                          value);
+        return jr_mistake_number(cli, row, value);
     memcpy(place, &number, sizeof number);
     memcpy((char *)cli + row->pointer, &place, sizeof place);
     return 0;
@@ -74,7 +73,7 @@ static int store_option(struct reading *reading, const struct jr_option *row,
         memcpy(place, &value, sizeof value);
         return 0;
     case JR_OPTION_LIST:
-        return add_option_value(reading->cli, row, value);
+        return add_option_value(reading, row, value);
     case JR_OPTION_NUMBER:
         return store_number(reading->cli, row, value);
     }
@@ -145,12 +144,29 @@ static void read_word(struct reading *reading, char *word)
 static int read_option(struct reading *reading, int value)
 {
     if (value == ':')
-        return jr_cli_say(reading->cli, JR_STATUS_USAGE, "%s wants a value",
-                          reading->argv[reading->at]);
+        return jr_mistake_no_value(reading->cli, option_of(optopt),
+                                   reading->argv[reading->at]);
     if (value == '?')
         return note_wrong_option(reading);
     return store_option(reading, option_of(value),
                         optarg != NULL ? optarg : "");
+}
+
+/* Note a word such as -np of mpirun, which getopt_long(3) would take for -n p.
+ * Returns whether it is one. */
+static bool note_foreign_word(struct reading *reading)
+{
+    const struct jr_cli *cli = reading->cli;
+    const char *word = reading->argv[reading->at];
+    if (reading->at >= reading->end || word[0] != '-' || word[1] == '-' ||
+        word[1] == '\0' || word[2] == '\0')
+        return false;
+    const struct jr_verb *verb =
+        cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
+    if (jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) == NULL)
+        return false;
+    reading->unknown = word;
+    return true;
 }
 
 static int read_words(struct reading *reading)
@@ -163,6 +179,8 @@ static int read_words(struct reading *reading)
     optind = 0; /* begin anew (glibc) */
     while (status == 0 && reading->unknown == NULL && !reading->command) {
         reading->at = optind > 0 ? optind : 1;
+        if (note_foreign_word(reading))
+            break;
         int value =
             getopt_long(reading->end, reading->argv, letters, longs, NULL);
         if (value == -1)
@@ -256,7 +274,9 @@ static void split_run_paths(struct jr_cli *cli)
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
-    int status = 0;
+    int status = cli->verb_stated ? 0 : jr_mistake_launcher(cli);
+    if (status != 0)
+        return status;
     if (reading->command && (cli->verb->flags & JR_VERB_JOB))
         return jr_mistake_command(cli);
     if (!cli->help && !cli->version && !cli->verb_stated)

@@ -66,11 +66,10 @@ static int check_words(const struct jr_cli *cli)
         return jr_mistake_second_word(cli);
     bool command = cli->rest != NULL && cli->rest[0] != NULL;
     if (cli->words_count == 0 && !command)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "no spec is given: jobrun SPEC, or jobrun -n N -- "
-                          "CMD (see jobrun --help)");
+        return jr_mistake_no_spec(cli);
     if (cli->count != NULL && cli->count_value == 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE, "-n wants at least 1");
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "-n wants at least 1 rank: jobrun -n 1 -- CMD");
     return 0;
 }
 

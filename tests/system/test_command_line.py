@@ -106,6 +106,28 @@ class Suggestions(Case):
                 ("validate --strict=no train.jobrun.yaml",
                  "--strict takes no value, such as 'no'; leave it out"),
                 ("train", "did you mean 'jobrun train.jobrun.yaml'?"),
+                ("train.jobrun.yaml vars.lr=0.1 lr=3 +vars.x=1",
+                 "-s sets a field; type:\n        jobrun train.jobrun.yaml -s "
+                 "vars.lr=0.1 -s vars.lr=3 -s +vars.x=1\n        or, if it is "
+                 "the job's: jobrun train.jobrun.yaml -- vars.lr=0.1 lr=3 "
+                 "+vars.x=1\n"),
+                ("render train.jobrun.yaml", "--engine wants slurm, "
+                 "kubernetes or mpi; type: jobrun render train.jobrun.yaml "
+                 "--engine slurm"),
+                ("render train.jobrun.yaml mpi",
+                 "type: jobrun render train.jobrun.yaml --engine mpi"),
+                ("render train.jobrun.yaml --engine k8s",
+                 "type: jobrun render train.jobrun.yaml --engine kubernetes"),
+                ("render --engine slurm", "render wants one spec: jobrun "
+                 "render SPEC --engine slurm"),
+                ("new torch t.yaml", "type: jobrun new torch -o t.yaml"),
+                ("new --from torchrun train.py",
+                 "type: jobrun new --from 'torchrun train.py'"),
+                ("-n 2", "-n wants a command behind `--`: jobrun -n 2 -- "),
+                ("plan", "no spec is given: jobrun plan SPEC, or"),
+                ("prune --older 30days", "type --older 30d\n"),
+                ("prune --older 2weeks", "type --older 14d\n"),
+                ("prune --older 30", "a time with its unit, such as 30d"),
                 ("new torhc", "did you mean 'jobrun new torch'?"),
                 ("new tensorflow", "there are minimal, torch, python"),
                 ("render train.jobrun.yaml --engine slrum",

@@ -46,14 +46,14 @@ static void refuses_what_it_does_not_understand(void)
         {{"--node-rnk", "x.yaml"},
          "unknown option '--node-rnk'; did you mean '--node-rank'?"},
         {{"--zzz", "x.yaml"}, "unknown option '--zzz'; see jobrun --help"},
-        {{"plan", "-x", "a.yaml"},
-         "unknown option '-x'; see jobrun plan --help"},
+        {{"plan", "-k", "a.yaml"},
+         "unknown option '-k'; see jobrun plan --help"},
         /* a letter among others is told by itself */
-        {{"plan", "-xq", "a.yaml"},
-         "unknown option '-x'; see jobrun plan --help"},
-        {{"-xq", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
-        {{"validate", "a.yaml", "-qx"},
-         "unknown option '-x'; see jobrun validate --help"},
+        {{"plan", "-kq", "a.yaml"},
+         "unknown option '-k'; see jobrun plan --help"},
+        {{"-kq", "a.yaml"}, "unknown option '-k'; see jobrun --help"},
+        {{"validate", "a.yaml", "-qk"},
+         "unknown option '-k'; see jobrun validate --help"},
         {{"validate", "--none=3", "a"},
          "unknown option '--none=3'; see jobrun validate --help"},
         /* the beginning of several names */
@@ -66,13 +66,16 @@ static void refuses_what_it_does_not_understand(void)
          "--strict takes no value, such as 'false'; leave it out"},
         {{"run", "--help=x"},
          "--help takes no value, such as 'x'; type --help"},
-        {{"plan", "-s"}, "-s wants a value"},
-        {{"plan", "a.yaml", "--set"}, "--set wants a value"},
-        {{"plan", "-s", "lr"}, "--set wants PATH=VALUE, not 'lr'"},
-        {{"-n", "two", "--", "a"}, "--ranks wants a whole number, not 'two'"},
-        {{"-n", "-1", "--", "a"}, "--ranks wants a whole number, not '-1'"},
+        {{"plan", "-s"}, "-s wants a value: -s PATH=VALUE"},
+        {{"plan", "a.yaml", "--set"}, "--set wants a value: --set PATH=VALUE"},
+        {{"plan", "-s", "lr"},
+         "--set wants PATH=VALUE, not 'lr'; for example: -s lr=VALUE"},
+        {{"-n", "two", "--", "a"},
+         "-n wants a whole number, not 'two'; for example: -n 4"},
+        {{"-n", "-1", "--", "a"},
+         "-n wants a whole number, not '-1'; for example: -n 4"},
         {{"logs", "--tail", "4294967296"},
-         "--tail wants a whole number, not '4294967296'"},
+         "--tail wants a number of at most 4294967295, not 4294967296"},
         {{"--color", "red", "a.yaml"},
          "--color wants auto, always or never, not 'red'"},
         /* options of other verbs */
@@ -88,8 +91,8 @@ static void refuses_what_it_does_not_understand(void)
         {{"show", "--tail=1"},
          "'show' has no option --tail (logs has it); see jobrun show --help"},
         {{"runs", "-n", "2"},
-         "'runs' has no option --ranks (run, plan, resolve have it); see "
-         "jobrun runs --help"},
+         "'runs' has no option '-n'; the newest runs come first: jobrun runs "
+         "| head"},
         {{"--help", "a.yaml", "--all", "--env"},
          "'help' has no option --env (plan has it); see jobrun help --help"},
         /* `--` was forgotten */
@@ -203,7 +206,8 @@ static void keeps_values(void)
     struct jr_cli cli = {0};
     char said[512];
     CU_ASSERT_EQUAL(parse(&cli, said, words), JR_STATUS_USAGE);
-    JR_ASSERT_TEXT(said, "jobrun: --ranks wants a whole number, not '=3'");
+    JR_ASSERT_TEXT(said, "jobrun: -n wants a whole number, not '=3'; for "
+                         "example: -n 4");
     jr_arena_release(&cli.arena);
     cli = (struct jr_cli){0};
     CU_ASSERT_EQUAL(parse(&cli, said, good), 0);

@@ -1,0 +1,246 @@
+#include "cli/foreign_options.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#include "base/banned.h"
+
+#define JOB    "run plan resolve render submit"
+#define STARTS "run plan resolve"
+#define RUNS   "show top logs report wait stop rerun"
+
+#define NO_RENDEZVOUS "jobrun needs no rendezvous"
+#define NUMBER        "#"
+#define DURATION      "@"
+#define ANY           ""
+
+/* Options of torchrun, accelerate, DeepSpeed, Paddle, Open MPI, MPICH, Slurm,
+ * Hydra and Docker; the first row that fits. */
+static const struct jr_foreign_option rows[] = {
+    {"-np --np --nprocs --num-proc --num-processes --ntasks --world-size", JOB,
+     JR_FOREIGN_RANKS, NUMBER, "world_size"},
+    {"--nproc-per-node --ntasks-per-node --npernode -npernode --ppn -ppn "
+     "--num-gpus --local-world-size --nproc",
+     JOB, JR_FOREIGN_LOCAL, NUMBER, "local_world_size"},
+    {"--nnodes --nodes --num-nodes --num-machines", JOB, JR_FOREIGN_NODES,
+     NUMBER, "nodes"},
+    {"-N", JOB, JR_FOREIGN_ASK, ANY,
+     "type -s nodes=N for what srun means by it, or -s local_world_size=N "
+     "for mpirun's"},
+    {"--gpus --gpu --gpu-ids --devices --include", JOB, JR_FOREIGN_ASK, ANY,
+     "type -s devices=[0,1] for devices by their indices, or "
+     "-s local_world_size=2 for two ranks on a node"},
+    {"-H --host --hosts -host --ips", JOB, JR_FOREIGN_LIST, ANY, "hosts"},
+    {"--hostfile -hostfile --machinefile -machinefile", JOB, JR_FOREIGN_ASK,
+     ANY, "type -s hosts=[A,B] with the hosts of the file"},
+    {"--machine-rank --noderank", STARTS, JR_FOREIGN_WORDS, NUMBER,
+     "--node-rank"},
+    {"--master-addr --main-process-ip --master-address", JOB, JR_FOREIGN_FIELD,
+     ANY, "master_addr"},
+    {"--master-port --main-process-port --port", JOB, JR_FOREIGN_FIELD, NUMBER,
+     "master_port"},
+    {"--max-restarts --retries --max-retries", JOB, JR_FOREIGN_FIELD, NUMBER,
+     "restart.max"},
+    {"--start-method --mp-start-method", JOB, JR_FOREIGN_FIELD,
+     "spawn fork forkserver", "start_method"},
+    {"--redirects", JOB, JR_FOREIGN_FIELD, ANY, "redirects"},
+    {"--tee", JOB, JR_FOREIGN_FIELD, ANY, "tee"},
+    {"--log-dir --logdir --output-dir", JOB, JR_FOREIGN_FIELD, ANY, "log_dir"},
+    {"--chdir --cwd --wdir --workdir --working-dir -D", JOB, JR_FOREIGN_FIELD,
+     ANY, "workdir"},
+    {"--name --job-name -J", JOB, JR_FOREIGN_FIELD, ANY, "name"},
+    {"--bind-to --cpu-bind", JOB, JR_FOREIGN_FIELD, "none core numa", "bind"},
+    {"--num-cpu-threads-per-process --threads", JOB, JR_FOREIGN_FIELD, NUMBER,
+     "threads"},
+    {"--backend", JOB, JR_FOREIGN_FIELD, "nccl gloo mpi ucc", "backends"},
+    {"--device", JOB, JR_FOREIGN_FIELD, "cpu cuda rocm xpu hpu npu mlu",
+     "device"},
+    {"--oversubscribe --overcommit -O", JOB, JR_FOREIGN_WORDS, NULL,
+     "-s oversubscribe=true"},
+    {"--timeout", JOB, JR_FOREIGN_FIELD, DURATION, "timeouts.run"},
+    {"--time -t", JOB, JR_FOREIGN_ASK, ANY,
+     "type -s timeouts.run=1h30m; `engine.slurm.time` of the spec is for batch "
+     "jobs"},
+    {"--env -e -x --export", "run resolve render submit", JR_FOREIGN_ENTRY, ANY,
+     "env"},
+    {"-e -x --export", "plan", JR_FOREIGN_ENTRY, ANY, "env"},
+    {"--standalone", JOB, JR_FOREIGN_NONE, NULL, NO_RENDEZVOUS},
+    {"--rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf", JOB,
+     JR_FOREIGN_NONE, ANY, NO_RENDEZVOUS},
+    {"--allow-run-as-root -allow-run-as-root", JOB, JR_FOREIGN_NONE, NULL,
+     "every user may run it"},
+    {"--multi-gpu", JOB, JR_FOREIGN_NONE, NULL,
+     "world_size says how many ranks there are"},
+    {"--use-env", JOB, JR_FOREIGN_NONE, NULL,
+     "each rank has LOCAL_RANK in its environment"},
+    {"--no-python", JOB, JR_FOREIGN_NONE, NULL,
+     "a command is started as it is typed"},
+    {"--unbuffered -u", JOB, JR_FOREIGN_NONE, NULL, "no output is held back"},
+    {"--label -l --tag-output", JOB, JR_FOREIGN_NONE, NULL,
+     "each line begins with its rank"},
+    {"--kill-on-bad-exit", JOB, JR_FOREIGN_NONE, NULL,
+     "a rank that fails stops the others"},
+    {"--verbose", JOB " " RUNS, JR_FOREIGN_NONE, NULL,
+     "the run folder has what there is to know"},
+    {"-d --background --daemon --detached", "run rerun", JR_FOREIGN_WORDS, NULL,
+     "--detach"},
+    {"--override --overrides --define", JOB " validate", JR_FOREIGN_WORDS, ANY,
+     "-s"},
+    {"--config --config-file --config-name --spec --file -c -f", JOB,
+     JR_FOREIGN_BARE, ANY, NULL},
+    {"--config --config-file --spec --file -c -f", "validate", JR_FOREIGN_BARE,
+     ANY, NULL},
+    {"--dry-run --dryrun --check --simulate", "run", JR_FOREIGN_VERB, NULL,
+     "plan"},
+    {"--print-config", "run", JR_FOREIGN_VERB, NULL, "resolve"},
+    {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
+    {"--multirun", JOB, JR_FOREIGN_ASK, NULL,
+     "type a line for each: jobrun SPEC -s vars.lr=0.1"},
+    {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
+    {"--partition -p --account -A --qos -q --constraint -C --gres --mem "
+     "--exclusive --reservation",
+     JOB, JR_FOREIGN_ASK, ANY,
+     "write `engine: {slurm: {partition: gpu}}` into the spec, and type jobrun "
+     "submit SPEC --engine slurm"},
+    {"--run --run-id --id", RUNS, JR_FOREIGN_BARE, ANY, NULL},
+    {"-n --lines -t", "logs", JR_FOREIGN_WORDS, NUMBER, "--tail"},
+    {"--ranks", "logs show", JR_FOREIGN_WORDS, ANY, "--rank"},
+    {"--since --until", "logs", JR_FOREIGN_ASK, ANY,
+     "type --tail N for the last N lines of each log"},
+    {"--stderr --stdout", "logs", JR_FOREIGN_ASK, NULL,
+     "each stream has a file in the run folder: attempt_0/RANK/stderr.log"},
+    {"--limit -n --last", "runs", JR_FOREIGN_ASK, ANY,
+     "the newest runs come first: jobrun runs | head"},
+    {"--all", "stop", JR_FOREIGN_ASK, NULL,
+     "type jobrun stop RUN for each; jobrun runs lists them"},
+    {"--force --signal -s -9 -f --kill", "stop", JR_FOREIGN_ASK, NULL,
+     "a second jobrun stop kills at once"},
+    {"--all -a", "prune", JR_FOREIGN_WORDS, NULL, "--keep 0 --dry-run"},
+    {"--force -f --yes -y", "prune", JR_FOREIGN_NONE, NULL,
+     "it removes finished runs without a question"},
+    {"--html", "report", JR_FOREIGN_WORDS, NULL, "--format html"},
+    {"--set -s", "rerun", JR_FOREIGN_ASK, ANY,
+     "a run is repeated as it was; to change it, type jobrun SPEC -s "
+     "PATH=VALUE"},
+    {"--json", "doctor", JR_FOREIGN_WORDS, NULL, "--format yaml"},
+    {"--list --all", "explain", JR_FOREIGN_NONE, NULL,
+     "without an argument it lists the fields"},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Whether the list of words, separated by blanks, has the first `len` bytes of
+ * `word`; a '_' in them is as good as a '-'. */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+    while (*list != '\0') {
+        size_t size = strcspn(list, " "), same = 0;
+        while (same < size && same < len &&
+               list[same] == (word[same] == '_' ? '-' : word[same]))
+            same++;
+        if (same == size && same == len)
+            return true;
+        list += size + strspn(list + size, " ");
+    }
+    return false;
+}
+
+const struct jr_foreign_option *jr_foreign_option_find(const char *word,
+                                                       const char *verb)
+{
+    size_t len = strcspn(word, "="), i = 0;
+    while (i < ROWS && (!has_word(rows[i].names, word, len) ||
+                        !has_word(rows[i].verbs, verb, strlen(verb))))
+        i++;
+    return i < ROWS ? &rows[i] : NULL;
+}
+
+/* Whether YAML reads the text as it stands, as a value and in a list. */
+static bool is_plain(const char *text)
+{
+    size_t len = strlen(text);
+    if (len == 0 || (!isalnum((unsigned char)text[0]) && text[0] != '/' &&
+                     text[0] != '.' && text[0] != '_'))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) &&
+            strchr("/._-+=,:@", text[i]) == NULL)
+            return false;
+    return text[len - 1] != ':';
+}
+
+/* Whether it is NAME or NAME=VALUE, with the name of a variable. */
+static bool is_entry(const char *text)
+{
+    size_t len = strcspn(text, "=");
+    bool name = len > 0 && isdigit((unsigned char)text[0]) == 0;
+    for (size_t i = 0; i < len; i++)
+        name = name && (isalnum((unsigned char)text[i]) || text[i] == '_');
+    return name && (text[len] == '\0' || is_plain(text + len + 1));
+}
+
+bool jr_foreign_option_takes(const struct jr_foreign_option *row,
+                             const char *value)
+{
+    uint32_t number;
+    uint64_t ms;
+    if (row->value == NULL || row->kind == JR_FOREIGN_NONE)
+        return true;
+    if (strcmp(row->value, NUMBER) == 0)
+        return jr_num_u32(value, &number) && number > 0;
+    if (strcmp(row->value, DURATION) == 0)
+        return jr_num_duration(value, &ms);
+    if (row->kind == JR_FOREIGN_ENTRY)
+        return is_entry(value);
+    if (row->kind == JR_FOREIGN_LIST)
+        return is_plain(value) && strchr(value, ':') == NULL;
+    if (row->value[0] != '\0')
+        return has_word(row->value, value, strlen(value));
+    return row->kind != JR_FOREIGN_FIELD || is_plain(value);
+}
+
+static void describe_value(struct jr_buf *out, const char *value)
+{
+    if (strcmp(value, DURATION) == 0)
+        jr_buf_str(out, "30m");
+    else if (strcmp(value, NUMBER) == 0)
+        jr_buf_char(out, 'N');
+    else if (strcmp(value, ANY) == 0)
+        jr_buf_str(out, "VALUE");
+    else
+        jr_buf_replaced(out, value, " ", "|");
+}
+
+void jr_foreign_option_describe(struct jr_buf *out,
+                                const struct jr_foreign_option *row)
+{
+    static const char *const forms[] = {
+        [JR_FOREIGN_RANKS] = "type -s world_size=N, or before a command -n N",
+        [JR_FOREIGN_LOCAL] = "type -s local_world_size=N",
+        [JR_FOREIGN_NODES] = "type -s nodes=N",
+        [JR_FOREIGN_FIELD] = "type -s %s=",
+        [JR_FOREIGN_LIST] = "type -s %s=[A,B]",
+        [JR_FOREIGN_ENTRY] = "type -s %s.NAME=VALUE",
+        [JR_FOREIGN_WORDS] = "type %s",
+        [JR_FOREIGN_BARE] = "leave the option out, and type the name alone",
+        [JR_FOREIGN_VERB] = "type jobrun %s SPEC",
+        [JR_FOREIGN_NONE] = "leave it out: %s",
+    };
+    const char *form =
+        row->kind < sizeof forms / sizeof *forms ? forms[row->kind] : NULL;
+    const char *slot = form == NULL ? NULL : strstr(form, "%s");
+    if (form == NULL) {
+        jr_buf_str(out, row->here);
+    } else if (slot == NULL) {
+        jr_buf_str(out, form);
+    } else {
+        jr_buf_add(out, form, (size_t)(slot - form));
+        jr_buf_str(out, row->here);
+        jr_buf_str(out, slot + 2);
+        if (row->kind == JR_FOREIGN_FIELD)
+            describe_value(out, row->value);
+    }
+}
