@@ -368,8 +368,11 @@ static struct jr_node *compose_stream(struct composer *c)
     if (c->stopped)
         return NULL;
     if (type == YAML_DOCUMENT_START_EVENT)
-        jr_diags_error(c->diags, JR_CODE_SEVERAL_DOCUMENTS, span, NULL,
-                       "a second document begins here");
+        jr_diag_help(c->diags,
+                     jr_diags_error(c->diags, JR_CODE_SEVERAL_DOCUMENTS, span,
+                                    NULL, "a second document begins here"),
+                     "put what follows into a file of its own, and delete it "
+                     "here");
     return root;
 }
 

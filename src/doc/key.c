@@ -9,6 +9,14 @@
 
 enum { MAX_SHOWN = 60, FEW = 16 };
 
+/* Whether it is what {{ name }} is to YAML: a mapping of one name. */
+static bool is_braced(const struct jr_node *key)
+{
+    return key->count == 1 && key->pairs[0].key->kind == JR_NODE_SCALAR &&
+           key->pairs[0].value->kind == JR_NODE_SCALAR &&
+           key->pairs[0].value->len == 0;
+}
+
 bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
 {
     struct jr_diag *diag;
@@ -17,14 +25,20 @@ bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
         diag = jr_diags_error(diags, JR_CODE_KEY_NOT_SCALAR, key->span, NULL,
                               "a key cannot be a %s",
                               is_mapping ? "mapping" : "sequence");
-        jr_diag_help(diags, diag, "quote it if it is meant as text");
+        jr_diag_help(diags, diag, "%s",
+                     is_mapping && is_braced(key)
+                         ? "where '{{ }}' is a template of Jinja or Helm, "
+                           "write ${vars.NAME}"
+                         : "quote it if it is meant as text");
         return false;
     }
     if (!key->plain || strcmp(key->text, "<<") != 0)
         return true;
     diag = jr_diags_error(diags, JR_CODE_MERGE_KEY, key->span, NULL,
                           "the merge key '<<' is not supported");
-    jr_diag_help(diags, diag, "repeat the entries here");
+    jr_diag_help(diags, diag,
+                 "repeat the entries here; where there are no others, "
+                 "write the alias itself: env: *NAME");
     return false;
 }
 

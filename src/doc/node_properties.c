@@ -118,6 +118,40 @@ static bool has_tagged_type(struct jr_node *node, enum jr_scalar_type wanted)
            (wanted == JR_SCALAR_FLOAT && type == JR_SCALAR_INT);
 }
 
+/* Tags of other readers of YAML, and what is written here instead. A row holds
+ * for all tags that begin so. */
+static const struct {
+    const char *tag, *help;
+} foreign_tags[] = {
+    {"!include", "write `extends: FILE` at the top of the spec"},
+    {"!inc", "write `extends: FILE` at the top of the spec"},
+    {"!import", "write `extends: FILE` at the top of the spec"},
+    {"!ENV", "write ${env:NAME}"},
+    {"!env", "write ${env:NAME}"},
+    {"!vault", "write ???, and set the variable where jobrun is started"},
+    {"!secret", "write ???, and set the variable where jobrun is started"},
+    {"!Ref", "write ${vars.NAME}"},
+    {"!ref", "write ${vars.NAME}"},
+    {"!reference", "write ${vars.NAME}"},
+    {"!Sub", "leave it out: ${vars.NAME} needs no tag"},
+    {"!join", "write the parts side by side: ${vars.a}/${vars.b}"},
+    {CORE "python/tuple", "write a list: [a, b]"},
+    {CORE "python/name", "write the name as text: package.module:function"},
+    {CORE "python/", "leave it out: a spec makes no objects of Python"},
+    {CORE "timestamp", "leave it out: a date is text here"},
+    {CORE "binary", "write text: a spec holds no bytes"},
+    {CORE "set", "write a list: [a, b]"},
+    {CORE "omap", "leave it out: mappings keep their order"},
+};
+
+static const char *help_with_tag(const char *tag)
+{
+    for (size_t i = 0; i < sizeof foreign_tags / sizeof *foreign_tags; i++)
+        if (strncmp(foreign_tags[i].tag, tag, strlen(foreign_tags[i].tag)) == 0)
+            return foreign_tags[i].help;
+    return "leave it out";
+}
+
 void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
                   struct jr_span span)
 {
@@ -131,7 +165,7 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
     if (found == NULL) {
         struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span,
                                               NULL, "unknown tag '%.60s'", tag);
-        jr_diag_help(diags, diag, "leave it out");
+        jr_diag_help(diags, diag, "%s", help_with_tag(tag));
     } else if (found->kind != node->kind ||
                (node->kind == JR_NODE_SCALAR &&
                 !has_tagged_type(node, found->type))) {

@@ -14,6 +14,7 @@
 #include "doc/compose.h"
 #include "doc/doc.h"
 #include "doc/node_path.h"
+#include "doc/other_file.h"
 
 #include "base/banned.h"
 
@@ -227,7 +228,7 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
     }
     source->text = jr_arena_strndup(&ret->arena, len == 0 ? "" : text, len);
     source->len = source->text == NULL ? 0 : len;
-    if (source->text != NULL)
+    if (source->text != NULL && !jr_other_file_report(diags, source))
         jr_compose(ret, source->text, len, diags);
     return finish_doc(ret, diags);
 }

@@ -86,8 +86,7 @@ static void tells_syntax_errors(void)
          "t:1:4: error: a '- ' item cannot begin on this line [JR0102]\n",
          false},
         {"s: [*TOKEN*]\n",
-         "t:1:5: error: a '*' begins the name of an alias [JR0102]\n",
-         false},
+         "t:1:5: error: a '*' begins the name of an alias [JR0102]\n", false},
         {"a: | x\n",
          "t:1:4: error: no text is allowed on the line of a '|' or '>' "
          "[JR0102]\n",
@@ -111,7 +110,7 @@ static void tells_bad_bytes(void)
          false},
         {"\xff\xfe"
          "a",
-         "t:1:1: error: byte 0xff is not UTF-8 [JR0104]\n", false},
+         "t: error: this is UTF-16, not UTF-8 [JR0102]\n", false},
         {"a: 1\nb: \"\x1b[0m\"\n",
          "t:2:5: error: the control character U+001B is not allowed "
          "[JR0105]\n",
