@@ -159,6 +159,9 @@ class Events(Case):
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
                    " args: [1]}\nstart_method: forkserver\n"
                    "preload: [threads]\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: exec sleep 60}\n"
+                   "timeouts: {run: 60s}\n"
+                   "deadline: {before: 59900ms}\n").wait(LIMIT)
         self.start(spec="progress: {pattern: 'step (?<step>\\w+)'}\n"
                    "entrypoint: [echo, step one]\n").wait(LIMIT)
         for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):
