@@ -47,8 +47,10 @@ void jr_freeze_plan_copy(struct jr_session *session);
 /* The same for the copy in any folder; NULL: memory has run out. */
 void jr_freeze_place(struct jr_session *session, const char *folder);
 
-/* The job that plans are made of, and the environment. */
+/* The job that plans are made of; the session's. */
 const struct jr_job *jr_freeze_job(struct jr_session *session);
+
+/* The environment that goes with it, which ends with NULL; the session's. */
 char *const *jr_freeze_environ(const struct jr_session *session);
 
 /* The folder of the spec, or of its copy. */

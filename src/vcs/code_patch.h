@@ -27,8 +27,10 @@ enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
 #define JR_LEFT_OUT_ENUM(name, word, help) JR_LEFT_OUT_##name,
 enum jr_left_out_why { JR_LEFT_OUTS(JR_LEFT_OUT_ENUM) };
 
-/* The word and the explanation of a reason. */
+/* The word of a reason, as the record has it. Static text. */
 const char *jr_left_out_word(enum jr_left_out_why why);
+
+/* The sentence that explains a reason. Static text. */
 const char *jr_left_out_help(enum jr_left_out_why why);
 
 struct jr_left_out {
