@@ -170,6 +170,20 @@ static pid_t fork_isolated_runner(const struct guard *guard,
     return runner;
 }
 
+/* A signal that stops the run and came before it began, while its code was
+ * recorded for instance; 0. It stays pending. */
+static int find_early_stop(const struct guard *guard)
+{
+    sigset_t pending;
+    if (sigpending(&pending) != 0)
+        return 0;
+    for (int sig = 1; sig < NSIG; sig++)
+        if (guard->signals.use[sig] == JR_SIGNAL_STOP &&
+            sigismember(&pending, sig) == 1)
+            return sig;
+    return 0;
+}
+
 static int fork_runner(struct guard *guard, const struct jr_budget *budget,
                        struct jr_error *err)
 {
@@ -184,6 +198,7 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
                                   .done_fd = guard->done_fd,
                                   .terminal = &guard->terminal,
                                   .gate_fd = guard->gate_fd,
+                                  .stop_signal = find_early_stop(guard),
                                   .alive_fd = -1};
     int ends[2] = {-1, -1};
     bool alive = guard->blind || plan->policy->isolation == JR_ISOLATION_PID;

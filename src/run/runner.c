@@ -422,6 +422,8 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
                             : "could not set up the runner, which needs "
                               "/dev/null");
     args->shared->began = true;
+    if (args->stop_signal != 0)
+        jr_stop_signal(&runner, args->stop_signal);
     jr_setup_open(&runner);
     while (is_run_going_on(&runner))
         turn_runner_loop(&runner);

@@ -89,6 +89,8 @@ struct jr_runner_args {
     int done_fd;  /* to be written to when it is done; -1: it need not stay */
     int gate_fd;  /* an event: the guard has left the console; -1: it has not
                      been there */
+    int stop_signal; /* that came before the run began, which so starts nothing;
+                        the guard relays it besides; 0 */
 };
 
 /* The whole life of the runner: never returns. */

@@ -107,7 +107,7 @@ class Live(harness.Case):
         self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         for text in "soon", "-1s", "3":
             done = self.expect(self.jobrun("wait", "--timeout=" + text), 2)
-            self.assertIn("--timeout wants a time such as 30s", done.stderr)
+            self.assertIn("--timeout wants a time with its unit, such as 30s", done.stderr)
 
 
 if __name__ == "__main__":

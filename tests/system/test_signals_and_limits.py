@@ -109,6 +109,21 @@ class Signals(Case):
         self.assertEqual(process.wait(harness.LIMIT), 130)
         self.assertEqual(self.results()["status"], "stopped")
 
+    def test_before_the_run_begins(self):
+        """Nothing is started, not even what would be done at once."""
+        for setup in ("", "setup: touch ran\n"):
+            self.spec(f"device: cpu\noversubscribe: true\n{setup}"
+                      "entrypoint: [touch, ran]\n")
+            for number in (signal.SIGINT, signal.SIGTERM):
+                def pending():
+                    signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+                    os.kill(os.getpid(), number)
+                job = self.start("s.jobrun.yaml", preexec_fn=pending)
+                said = job.communicate(timeout=harness.LIMIT)[1]
+                self.assertEqual(job.returncode, 128 + number, said)
+                self.assertIn("ranks 0-1 not started", said)
+                self.assertFalse((self.folder / "ran").exists())
+
     def test_while_the_end_is_told(self):
         """The judgement is written, and the report cannot be: a signal ends
         the telling, and the exit status is that of the judgement."""

@@ -171,6 +171,8 @@ void jr_setup_open(struct jr_runner *runner)
                                       .plan = &setup->plan,
                                       .outcome = &setup->outcome};
     setup->done = plan->setup.text == NULL || plan->count == 0;
+    if (jr_stop_has_begun(runner))
+        return;
     if (setup->done) {
         jr_launch_begin(runner);
         return;
