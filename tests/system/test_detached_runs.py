@@ -186,13 +186,15 @@ class Stopped(Case):
 
 class Lost(Case):
     def kill_both(self, run):
-        """So that neither sees the other's end: both are stopped first."""
+        """So that neither sees the other's end: both are stopped first. The run is
+        lost once both are gone, of which the runner may be the later one."""
         guard = self.record(run)["pid"]
         runner = harness.runner_of(guard)
         for sig in (signal.SIGSTOP, signal.SIGKILL):
             for pid in (runner, guard):
                 os.kill(pid, sig)
-        self.assertTrue(until(lambda: not is_alive(guard)))
+        self.assertTrue(until(
+            lambda: not is_alive(guard) and not is_alive(runner)))
 
     def leave_daemons(self):
         run = self.detach("setsid sh -c 'echo $$ > daemon.$RANK; "
