@@ -109,8 +109,8 @@ static void finds_nothing_where_all_is_there(void)
         "entrypoint: [no-such-program]\nworkdir: '%{rank_dir}'\n",
         "entrypoint: [works]\nenv: {PATH: '@'}\n",
         "entrypoint: [../works]\nworkdir: folder\n",
-        "entrypoint: [./works]\nlog_dir: a/b/c\nresults: {file: "
-        "'new/%{rank}.json', artifacts: [x, 'new/%{rank}/y', @/z]}\n",
+        ("entrypoint: [./works]\nlog_dir: a/b/c\nresults: {file: "
+         "'new/%{rank}.json', artifacts: [x, 'new/%{rank}/y', @/z]}\n"),
     };
     struct jr_buf spec = JR_BUF_INIT;
     start();
