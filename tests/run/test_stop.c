@@ -24,6 +24,14 @@ static void insist(const struct jr_drive *drive, int sig)
         jr_drive_kill(drive->pid, sig);
 }
 
+/* The driver exits with a status of its own, unless one more of the signals
+ * that insist() sends comes when its run is over and its handlers are gone. */
+static bool has_exited(const struct vector *vector, int status)
+{
+    return WIFEXITED(status) ||
+           (vector->signals[1] != 0 && WTERMSIG(status) == vector->signals[1]);
+}
+
 static void check(const struct vector *vectors, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -38,7 +46,7 @@ static void check(const struct vector *vectors, size_t count)
         if (vector->signals[1] != 0)
             insist(&drive, vector->signals[1]);
         CU_ASSERT_TRUE(jr_drive_end(&drive));
-        CU_ASSERT_TRUE(WIFEXITED(drive.status));
+        CU_ASSERT_TRUE(has_exited(vector, drive.status));
         for (int j = 0; j < 5 && vector->want[j] != NULL; j++)
             CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", vector->want[j]));
         CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));

@@ -126,11 +126,13 @@ class OnEnd(harness.Case):
     def test_in_the_folder_of_its_spec(self):
         """Its own program, from anywhere, and when it is run again."""
         self.write("in/tool", "#!/bin/sh\npwd >> ../told\n").chmod(0o755)
-        # --exact wants its port again, which is nobody else's meanwhile.
-        self.expect(self.jobrun(self.spec(
-            "[./tool]", more=f"master_port: {hand.free_port()}\n")), 0)
-        self.expect(self.jobrun("rerun", "latest"), 0)
-        self.expect(self.jobrun("rerun", "latest", "--exact"), 0)
+        # --exact wants the port of that run again, which is nobody else's
+        # meanwhile. The plain rerun took one of those that all runs look for.
+        self.expect(self.jobrun(
+            self.spec("[./tool]", more=f"master_port: {hand.free_port()}\n"),
+            "--run-id", "first"), 0)
+        self.expect(self.jobrun("rerun", "first"), 0)
+        self.expect(self.jobrun("rerun", "first", "--exact"), 0)
         folder = os.path.realpath(self.folder / "in")
         self.assertEqual(self.told(), [folder] * 3)
 
