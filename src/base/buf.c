@@ -172,11 +172,25 @@ static void break_line(struct jr_buf *buf, size_t indent)
     jr_buf_fill(buf, ' ', indent);
 }
 
+/* The length of what stands in quotes, with these; 0 where none begin, or where
+ * they end in the middle of a word, as an apostrophe does. */
+static size_t quoted_length(const char *text)
+{
+    if (*text != '\'' && *text != '"')
+        return 0;
+    for (size_t len = 1; text[len] != '\0'; len++)
+        if (text[len] == *text &&
+            (text[len + 1] == '\0' || strchr(" \n,.;:)?", text[len + 1])))
+            return len + 1;
+    return 0;
+}
+
 /* The length of the next word, of at most `most` bytes if it has blanks. */
 static size_t word_length(const char *text, size_t most)
 {
-    size_t first = strcspn(text, " \n"), len = 0;
+    size_t first = strcspn(text, " \n"), len = *text == '(';
     bool typed = false;
+    len += quoted_length(text + len);
     for (; text[len] != '\0' && (typed || strchr(" \n", text[len]) == NULL);
          len++)
         typed = text[len] == '`' ? !typed : typed;

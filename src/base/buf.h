@@ -67,7 +67,7 @@ enum { JR_BUF_WIDTH = 80 };
 /* Append the words of a text, broken into lines of at most `width` bytes; each
  * line but the first begins with `indent` blanks. The first continues where the
  * buffer's last line ends. No newline is added at the end. What stands between
- * `backticks` is one word unless it is longer than a line. */
+ * `backticks` or quotes is one word unless it is longer than a line. */
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);
 
 /* The same for the text of a table's row: a line is broken behind a comma, a

@@ -123,8 +123,9 @@ static int print_checks(const struct jr_spec_checks *checks,
         .strict = checks->options.strict,
         .color = beside ? cli->color_err : cli->color_out,
     };
-    struct jr_buf out = {.failed = checks->arena.failed ||
-                                   checks->status == JR_STATUS_LAUNCH};
+    struct jr_buf out = {
+        .width = jr_cli_message_columns(beside ? STDERR_FILENO : STDOUT_FILENO),
+        .failed = checks->arena.failed || checks->status == JR_STATUS_LAUNCH};
     bool valid = jr_diag_report_valid(&report);
     if (!valid || !cli->quiet)
         jr_diags_report(&out, &report, format);

@@ -56,8 +56,7 @@ static int print_corrected_line(const struct jr_cli *cli, const char *text,
                                 const char *const lead[2])
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_buf_str(&out, "jobrun: ");
-    jr_buf_escaped(&out, text, strlen(text));
+    jr_cli_add_message(&out, text);
     jr_buf_printf(&out, "\n        %s", prompt);
     add_corrected_line(&out, cli, word, lead);
     jr_buf_char(&out, '\n');

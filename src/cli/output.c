@@ -19,6 +19,8 @@
 
 #include "base/banned.h"
 
+enum { INDENT = 8 }; /* of what continues a message: the width of "jobrun: " */
+
 bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
                   int *ret_status)
 {
@@ -77,6 +79,49 @@ void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
     jr_buf_release(text);
 }
 
+/* Where a line that is to be typed begins, at the end of a text; or NULL. */
+static const char *find_typed(const char *text)
+{
+    static const char mark[] = "type: ";
+    const char *at = strstr(text, mark);
+    return at == NULL ? NULL : at + strlen(mark);
+}
+
+/* A text that is longer than a line of the terminal. What is to be typed is not
+ * broken, so that it can be copied. */
+static void add_long_message(struct jr_buf *out, const char *text, size_t width)
+{
+    JR_BUF_CLEANUP struct jr_buf lines = {.width = width};
+    JR_BUF_CLEANUP struct jr_buf before = JR_BUF_INIT;
+    const char *typed = find_typed(text);
+    size_t len = typed == NULL ? strlen(text) : (size_t)(typed - text) - 1;
+    jr_buf_add(&before, text, len);
+    jr_buf_str(&lines, "jobrun: ");
+    if (!before.failed)
+        jr_buf_wrapped(&lines, before.data, INDENT);
+    if (typed != NULL)
+        jr_buf_printf(&lines, "\n%*s%s", INDENT, "", typed);
+    out->failed |= lines.failed || before.failed;
+    if (!lines.failed)
+        jr_buf_str(out, lines.data);
+}
+
+void jr_cli_add_message(struct jr_buf *out, const char *text)
+{
+    JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
+    unsigned width = jr_cli_message_columns(STDERR_FILENO);
+    jr_buf_safe(&safe, text);
+    out->failed |= safe.failed;
+    if (safe.failed)
+        return;
+    if (width == 0 || strlen("jobrun: ") + safe.len <= width) {
+        jr_buf_str(out, "jobrun: ");
+        jr_buf_add(out, safe.data, safe.len);
+    } else {
+        add_long_message(out, safe.data, width);
+    }
+}
+
 int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
 {
     char line[1200];
@@ -85,8 +130,7 @@ int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
     struct jr_buf out = JR_BUF_INIT;
-    jr_buf_str(&out, "jobrun: ");
-    jr_buf_escaped(&out, line, strlen(line));
+    jr_cli_add_message(&out, line);
     jr_buf_char(&out, '\n');
     if (out.failed)
         status = JR_STATUS_LAUNCH;
@@ -98,7 +142,7 @@ void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags)
 {
     if (diags->count == 0 && !diags->arena.failed)
         return;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out = {.width = jr_cli_message_columns(STDERR_FILENO)};
     jr_diags_sort(diags);
     jr_diags_render(&out, diags, JR_DIAG_HUMAN, cli->color_err);
     if (diags->errors > 0) {
@@ -185,14 +229,28 @@ int jr_cli_color(struct jr_cli *cli)
     return 0;
 }
 
-unsigned jr_cli_columns(void)
+/* COLUMNS, or else what the descriptor's terminal says; 0 where nothing does.
+ */
+static unsigned stated_columns(int fd)
 {
     const char *stated = getenv("COLUMNS");
     struct winsize window;
     uint32_t columns = 0;
     if (stated != NULL && jr_num_u32(stated, &columns) && columns > 0)
         return columns;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
-        return window.ws_col;
-    return JR_BUF_WIDTH;
+    return ioctl(fd, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+unsigned jr_cli_columns(void)
+{
+    unsigned columns = stated_columns(STDOUT_FILENO);
+    return columns > 0 ? columns : JR_BUF_WIDTH;
+}
+
+unsigned jr_cli_message_columns(int fd)
+{
+    if (isatty(fd) != 1)
+        return 0;
+    unsigned columns = stated_columns(fd);
+    return columns > 0 ? columns : JR_BUF_WIDTH;
 }

@@ -14,6 +14,15 @@ int jr_cli_color(struct jr_cli *cli);
  * where standard output is none. */
 unsigned jr_cli_columns(void);
 
+/* How wide messages to this descriptor are printed: as the terminal that it is,
+ * and 0, which breaks no line, where it is none. */
+unsigned jr_cli_message_columns(int fd);
+
+/* Append "jobrun: TEXT", made safe to show, in lines as wide as the terminal of
+ * standard error is; what begins with "type: " is a line of its own there if it
+ * does not fit. */
+void jr_cli_add_message(struct jr_buf *out, const char *text);
+
 /* Whether --format, or --json, is one of the NULL-terminated `words`; index, or
  * -1 after saying so. Without either it is the first. */
 int jr_cli_format(const struct jr_cli *cli, const char *const *words);

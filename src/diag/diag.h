@@ -108,8 +108,9 @@ bool jr_diag_report_valid(const struct jr_diag_report *report);
 
 /* Append the report. HUMAN quotes the source line with a caret span (tabs and
  * wide characters aligned; control bytes escaped; long lines cut around the
- * caret), tells the related positions, and ends with a summary; JSON is the
- * object of the contract. The time is linear in the findings and their texts,
+ * caret), tells the related positions, and ends with a summary; where `out` has
+ * a width, no line is longer than that if its words are not. JSON is the object
+ * of the contract. The time is linear in the findings and their texts,
  * provided that the findings of a file are sorted. */
 void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
                      enum jr_diag_format format);

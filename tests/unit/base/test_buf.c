@@ -126,6 +126,13 @@ static void wraps_words(void)
         {"", AS " `a b c`, d", 2, AS "\n  `a b c`, d"},
         {"", "w `" AS "12 b` v", 0, "w\n`" AS "12\nb` v"},
         {"", "an open ` " AS, 0, "an open `\n" AS},
+        /* and so does what is quoted, but no apostrophe begins a quote */
+        {"", AS " 'a b', d", 2, AS "\n  'a b', d"},
+        {"", AS " (\"a b\") d", 2, AS "\n  (\"a b\") d"},
+        {"", "w '" AS "12 b' v", 0, "w\n'" AS "12\nb' v"},
+        {"", "an open ' " AS, 0, "an open '\n" AS},
+        {"", "a 'b's c' d", 0, "a 'b's c' d"},
+        {"", AS " a's b' c", 0, AS "\na's b' c"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf buf = JR_BUF_INIT;

@@ -90,6 +90,52 @@ static void looks_as_drawn(void)
     jr_diags_release(&diags);
 }
 
+/* On a terminal of 40 columns: no word is broken, and what helps stands on a
+ * line of its own where there is no room for it. */
+static void breaks_lines(void)
+{
+    struct jr_source text =
+        source("t.yaml", "a: 1\nname: a text that is longer than a line\n");
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
+                       "the value wants 'one or two', and not this one");
+    jr_diag_help(&diags, diag, "write b");
+    diag = jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 1, 5),
+                            NULL, "short");
+    jr_diag_help(&diags, diag, "another name: \"t 2\", or none");
+    jr_diag_relate(&diags, diag, span(&text, 1, 1, 2),
+                   "this is the first of all the keys");
+    diag = jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&text, 0, 0, 0),
+                          NULL, "none");
+    jr_diag_help(&diags, diag, "look whether there is such a file");
+    JR_BUF_CLEANUP struct jr_buf out = {.width = 40};
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+    JR_ASSERT_TEXT(out.data, "t.yaml:1:4: error[JR0211]: the value\n"
+                             "    wants 'one or two', and not this one\n"
+                             "   1 | a: 1\n"
+                             "     |    ^ help: write b\n"
+                             "t.yaml:2:1: warning[JR0211]: short\n"
+                             "   2 | name: a text that is longer th...\n"
+                             "     | ^^^^\n"
+                             "     = help: another name: \"t 2\", or\n"
+                             "             none\n"
+                             "   1 | a: 1\n"
+                             "     | -\n"
+                             "     = this is the first of all the keys\n"
+                             "t.yaml: error[JR0101]: none\n"
+                             "       help: look whether there is such\n"
+                             "             a file\n");
+    jr_buf_clear(&out);
+    out.width = 1; /* as 40 */
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, true);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    wants 'one or two'"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\033[1;33m^^^^\033[0m\n    "
+                                            "\033[36m = \033[0m\033[1;33m"
+                                            "help: another"));
+    jr_diags_release(&diags);
+}
+
 /* The two lines that quote one span. */
 static void aligns_marks(void)
 {
@@ -421,7 +467,7 @@ static void copies_what_it_is_given(void)
 }
 
 JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn),
-             CASE(aligns_marks), CASE(cuts_long_lines),
+             CASE(breaks_lines), CASE(aligns_marks), CASE(cuts_long_lines),
              CASE(quotes_no_endless_line), CASE(finds_lines_forth_and_back),
              CASE(lets_no_text_pose_as_output), CASE(colors), CASE(writes_json),
              CASE(sorts), CASE(folds), CASE(counts_what_it_does_not_keep),
