@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/placeholders.h"
+#include "cli/schema_file.h"
 #include "session/specs/starter_specs.h"
 #include "session/translate/print_spec.h"
 #include "session/translate/translate.h"
@@ -29,6 +30,15 @@ static int refuse_kind(const struct jr_cli *cli, const char *word)
                       text.failed ? "" : text.data);
 }
 
+/* The spec to standard output, or to the file of --output, and beside that what
+ * its first line names. */
+static int deliver_spec(const struct jr_cli *cli, struct jr_buf *spec)
+{
+    int status = jr_cli_deliver(cli, spec);
+    return status != 0 || cli->output == NULL ? status
+                                              : jr_schema_file_add(cli);
+}
+
 static int print_starter(const struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
@@ -36,7 +46,7 @@ static int print_starter(const struct jr_cli *cli)
     const struct jr_starter_spec *starter = jr_starter_spec_find(word);
     if (starter != NULL) {
         jr_starter_spec_print(&out, starter);
-        return jr_cli_deliver(cli, &out);
+        return deliver_spec(cli, &out);
     }
     return refuse_kind(cli, word);
 }
@@ -75,7 +85,7 @@ static int print_translation(const struct jr_cli *cli,
     }
     jr_diags_release(&diags);
     print_notes_to_stderr(cli, translation);
-    return jr_cli_deliver(cli, &out);
+    return deliver_spec(cli, &out);
 }
 
 static int translate_line(const struct jr_cli *cli)

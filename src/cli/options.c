@@ -120,8 +120,9 @@ const struct jr_option jr_options[] = {
          "exit with status 1 if they differ"),
     TEXT(0, "from", "LINE", from, "new",
          "translate a launcher's command line (in quotes)"),
-    TEXT('o', "output", "FILE", output, "new report",
-         "write to FILE, which must not exist yet"),
+    TEXT('o', "output", "FILE", output, "new report schema",
+         "write to FILE, which must not exist yet; for schema, an earlier "
+         "schema is replaced"),
     TEXT(0, "engine", "ENGINE", engine, "render submit",
          "the engine that starts the job"),
     FLAG(0, "wait", wait, "submit",

@@ -49,8 +49,15 @@ int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text)
 
 int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
 {
-    const char *path = cli->output;
-    if (path == NULL || text->failed)
+    if (cli->output == NULL)
+        return jr_cli_out(cli, text);
+    return jr_cli_create(cli, cli->output, text);
+}
+
+int jr_cli_create(const struct jr_cli *cli, const char *path,
+                  struct jr_buf *text)
+{
+    if (text->failed)
         return jr_cli_out(cli, text);
     JR_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int status = JR_STATUS_OK;

@@ -39,6 +39,10 @@ int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
 /* The same, or to the new file of --output. */
 int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
 
+/* Data to a new file: 0, or the exit status after saying why there is none. */
+int jr_cli_create(const struct jr_cli *cli, const char *path,
+                  struct jr_buf *text);
+
 /* Anything else to standard error, or that there was no memory for it; a
  * failure there has no one to be told. */
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);

@@ -213,7 +213,7 @@ static const struct jr_usage usages[] = {
     {"schema",
      "Prints the JSON Schema of the spec, for editors and other checkers. It "
      "is generated from the table of fields.",
-     "jobrun schema > jobspec-v1.schema.json"},
+     "jobrun schema -o jobspec-v1.schema.json"},
     {"explain",
      "Explains a field of the spec, given its path, or a diagnostic, given its "
      "code. Without an argument it lists the fields. With the beginning of a "
@@ -291,7 +291,8 @@ static const struct jr_usage usages[] = {
      "jobrun migrate specs/"},
     {"new",
      "Prints a spec to start from, with a comment for each field, or writes it "
-     "to a file.\n"
+     "to a file, and beside it the schema that its first line names, by which "
+     "editors complete and check it.\n"
      "\n"
      "`--from` translates another launcher's command line, without expanding "
      "or executing any of it. Options that have another meaning in jobrun, or "

@@ -427,6 +427,7 @@ void jr_schema_results(struct jr_buf *out)
     json_t *properties = json_object(), *required = json_array();
     jr_json_set_str(schema, "$schema",
                     "https://json-schema.org/draft/2020-12/schema");
+    jr_json_set_str(schema, "$id", "results-v1.schema.json");
     jr_json_set_str(schema, "title", "Results of a jobrun run, version 1");
     jr_json_set_str(schema, "description",
                     "results.json of a run folder. A reader ignores keys that "

@@ -333,11 +333,23 @@ static json_t *shared_definitions(void)
                      "unstated", unstated, "stated", stated);
 }
 
+static const char schema_title[] = "jobrun job spec, version 1";
+
+bool jr_spec_is_schema(const char *text, size_t len)
+{
+    json_t *schema = jr_json_parse(text, len, NULL);
+    const char *title = jr_json_get_str(schema, "title");
+    bool same = title != NULL && strcmp(title, schema_title) == 0;
+    json_decref(schema);
+    return same;
+}
+
 void jr_spec_schema(struct jr_buf *out)
 {
     json_t *head = json_pack(
-        "{s:s,s:s,s:s}", "$schema", "http://json-schema.org/draft-07/schema#",
-        "title", "jobrun job spec, version 1", "description",
+        "{s:s,s:s,s:s,s:s}", "$schema",
+        "http://json-schema.org/draft-07/schema#", "$id", JR_SCHEMA_FILE,
+        "title", schema_title, "description",
         "What a distributed job runs, on what, and what it must deliver. A "
         "field that may be filled by jobrun takes null, auto or ??? too.");
     json_t *body = value_schema(jr_field_root());

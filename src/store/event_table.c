@@ -396,6 +396,7 @@ void jr_schema_events(struct jr_buf *out)
     json_t *properties = json_object(), *required = json_array();
     jr_json_set_str(schema, "$schema",
                     "https://json-schema.org/draft/2020-12/schema");
+    jr_json_set_str(schema, "$id", "events-v1.schema.json");
     jr_json_set_str(schema, "title", "An event of a jobrun run, version 1");
     jr_json_set_str(schema, "description",
                     "A line of events.jsonl of a run folder: what happened, in "

@@ -4,6 +4,7 @@ new/translations.txt holds command lines behind "$ " ("> " where they go on) and
 the spec that each becomes, without its modeline.
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +12,8 @@ import subprocess
 import harness
 
 GOLDEN = pathlib.Path(__file__).with_name("new") / "translations.txt"
+# A schema of a build that had another field; its title says what it is.
+EARLIER = '{"title": "jobrun job spec, version 1", "type": "object"}\n'
 MODELINE = "# yaml-language-server: $schema=jobspec-v1.schema.json\n"
 KINDS = ("minimal", "torch", "python", "mpi", "slurm", "mesh")
 LAUNCHERS = {  # the name for --help: words that begin its lines
@@ -216,7 +219,7 @@ class Starters(harness.Case):
     def test_output_is_a_new_file(self):
         path = self.folder / "new.yaml"
         done = self.expect(self.jobrun("new", "mpi", "-o", path), 0)
-        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        self.assertEqual(done.stdout, "")
         self.assertEqual(path.read_text(), self.starter("mpi"))
         done = self.expect(self.jobrun("new", "-o", path), 2)
         self.assertIn("already exists", done.stderr)
@@ -224,6 +227,66 @@ class Starters(harness.Case):
         done = self.expect(
             self.jobrun("new", "-o", self.folder / "none" / "x"), 7)
         self.assertIn("No such file or directory", done.stderr)
+
+    def test_the_schema_is_where_the_first_line_points(self):
+        """Once in each folder, and told; a link in the folder is none of ours."""
+        (self.folder / "my specs").mkdir()
+        schema = self.folder / "my specs/jobspec-v1.schema.json"
+        for name, words, told in (
+                ("a", ["torch"], "jobrun: wrote my specs/jobspec-v1.schema.json, "
+                 "by which editors check my specs/a.jobrun.yaml\n"),
+                ("b", ["--from", "srun ./train"], "")):
+            path = f"my specs/{name}.jobrun.yaml"
+            done = self.expect(self.jobrun("new", *words, "-o", path), 0)
+            self.assertEqual((done.stdout, done.stderr), ("", told))
+            first = (self.folder / path).read_text().partition("\n")[0]
+            self.assertEqual(first.partition("$schema=")[2], schema.name)
+            self.assertEqual(schema.read_text(),
+                             self.expect(self.jobrun("schema"), 0).stdout)
+        self.assertEqual(json.loads(schema.read_text())["$id"], schema.name)
+
+    def test_a_file_that_is_there_is_left_alone(self):
+        schema = self.folder / "jobspec-v1.schema.json"
+        for i, (text, told) in enumerate((
+                (EARLIER, "is of another build of jobrun; to replace it, type: "
+                 "jobrun schema -o jobspec-v1.schema.json"),
+                ("mine\n", "is no schema of jobrun, and was not changed"))):
+            schema.write_text(text)
+            done = self.expect(self.jobrun("new", "-o", f"{i}.yaml"), 0)
+            self.assertIn(told, done.stderr)
+            self.assertEqual(schema.read_text(), text)
+        schema.unlink()
+        schema.symlink_to("nowhere")
+        done = self.expect(self.jobrun("new", "-o", "link.yaml"), 0)
+        self.assertIn("is no schema of jobrun, and was not changed", done.stderr)
+        self.assertFalse((self.folder / "nowhere").exists())
+
+    def test_schema_writes_a_file_of_its_own(self):
+        """New, again, and in place of an earlier one by a link, whose mode is
+        kept; whatever else is there stays."""
+        text = self.expect(self.jobrun("schema"), 0).stdout
+        path = self.folder / "a b/s.json"
+        path.parent.mkdir()
+        for _ in range(2):
+            done = self.expect(self.jobrun("schema", "-o", "a b/s.json"), 0)
+            self.assertEqual((done.stdout, done.stderr), ("", ""))
+            self.assertEqual(path.read_text(), text)
+        path.write_text(EARLIER)
+        path.chmod(0o640)
+        (self.folder / "link").symlink_to(path)
+        self.expect(self.jobrun("schema", "-o", "link"), 0)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual((path.read_text(), path.stat().st_mode & 0o7777),
+                         (text, 0o640))
+        self.assertEqual(os.listdir(path.parent), ["s.json"])
+        path.write_text("{}")
+        for name, code, said in (
+                ("link", 2, "link already exists and is no schema of jobrun"),
+                ("a b", 2, "a b already exists and is no schema of jobrun"),
+                ("none/s.json", 7, "No such file or directory")):
+            done = self.expect(self.jobrun("schema", "-o", name), code)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(path.read_text(), "{}")
 
     def test_wrong_words(self):
         for words, said in [

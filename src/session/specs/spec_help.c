@@ -91,6 +91,16 @@ void jr_spec_help_schema(struct jr_buf *out)
     jr_spec_schema(out);
 }
 
+const char *jr_spec_help_schema_file(void)
+{
+    return JR_SCHEMA_FILE;
+}
+
+bool jr_spec_help_is_schema(const char *text, size_t len)
+{
+    return jr_spec_is_schema(text, len);
+}
+
 /* Who is offered something, and what was typed. */
 struct offering {
     jr_spec_help_offer *offer;

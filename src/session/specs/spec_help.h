@@ -20,6 +20,12 @@ int jr_spec_help_field(struct jr_buf *out, const char *path,
 /* Append the JSON Schema of specs. */
 void jr_spec_help_schema(struct jr_buf *out);
 
+/* The name of its file that new specs state, for editors. */
+const char *jr_spec_help_schema_file(void);
+
+/* Whether a text is that schema, as this build or another prints it. */
+bool jr_spec_help_is_schema(const char *text, size_t len);
+
 /* Gets one text that may stand there, and a word on it or NULL. They live until
  * it returns. */
 typedef void jr_spec_help_offer(void *data, const char *text, const char *help);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "spec/field.h"
+#include "spec/jsonschema.h"
 
 #include "base/banned.h"
 

@@ -4,11 +4,6 @@
 
 #include "base/buf.h"
 
-/* What tells an editor with a YAML language server how specs look. */
-#define JR_MODELINE                                                            \
-    "# yaml-language-server: $schema=jobspec-v1.schema.json\n"                 \
-    "# (jobrun schema > jobspec-v1.schema.json, for editors)\n"
-
 /* Their names; the first is the default. */
 #define JR_STARTERS(X)                                                         \
     X(minimal, "a line of shell on as many ranks as fit")                      \

@@ -5,9 +5,9 @@
 
 #include "base/utf8.h"
 #include "doc/doc.h"
-#include "session/specs/starter_specs.h"
 #include "session/translate/flag.h"
 #include "spec/field.h"
+#include "spec/jsonschema.h"
 #include "spec/load.h"
 
 #include "base/banned.h"

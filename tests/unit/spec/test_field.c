@@ -283,8 +283,26 @@ static void prints_a_schema(void)
     jr_buf_release(&out);
 }
 
+/* By its title, whatever the build that printed it had of fields. */
+static void knows_a_schema(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    static const char earlier[] =
+        "{\"title\": \"jobrun job spec, version 1\", \"type\": \"object\"}";
+    static const char *const others[] = {
+        "", "x", "[]", "{}", "{\"title\": 1}", "{\"title\": \"job spec\"}"};
+    jr_spec_schema(&out);
+    CU_ASSERT_FALSE_FATAL(out.failed);
+    CU_ASSERT_TRUE(jr_spec_is_schema(out.data, out.len));
+    CU_ASSERT_FALSE(jr_spec_is_schema(out.data, out.len / 2));
+    CU_ASSERT_TRUE(jr_spec_is_schema(earlier, strlen(earlier)));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CU_ASSERT_FALSE(jr_spec_is_schema(others[i], strlen(others[i])));
+    jr_buf_release(&out);
+}
+
 JR_UNIT_MAIN("spec.field", CASE(rows_are_whole),
              CASE(has_every_field_of_the_contract), CASE(finds_no_other_paths),
              CASE(knows_foreign_names), CASE(knows_words_of_elsewhere),
              CASE(knows_members_by_other_names), CASE(says_what_types_want),
-             CASE(prints_a_schema))
+             CASE(prints_a_schema), CASE(knows_a_schema))
