@@ -17,7 +17,7 @@ import unittest
 
 JOBRUN = os.environ["JOBRUN"]
 EXAMPLES = pathlib.Path(os.environ["EXAMPLES"])
-LIMIT = 60  # seconds that any command may take
+LIMIT = 180  # seconds that any command may take, under a sanitizer beside other load
 
 
 def clean_environment(**extra):
