@@ -161,7 +161,8 @@
     X(WORKDIR_UNUSABLE, 511, "the working directory cannot be used")           \
     X(PROGRAM_NOT_FOUND, 512, "the program cannot be executed")                \
     X(FILE_NOT_READABLE, 513, "the script or library cannot be read")          \
-    X(FOLDER_NOT_WRITABLE, 514, "a folder cannot be written")
+    X(FOLDER_NOT_WRITABLE, 514, "a folder cannot be written")                  \
+    X(DEADLINE_WITHOUT_END, 515, "a deadline before an end that is not known")
 /* clang-format on */
 
 /* The number of each code by its name: JR_CODE_UNKNOWN_FIELD is 203. */

@@ -322,12 +322,38 @@ static enum jr_status build_session_plan(struct jr_session *session,
                          &session->diags);
 }
 
+/* A deadline is so long before an end. Where neither the spec nor an allocation
+ * has one, the ranks would wait for a warning that never comes. Slurm warns of
+ * preemption besides, and whoever debugs a rank has no limits. */
+static void warn_of_endless_run(struct jr_session *session)
+{
+    const struct jr_policy *policy = session->plan.policy;
+    char *const *envp = session->options.envp;
+    bool rehearsed = false;
+    for (uint32_t i = 0; i < session->plan.injections_count; i++)
+        rehearsed |= session->plan.injections[i].what == JR_INJECT_DEADLINE;
+    if (policy->deadline.before_ms == 0 || policy->timeouts.run_ms > 0 ||
+        rehearsed || !session->host.real ||
+        session->options.debug_rank != NULL ||
+        jr_env_get(envp, "SLURM_JOB_ID") != NULL)
+        return;
+    struct jr_diag *diag = jr_diags_warning(
+        &session->diags, JR_CODE_DEADLINE_WITHOUT_END,
+        field_place(session->file, "deadline"), "deadline",
+        "the end of this run is not known, so no rank will be warned of it");
+    jr_diag_help(&session->diags, diag,
+                 "state `timeouts.run`, run it in a Slurm allocation, or "
+                 "rehearse the warning: --inject deadline@10s");
+}
+
 enum jr_status jr_session_plan_as(struct jr_session *session,
                                   const char *run_id, struct jr_error *err)
 {
     size_t first = session->diags.count;
     enum jr_status status =
         build_session_plan(session, &session->plan, &session->arena, run_id);
+    if (status == JR_STATUS_OK)
+        warn_of_endless_run(session);
     /* The plan knows fields, not texts. */
     for (size_t i = first; i < session->diags.count; i++) {
         struct jr_diag *diag = &session->diags.items[i];

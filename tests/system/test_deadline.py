@@ -162,6 +162,43 @@ class Injections(Case):
         self.assertIn("the spec has no deadline", done.stderr)
 
 
+class WithoutAnEnd(Case):
+    """Where no end is known, it is said before the first rank starts."""
+    WARNING = "warning[JR0515]: the end of this run is not known"
+
+    def setUp(self):
+        super().setUp()
+        self.spec("exit 0", timeouts=None, results="{required: none}")
+
+    def said(self, *words, **how):
+        return self.expect(self.jobrun(*words, **how), 0).stderr
+
+    def test_it_is_said_once(self):
+        self.assertIn(self.WARNING, self.said("plan", "d.jobrun.yaml"))
+        self.spec("exit $((1 - JOBRUN_ATTEMPT))", timeouts=None,
+                  restart="{max: 1, backoff: 0}")
+        told = self.said("d.jobrun.yaml")
+        self.assertEqual(told.count(self.WARNING), 1)
+        self.assertLess(told.index(self.WARNING), told.index("2 ranks on 1"))
+        self.assertIn("state `timeouts.run`, run it in a Slurm allocation",
+                      told)
+
+    def test_where_it_would_be_wrong(self):
+        for words, how in (
+                (["plan", "--on", "1x2"], {}),  # another machine than this
+                (["plan", "-s", "timeouts.run=1h"], {}),
+                (["run", "-s", "timeouts.run=1h"], {}),
+                (["plan"], {"env": {"SLURM_JOB_ID": "4711"}}),
+                (["validate"], {}),  # the end is where it will run
+                (["render", "--engine", "slurm"], {}),
+                (["run", "--inject", "deadline@1h"], {})):
+            with self.subTest(words):
+                self.assertNotIn("JR0515", self.said(
+                    words[0], "d.jobrun.yaml", *words[1:], **how))
+        self.spec("exit 0", deadline=None, timeouts=None)
+        self.assertNotIn("JR0515", self.said("d.jobrun.yaml"))
+
+
 class Nodes(Agents):
     def test_ranks_of_two_nodes(self):
         done = self.expect(self.run_on(
