@@ -22,7 +22,8 @@ struct sbatch {
     int script;  /* a file in memory, so that no process waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
-    bool taken; /* it has printed the id of a job */
+    bool taken;                 /* it has printed the id of a job */
+    struct jr_session *session; /* whose job it is; NULL: nothing is frozen */
 };
 
 static void close_sbatch_fd(int *fd)
@@ -56,6 +57,17 @@ static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
     return run->pid < 0 ? errno : 0;
 }
 
+/* What was frozen for the job is removed by `prune` once the job has ended. */
+static void note_job(const struct sbatch *run, const struct jr_cli *cli,
+                     char *job)
+{
+    struct jr_error err = {0};
+    job[strcspn(job, "\n")] = '\0';
+    if (run->session != NULL &&
+        jr_submission_note_job(run->session, job, &err) != 0)
+        (void)jr_cli_say(cli, 0, "%s", err.text);
+}
+
 /* Forward its output at once; return whether there was any. If the id of a job
  * cannot be printed, the job exists anyway, so that is reported. */
 static bool relay_sbatch_output(const struct sbatch *run,
@@ -69,12 +81,14 @@ static bool relay_sbatch_output(const struct sbatch *run,
             continue;
         if (len <= 0)
             return any;
-        any = true;
         bytes[len] = '\0';
         if (*ret_status == 0 &&
             !jr_cli_write(cli, bytes, (size_t)len, ret_status))
             (void)jr_cli_say(cli, 0, "the job was accepted: %.*s",
                              (int)strcspn(bytes, "\n"), bytes);
+        if (!any)
+            note_job(run, cli, bytes);
+        any = true;
     }
 }
 
@@ -99,9 +113,9 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
 }
 
 static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
-                         bool *ret_taken)
+                         struct jr_session *session, bool *ret_taken)
 {
-    struct sbatch run = {-1, -1, -1, -1, false};
+    struct sbatch run = {-1, -1, -1, -1, false, session};
     int failed = prepare_sbatch(&run, script);
     if (failed == 0)
         failed = start_sbatch(&run, cli);
@@ -133,7 +147,7 @@ int jr_cmd_submit(struct jr_cli *cli)
     bool taken = false;
     int status = jr_stage_render(cli, &script, &session);
     if (status == 0)
-        status = submit_script(cli, &script, &taken);
+        status = submit_script(cli, &script, session, &taken);
     if (session != NULL && !taken)
         jr_submission_discard(session);
     jr_session_close(session);

@@ -206,7 +206,8 @@ static const struct jr_usage usages[] = {
      "newest `--keep` runs and those younger than `--older`. It never removes "
      "a running or lost run, a run of another user, or a folder that is not a "
      "run. Without options it keeps the newest 50; with `--older` alone, only "
-     "the age counts.",
+     "the age counts. It also removes what `submit` froze for jobs that Slurm "
+     "no longer has in its queue.",
      "jobrun prune --dry-run\n"
      "jobrun prune --keep 20\n"
      "jobrun prune --older 30d --log-dir /scratch/runs"},

@@ -111,6 +111,16 @@ static int remove_folder(struct prune *prune, int at, const char *name,
     return result;
 }
 
+int jr_prune_folder(struct jr_pruned *pruned, int dir_fd, const char *name)
+{
+    struct stat st;
+    struct prune prune = {.pruned = pruned, .user = geteuid()};
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return is_removed_meanwhile();
+    prune.device = st.st_dev;
+    return remove_entry(&prune, dir_fd, name, -1);
+}
+
 /* Whether the folder is one of our runs: its record has its own name. */
 static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
 {

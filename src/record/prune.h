@@ -36,4 +36,8 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
                      const struct jr_prune_options *options,
                      struct jr_error *err);
 
+/* Remove one folder of `dir_fd` in the same way, and add its bytes to those of
+ * `pruned`. 0, or -1 with the errno of the first thing that stays. */
+int jr_prune_folder(struct jr_pruned *pruned, int dir_fd, const char *name);
+
 #endif

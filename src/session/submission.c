@@ -46,13 +46,16 @@ static int make_folder(struct jr_session *session, struct jr_error *err)
     return arena->failed ? (int)report_memory(err) : 0;
 }
 
-static int write_run(struct jr_session *session, struct jr_error *err)
+/* `job` NULL: it is not known yet. */
+static int write_run(struct jr_session *session, const char *job,
+                     struct jr_error *err)
 {
     struct jr_buf text = JR_BUF_INIT;
     json_t *run = json_object();
     jr_json_set_int(run, "format_version", 1);
     jr_json_set_str(run, "spec", session->spec_name);
     jr_json_set_str(run, "spec_folder", jr_spec_folder_of(session->file));
+    jr_json_set_str(run, "job", job);
     jr_json_set(run, "code", jr_record_code_json(&session->record.code));
     jr_json_print(&text, run, 2);
     json_decref(run);
@@ -84,9 +87,9 @@ enum jr_status jr_submission_make(struct jr_session *session,
         return JR_STATUS_OK;
     if (failed == 0)
         failed = make_folder(session, &why);
-    if (failed == 0 &&
-        (jr_session_record_code(session, &why) != 0 ||
-         write_run(session, &why) != 0 || write_spec(session, &why) != 0)) {
+    if (failed == 0 && (jr_session_record_code(session, &why) != 0 ||
+                        write_run(session, NULL, &why) != 0 ||
+                        write_spec(session, &why) != 0)) {
         jr_submission_discard(session);
         failed = -1;
     }
@@ -96,6 +99,12 @@ enum jr_status jr_submission_make(struct jr_session *session,
     }
     *ret_folder = session->frozen.folder;
     return JR_STATUS_OK;
+}
+
+int jr_submission_note_job(struct jr_session *session, const char *job,
+                           struct jr_error *err)
+{
+    return session->frozen.folder == NULL ? 0 : write_run(session, job, err);
 }
 
 void jr_submission_discard(struct jr_session *session)

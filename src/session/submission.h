@@ -5,7 +5,8 @@
  *
  *   spec.yaml    the spec with all that it extends, sets and reads from the
  *                environment, less secrets and what only the nodes can tell
- *   run.json     `code`, as a run has it, and `spec_folder`
+ *   run.json     `code`, as a run has it, `spec_folder`, and `job`, by which
+ *                the scheduler knows it
  *   code, code.files, code.patch   the frozen code
  */
 #ifndef JR_SUBMISSION_H
@@ -24,6 +25,11 @@ enum jr_status jr_submission_make(struct jr_session *session,
 
 /* Remove it again, if there is one: the job was not taken. */
 void jr_submission_discard(struct jr_session *session);
+
+/* Note in the folder, if there is one, the job that it is for, as `sbatch
+ * --parsable` prints it: "ID" or "ID;CLUSTER". 0, or -1 with `err`. */
+int jr_submission_note_job(struct jr_session *session, const char *job,
+                           struct jr_error *err);
 
 /* Load the spec of such a folder, which is the session's `code_of`, into a
  * session. JR_STATUS_LAUNCH where it cannot be read, or is not ours. */

@@ -679,7 +679,7 @@ class Submitted(Case):
         (tools / "sbatch").write_text(
             "#!/bin/sh\n[ \"$*\" = --help ] && exit 1\n"
             f"cat >'{self.folder}/script'\n[ -z \"$REFUSE\" ] || exit 1\n"
-            "echo 7\n")
+            "echo ${JOB:-7}\n")
         (tools / "sbatch").chmod(0o755)
         self.env = {"PATH": f"{tools}:{os.environ['PATH']}",
                     "HOME": str(self.folder)}
@@ -783,6 +783,89 @@ class Submitted(Case):
         self.assertIn("is not yours alone", self.start_job(7).stderr)
         shutil.rmtree(folder)
         self.assertIn("are not there", self.start_job(7).stderr)
+
+    def squeue(self, text):
+        tool = self.folder / "tools/squeue"
+        tool.write_text("#!/bin/sh\n" + text)
+        tool.chmod(0o755)
+
+    def prune(self, *words, code=0):
+        return self.expect(self.jobrun(
+            "prune", *words, "--log-dir", "../runs", cwd=self.tree,
+            env=self.env), code)
+
+    def submit_jobs(self, *jobs):
+        self.put("t.jobrun.yaml", spec(["true"],
+                                       "code: freeze\nlocal_world_size: 1\n"))
+        for job in jobs:
+            self.submit(JOB=job)
+        noted = {json.loads((folder / "run.json").read_text())["job"]: folder
+                 for folder in self.folders()}
+        self.assertEqual(set(noted), set(jobs))
+        return [noted[job] for job in jobs]
+
+    def test_what_jobs_that_ended_leave_is_removed(self):
+        done, waits = self.submit_jobs("7", "77")
+        self.start_job()
+        self.squeue("echo 77; echo 177\n")
+        self.assertIn("would remove the frozen code of 1 submitted job; that "
+                      "of 1 was left alone",
+                      self.prune("--code", "--dry-run").stderr)
+        self.assertEqual(self.prune("--older", "1d").stdout, "")
+        self.assertEqual(len(self.folders()), 2)
+        told = self.prune()
+        self.assertEqual(told.stdout, f".submitted/{done.name}\n")
+        self.assertIn("removed the frozen code of 1 submitted job (",
+                      told.stderr)
+        self.assertEqual(self.folders(), [waits])
+        self.squeue("")
+        self.prune("--code", "--keep", "50")
+        self.assertEqual(self.folders(), [])
+        # The run of it has its own.
+        self.assertTrue((self.last / "code/train.py").exists())
+
+    def test_slurm_gives_no_answer(self):
+        folder, = self.submit_jobs("7")
+        for text, why in (("exit 1", "exited with code 1"),
+                          ("kill -9 $$", "died by SIGKILL")):
+            self.squeue(text)
+            told = self.prune("--code")
+            self.assertIn(f"squeue, asked for job 7, {why}; if its job has "
+                          "ended, remove it: rm -r ../runs/.submitted/"
+                          + folder.name, told.stderr)
+        self.assertEqual(self.folders(), [folder])
+
+    def test_jobs_of_other_clusters(self):
+        folder, = self.submit_jobs("7;east")
+        self.squeue('[ "$*" = "--noheader --user $(id -u) --format %A '
+                    '--clusters east" ] && echo CLUSTER: east && echo 7\n')
+        self.prune()
+        self.assertEqual(self.folders(), [folder])
+        self.squeue("echo CLUSTER: east\n")
+        self.prune()
+        self.assertEqual(self.folders(), [])
+
+    def test_what_is_no_submission(self):
+        """Nor one of ours alone; or its job was never noted."""
+        folder, = self.submit_jobs("7")
+        self.squeue("")
+        victim = self.folder / "victim"
+        shutil.copytree(folder, victim)
+        os.symlink(victim, folder.parent / "link")
+        (folder.parent / "empty").mkdir()
+        told = json.loads((folder / "run.json").read_text())
+        for job in (None, "x", "7 8", "-1", {"a": 1}):
+            (folder / "run.json").write_text(json.dumps({**told, "job": job}))
+            self.assertIn("its job was never noted", self.prune().stderr)
+        (folder / "run.json").write_text(json.dumps(told))
+        folder.chmod(0o777)
+        self.prune()
+        self.assertEqual(len(self.folders()), 3)
+        folder.chmod(0o700)
+        self.prune()
+        self.assertEqual([path.name for path in self.folders()],
+                         ["empty", "link"])
+        self.assertTrue((victim / "code/train.py").exists())
 
     def test_what_frozen_takes(self):
         for words in (["--frozen", "x"], ["--frozen", "/x", "t.jobrun.yaml"],

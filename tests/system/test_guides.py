@@ -36,12 +36,12 @@ KINDS = {"console": r"( status=\d+| stand-in)?", "text": "",
          "python": r" file=[\w./-]+", "yaml": r" (file=[\w./-]+|part)"}
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
 PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/nodes",
-         "docs/recovery", "docs/machines", "docs/progress", "docs/ci/README"]
+         "docs/recovery", "docs/machines", "docs/progress", "docs/frozen-code",
+         "docs/ci/README"]
 # Their blocks are no commands for readers, or are held by these.
 OTHERS = {"architecture": "tests/map.py", "library": "tests/install/test_install.py",
           "diagnostics": "tests/golden/run.sh", "spec": "tools/pages/main.c",
           "failures": "tests/system/test_failures.py",
-          "frozen-code": "tests/system/test_frozen_code.py",
           "scenarios": "tests/scenarios.py",
           "performance": "tests/bench/bench.py", "scale": "tests/bench/bench.py"}
 NODE = ("SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_NODEID=0 SLURM_PROCID=0 "
@@ -64,6 +64,8 @@ STAND_INS = {
         "jobrun train.jobrun.yaml --local -s device=cpu",
     "jobrun submit train.jobrun.yaml --engine slurm --wait":
         "jobrun render train.jobrun.yaml --engine slurm -s device=cpu",
+    "jobrun submit train.jobrun.yaml --engine slurm":
+        "by tests/system/test_frozen_code.py",
     "srun --ntasks-per-node=1 jobrun train.jobrun.yaml":
         NODE + "jobrun plan train.jobrun.yaml",
     "mpirun --map-by ppr:1:node jobrun train.jobrun.yaml --run-id exp2":
@@ -131,7 +133,9 @@ class Guides(harness.Case):
     def environment(self):
         path = os.pathsep.join([str(pathlib.Path(harness.JOBRUN).parent),
                                 os.environ["PATH"]])
-        return harness.clean_environment(PATH=path)
+        who = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER")
+               for what, text in (("NAME", "a"), ("EMAIL", "a@example.org"))}
+        return harness.clean_environment(PATH=path, **who)
 
     def run_command(self, command):
         """Its exit status and all that it printed; what does not end is stopped."""
@@ -183,6 +187,7 @@ class Guides(harness.Case):
             self.write_file("part.jobrun.yaml", PART + body)
             code, output = self.run_command("jobrun validate part.jobrun.yaml")
             self.assertEqual(code, 0, output)
+            (self.folder / "part.jobrun.yaml").unlink()  # no file of the page
         elif "stand-in" in words:
             for _, command, _ in guide.commands(body):
                 self.run_stand_in(command)
