@@ -10,11 +10,10 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "doc/node_properties.h"
-#include "doc/key.h"
-#include "doc/place.h"
-#include "doc/syntax_error.h"
 #include "doc/node.h"
+#include "doc/node_path.h"
+#include "doc/node_properties.h"
+#include "doc/syntax_error.h"
 
 #include "base/banned.h"
 

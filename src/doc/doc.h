@@ -12,8 +12,8 @@
  * before memory is spent: bytes, depth, nodes, alias expansions, one document.
  * It finds duplicate keys. It knows nothing of jobs.
  *
- * source_reader.c loads documents, node.c and scalar.c know nodes, and emit.c
- * writes them.
+ * source_reader.c loads documents, node.c knows nodes, and scalar.c writes
+ * them.
  */
 #ifndef JR_DOC_H
 #define JR_DOC_H

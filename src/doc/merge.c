@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "doc/key.h"
 #include "doc/node.h"
 
 #include "base/banned.h"

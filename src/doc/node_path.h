@@ -1,9 +1,11 @@
 /*
- * Paths of nodes: saying where something stands and what stands there, and
- * finding the scalar that a path names.
+ * Where something stands: the path of a node, what stands there, and the scalar
+ * that a path names; and positions in a text.
  */
 #ifndef JR_NODE_PATH_H
 #define JR_NODE_PATH_H
+
+#include <jobrun/error.h>
 
 #include "doc/doc.h"
 #include "doc/merge.h"
@@ -75,5 +77,29 @@ void jr_locator_release(struct jr_locator *locator);
 struct jr_shape jr_shape_of(const struct jr_shapes *shapes,
                             const struct jr_shape *shape,
                             const struct jr_node *node);
+
+/* Positions in a text, for the composer. libyaml's marks are code points from
+ * 0, its reader's errors are bytes, and neither leads to the text; a place is
+ * all of it. Sources are NUL-terminated. */
+struct jr_place {
+    size_t index, byte;    /* from 0: code points, bytes */
+    uint32_t line, column; /* from 0 */
+};
+
+/* Walk forward to a code point or a byte; never backward, never past the end.
+ * Linear in the distance. */
+void jr_place_to_index(struct jr_place *place, const struct jr_source *source,
+                       size_t index);
+
+/* The same for a byte. */
+void jr_place_to_byte(struct jr_place *place, const struct jr_source *source,
+                      size_t byte);
+
+/* The code point at the place; -1 at the end of the text. */
+int jr_place_peek(const struct jr_place *place, const struct jr_source *source);
+
+/* The span from `start` to before `end`. */
+struct jr_span jr_place_span(const struct jr_source *source,
+                             struct jr_place start, struct jr_place end);
 
 #endif

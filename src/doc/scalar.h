@@ -1,4 +1,4 @@
-/* How a scalar must be written. */
+/* How a scalar must be written. scalar.c has the emitter of doc.h, too. */
 #ifndef JR_SCALAR_H
 #define JR_SCALAR_H
 

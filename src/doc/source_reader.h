@@ -1,7 +1,7 @@
 /*
  * Where the files come from that a document refers to: the file system, or
  * anything else that can hand over bytes for a path (a revision of git, a
- * table in a test).
+ * table in a test); and what such a file is where it is no YAML.
  */
 #ifndef JR_SOURCE_READER_H
 #define JR_SOURCE_READER_H
@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "doc/doc.h"
 
 /* A file that was read. */
 struct jr_file {
@@ -45,5 +46,11 @@ struct jr_reader jr_reader_of_files(const char *root);
  * that leads there from where `from` does. Folded; in `arena`. */
 const char *jr_reader_name(struct jr_arena *arena, const char *from,
                            const char *path);
+
+/* Report a file that is something else than YAML in UTF-8, by how it begins:
+ * UTF-16, an archive, a program, a script, a web page, or one with a conflict
+ * of a merge. Returns whether it is. `source` has its text. */
+bool jr_other_file_report(struct jr_diags *diags,
+                          const struct jr_source *source);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "doc/doc.h"
-#include "doc/place.h"
+#include "doc/node_path.h"
 #include "doc/syntax_slip.h"
 
 #include "base/banned.h"

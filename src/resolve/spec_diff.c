@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "doc/key.h"
+#include "doc/node.h"
 #include "resolve/explain.h"
 #include "resolve/resolved_tree.h"
 #include "spec/load.h"

@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/utf8.h"
 #include "doc/extends.h"
-#include "doc/place.h"
+#include "doc/node_path.h"
 #include "spec/assemble.h"
 #include "spec/check.h"
 #include "spec/cyaml_bind.h"

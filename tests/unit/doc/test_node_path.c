@@ -1,6 +1,5 @@
 /* Walking through a text: code points, bytes, lines and columns. */
 #include "doc/node_path.h"
-#include "doc/place.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -173,6 +172,6 @@ static void cuts_long_texts(void)
     }
 }
 
-JR_UNIT_MAIN("doc.place", CASE(walks_to_code_points), CASE(walks_to_bytes),
+JR_UNIT_MAIN("doc.node_path", CASE(walks_to_code_points), CASE(walks_to_bytes),
              CASE(never_walks_back), CASE(makes_spans), CASE(writes_paths),
              CASE(cuts_long_texts))
