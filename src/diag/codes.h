@@ -1,5 +1,6 @@
 /*
- * Every code that a diagnostic can carry, in the order of the numbers.
+ * Every code that a diagnostic can carry, in the order of the numbers. The
+ * functions are in diag.c.
  *
  * JR01xx reading: files, YAML, limits    JR04xx resolution on this machine
  * JR02xx single fields                   JR05xx the plan
