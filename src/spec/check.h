@@ -42,15 +42,15 @@ jr_check_rule jr_check_capture, jr_check_shared;
 /* No secret is in the spec as a literal: warnings. check_secrets.c */
 jr_check_rule jr_check_secrets;
 /* The deadline comes before the end, and can be told from success.
- * check_deadline.c */
+ * check_failures.c */
 jr_check_rule jr_check_deadline;
-/* Progress can be read as stated. check_progress.c */
+/* Progress can be read as stated. check_failures.c */
 jr_check_rule jr_check_progress;
-/* Links are those of frozen code. check_code.c */
+/* Links are those of frozen code. check_entry.c */
 jr_check_rule jr_check_code;
 /* A restart, and a hang by silence, can happen. check_failures.c */
 jr_check_rule jr_check_restart, jr_check_silence;
-/* Entries of `vars` are read: warnings. check_references.c */
+/* Entries of `vars` are read: warnings. check_shell_syntax.c */
 jr_check_rule jr_check_vars;
 /* Options of sbatch are known, with values of their form. check_engine.c */
 jr_check_rule jr_check_engine;

@@ -1,9 +1,9 @@
-/* Rules of check.h on what every rank runs and how it starts. */
+/* Rules of check.h on what every rank runs, how it starts, and whether it runs
+ * in a copy of its code. */
 #include "spec/check.h"
 
-#include <string.h>
-
 #include <jobrun/types.h>
+#include <string.h>
 
 #include "spec/entry_arguments.h"
 
@@ -318,4 +318,20 @@ void jr_check_start(const struct jr_check *check)
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
         warn_of_late_variables(
             check, method, jr_doc_get(entries->pairs[i].value, "env"), true);
+}
+
+void jr_check_code(const struct jr_check *check)
+{
+    const struct jr_node *link = jr_doc_find(check->tree, "code.link");
+    const struct jr_node *where = jr_doc_find(check->tree, "code.mode");
+    const char *mode = jr_check_text(check, "code.mode");
+    if (link == NULL || (mode == NULL && jr_check_is_open(check, "code.mode")))
+        return;
+    if (mode != NULL && strcmp(mode, "freeze") == 0)
+        return;
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_CODE_NOT_LINKED, link, where,
+                       "'code.link' is only read with mode: freeze");
+    jr_diag_help(check->lint->diags, diag,
+                 "code: {mode: freeze, link: ...}, or leave 'link' out");
 }

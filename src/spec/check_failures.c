@@ -1,6 +1,7 @@
 /*
- * Rules of check.h on what a job does about failures: when it starts again,
- * and what its timeout for silence can hear.
+ * Rules of check.h on what a job does while it runs and when it fails: when it
+ * starts again, what its timeout for silence can hear, the deadline, and where
+ * its progress is read.
  */
 #include "spec/check.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
+#include "base/regex.h"
 #include "base/restart_trigger.h"
 
 #include "base/banned.h"
@@ -213,4 +215,114 @@ void jr_check_silence(const struct jr_check *check)
                      "leave tee out, or redirect that stream to its file");
         return;
     }
+}
+
+/* The deadline comes before the end, and what ends for it can be told from what
+ * is done. */
+
+/* A duration that the spec states, in milliseconds; 0: it states none. */
+static uint64_t read_stated_duration(const struct jr_check *check,
+                                     const char *path)
+{
+    const char *text = jr_check_text(check, path);
+    uint64_t ms = 0;
+    return text != NULL && jr_num_duration(text, &ms) ? ms : 0;
+}
+
+/* Whether ranks deliver by returning, or results are demanded. */
+static bool is_delivery_demanded(const struct jr_check *check)
+{
+    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
+    const struct jr_node *python = jr_doc_get(entry, "python");
+    return jr_doc_get(check->tree, "results") != NULL ||
+           jr_doc_get(python, "function") != NULL ||
+           jr_doc_get(entry, "library") != NULL;
+}
+
+void jr_check_deadline(const struct jr_check *check)
+{
+    const struct jr_pair *pair = jr_doc_pair(check->tree, "deadline");
+    uint64_t before = read_stated_duration(check, "deadline.before");
+    uint64_t run = read_stated_duration(check, "timeouts.run");
+    struct jr_diag *diag;
+    if (pair == NULL || before == 0)
+        return;
+    if (run != 0 && before >= run) {
+        diag = jr_check_clash(
+            check, JR_CODE_DEADLINE_CONFLICT,
+            jr_doc_find(check->tree, "deadline.before"),
+            jr_doc_find(check->tree, "timeouts.run"),
+            "'deadline.before' must be shorter than 'timeouts.run'");
+        jr_diag_help(check->lint->diags, diag,
+                     "it is how long before that end the ranks are warned");
+    }
+    if (is_delivery_demanded(check) || jr_check_is_open(check, "results"))
+        return;
+    diag = jr_diags_warning(
+        check->lint->diags, JR_CODE_DEADLINE_LOOSE, pair->key->span, "deadline",
+        "without 'results', a rank that stops for the deadline with 0 has "
+        "succeeded");
+    jr_diag_help(check->lint->diags, diag,
+                 "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
+}
+
+/* Progress has a pattern where there is a stream to read, with a group for the
+ * step. */
+
+/* Whether a pattern that compiles has no group `step`. */
+static bool lacks_step(const struct jr_check *check, const char *pattern)
+{
+    struct jr_regex *regex = NULL;
+    struct jr_error err = {0};
+    size_t bad;
+    if (jr_regex_new(&regex, pattern, &bad, &err) != 0) {
+        check->lint->arena->failed |= err.status == JR_STATUS_LAUNCH;
+        return false;
+    }
+    bool lacks = true;
+    for (size_t i = 0; i < jr_regex_group_count(regex); i++)
+        lacks = lacks && strcmp(jr_regex_group_name(regex, i), "step") != 0;
+    jr_regex_free(regex);
+    return lacks;
+}
+
+static void check_stream(const struct jr_check *check,
+                         const struct jr_node *where, const char *from)
+{
+    const struct jr_node *pattern =
+        jr_doc_find(check->tree, "progress.pattern");
+    struct jr_diag *diag = NULL;
+    if (jr_check_raw(check, "progress.pattern") == NULL) {
+        diag = jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, where, NULL,
+                              "steps on the %s of ranks need 'pattern'", from);
+        jr_diag_help(check->lint->diags, diag,
+                     "pattern: 'step (?<step>\\d+)'; or from: file, for "
+                     "programs that call jobrun.progress()");
+    } else if (pattern != NULL && pattern->kind == JR_NODE_SCALAR &&
+               lacks_step(check, pattern->text)) {
+        diag = jr_check_clash(check, JR_CODE_PROGRESS_CONFLICT, pattern, NULL,
+                              "the pattern has no group named 'step'");
+        jr_diag_help(check->lint->diags, diag, "name it: (?<step>\\d+)");
+    }
+    jr_check_kept(check, where, from);
+}
+
+void jr_check_progress(const struct jr_check *check)
+{
+    const struct jr_node *progress = jr_doc_get(check->tree, "progress");
+    const struct jr_pair *pair = jr_doc_pair(check->tree, "progress");
+    const char *from = jr_check_text(check, "progress.from");
+    const struct jr_node *pattern =
+        jr_doc_find(check->tree, "progress.pattern");
+    if (progress == NULL || pair == NULL ||
+        (from == NULL && jr_check_is_open(check, "progress.from")))
+        return;
+    const struct jr_node *where = jr_doc_get(progress, "from");
+    if (from == NULL || strcmp(from, "file") != 0)
+        check_stream(check, where == NULL ? pair->key : where,
+                     from == NULL ? "stdout" : from);
+    else if (pattern != NULL)
+        (void)jr_check_clash(
+            check, JR_CODE_PROGRESS_CONFLICT, pattern, where,
+            "'progress.pattern' is only read with from: stdout or stderr");
 }

@@ -12,7 +12,7 @@
  *   jr_read_trigger  a cause of a restart       check_failures.c
  *   jr_lint_error    a mistake at a node        lint_finding.c
  *   jr_lint_suggest  what may be meant          lint_suggest.c
- *   jr_lint_typed    “text” as "text"           lint_typography.c
+ *   jr_lint_typed    “text” as "text"           lint_text.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
@@ -61,7 +61,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_node *node,
                               const struct jr_node_step *at);
 
-/* The same for a scalar that contains ${...}. lint_filled.c */
+/* The same for a scalar that contains ${...}. lint_template.c */
 struct jr_node *jr_lint_filled(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,
@@ -151,7 +151,7 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
 void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node);
 
-/* Help for a text that is no size of the type. lint_size.c */
+/* Help for a text that is no size of the type. lint_text.c */
 void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
                           const struct jr_node *node);
@@ -182,7 +182,7 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node *node,
                            const struct jr_node_step *at);
 
-/* lint_typography.c */
+/* lint_text.c */
 
 /* A plain scalar in typographic quotes as it was meant: in quotes of YAML. NULL
  * for any other. */

@@ -1,16 +1,19 @@
 /*
  * What helps with a text that does not match the pattern of its type: a URL
- * where an address is wanted, cuda:0 for a device's index, SIGABRT for ABRT.
- * The header of this file is lint.h.
+ * where an address is wanted, cuda:0 for a device's index, SIGABRT for ABRT, a
+ * size that is written otherwise, marks of an editor of prose. The header of
+ * this file is lint.h.
  */
 #include "spec/lint.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/num.h"
 #include "base/signal_name.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 
@@ -209,4 +212,234 @@ void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
         return;
     if (type->is_address)
         (void)help_with_address(&t);
+}
+
+/*
+ * What helps with a size that is written otherwise: 64k, 5 GB, 1.5GiB, -1. The
+ * types with sizes are texts with a pattern.
+ */
+
+enum { KIB = 1024 };
+
+/* A size as people write it. */
+struct size {
+    double number;
+    unsigned power; /* of 1024 */
+    bool exact;     /* the unit says that it is one of 1024 */
+};
+
+/* The unit at `text`, which ends there: k, KB, KiB, bytes. */
+static bool read_unit(const char *text, struct size *ret)
+{
+    static const char letters[] = "kmgt";
+    const char *letter = strchr(letters, tolower((unsigned char)*text));
+    ret->power = 0;
+    ret->exact = true;
+    if (*text == '\0' || strcasecmp(text, "b") == 0 ||
+        strcasecmp(text, "byte") == 0 || strcasecmp(text, "bytes") == 0)
+        return true;
+    if (letter == NULL)
+        return false;
+    ret->power = (unsigned)(letter - letters) + 1;
+    ret->exact =
+        strcasecmp(text + 1, "ib") == 0 || strcasecmp(text + 1, "i") == 0;
+    return ret->exact || text[1] == '\0' || strcasecmp(text + 1, "b") == 0;
+}
+
+static bool read_size(const char *text, struct size *ret)
+{
+    char number[24] = "";
+    size_t len = strspn(text, "0123456789.");
+    if (len == 0 || len >= sizeof number)
+        return false;
+    *(char *)mempcpy(number, text, len) = '\0';
+    text += len + strspn(text + len, " ");
+    return jr_num_double(number, &ret->number) && read_unit(text, ret);
+}
+
+/* The size in the largest unit in which it is a whole number, or NULL. */
+static const char *write_size(struct jr_lint *lint, struct size size)
+{
+    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    while (size.power > 0 && (double)(uint64_t)size.number != size.number) {
+        size.number *= KIB;
+        size.power--;
+    }
+    if (size.power > 4 || size.number > 1e15 ||
+        (double)(uint64_t)size.number != size.number)
+        return NULL;
+    return jr_arena_printf(lint->arena, "%" PRIu64 "%s", (uint64_t)size.number,
+                           units[size.power]);
+}
+
+static bool is_without_limit(const char *text)
+{
+    static const char *const words[] = {"-1",  "inf",  "infinite", "infinity",
+                                        "max", "none", "no",       "never"};
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], text) != 0)
+        i++;
+    return i < count;
+}
+
+static bool fits(struct jr_lint *lint, const struct jr_spec_type *type,
+                 const char *text)
+{
+    return text != NULL && jr_lint_fits(lint, type, text, strlen(text));
+}
+
+/* A size with a unit of thousands might be one: it is offered, and not made. */
+static void offer_size(struct jr_lint *lint, struct jr_diag *diag,
+                       const struct jr_node *node, const struct size *size,
+                       const char *text)
+{
+    uint64_t bytes;
+    if (size->exact) {
+        jr_diag_help(lint->diags, diag, "did you mean %s?", text);
+        jr_lint_fix_text(lint, diag, node, text);
+    } else if (size->power == 1 && strchr(text, 'B') != NULL &&
+               jr_num_size(text, &bytes)) {
+        jr_diag_help(lint->diags, diag, "did you mean %s (%" PRIu64 " bytes)?",
+                     text, bytes);
+    } else {
+        jr_diag_help(lint->diags, diag, "did you mean %s?", text);
+    }
+}
+
+void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type,
+                          const struct jr_node *node)
+{
+    struct size size;
+    bool endless = is_without_limit(node->text) ||
+                   strcasecmp(node->text, "unlimited") == 0;
+    if (node->filled != NULL)
+        return;
+    if (endless && fits(lint, type, "unlimited"))
+        jr_diag_help(lint->diags, diag, "write unlimited");
+    else if (endless && type->min > 0)
+        jr_diag_help(lint->diags, diag, "leave it out for no limit");
+    else if (endless)
+        jr_diag_help(lint->diags, diag,
+                     "there is always a limit: write a size such as 64GiB");
+    else if (!read_size(node->text, &size))
+        return;
+    else if (fits(lint, type, write_size(lint, size)))
+        offer_size(lint, diag, node, &size, write_size(lint, size));
+    else if (size.number > 0 && type->min > 0)
+        jr_diag_help(lint->diags, diag, "this is too small: at least %uKiB",
+                     type->min / KIB);
+}
+
+/*
+ * Marks that an editor of prose puts in the place of those of a program:
+ * “train” for "train", –epochs for --epochs. YAML has no meaning for them, so
+ * they are part of the text.
+ */
+
+enum { NO_BREAK_SPACE = 0xa0, EN_DASH = 0x2013, EM_DASH = 0x2014 };
+
+static bool is_quote(uint32_t point)
+{
+    return (point >= 0x2018 && point <= 0x201f) || point == 0xab ||
+           point == 0xbb || point == 0x2039 || point == 0x203a;
+}
+
+/* The size of the mark that a text begins with; 0: it begins with none. */
+static size_t quote_before(const char *text, size_t len)
+{
+    uint32_t point = 0;
+    size_t size = len == 0 ? 0 : jr_utf8_next(text, len, &point);
+    return is_quote(point) ? size : 0;
+}
+
+/* The size of the mark that a text ends with, or 0. */
+static size_t quote_behind(const char *text, size_t len)
+{
+    enum { TAIL = 0xc0, TAIL_BITS = 0x80 };
+    size_t size = 1;
+    while (size < len && ((unsigned char)text[len - size] & TAIL) == TAIL_BITS)
+        size++;
+    return len == 0 ? 0 : quote_before(text + len - size, size);
+}
+
+const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node)
+{
+    const char *text = node->text;
+    size_t len = node->len;
+    if (node->kind != JR_NODE_SCALAR || !node->plain || node->filled != NULL)
+        return NULL;
+    size_t before = quote_before(text, len);
+    size_t behind = before == 0 ? 0 : quote_behind(text, len);
+    if (behind == 0 || before + behind >= len)
+        return NULL;
+    const char *inner =
+        jr_arena_strndup(lint->arena, text + before, len - before - behind);
+    bool single = inner != NULL && strpbrk(inner, "\"\\") != NULL;
+    if (inner == NULL || (single && strchr(inner, '\'') != NULL))
+        return NULL;
+    return jr_arena_printf(lint->arena, single ? "'%s'" : "\"%s\"", inner);
+}
+
+/* What stands for an option that begins with a dash of prose, or NULL. */
+static const char *typed_option(struct jr_lint *lint,
+                                const struct jr_node *node,
+                                const struct jr_node_step *at)
+{
+    uint32_t point = 0;
+    if (at == NULL || at->key != NULL || node->filled != NULL || node->len == 0)
+        return NULL;
+    size_t size = jr_utf8_next(node->text, node->len, &point);
+    const char *rest = node->text + size;
+    if ((point != EN_DASH && point != EM_DASH) ||
+        !isalpha((unsigned char)*rest))
+        return NULL;
+    bool lone = point == EN_DASH && rest[1] == '\0';
+    return jr_arena_printf(lint->arena, "%s%s", lone ? "-" : "--", rest);
+}
+
+/* Whether a value is a text for people, in which such marks are meant. */
+static bool is_prose(const struct jr_node_step *at)
+{
+    while (at != NULL && at->up != NULL)
+        at = at->up;
+    return at != NULL && at->key != NULL &&
+           (strcmp(at->key, "description") == 0 ||
+            strcmp(at->key, "labels") == 0);
+}
+
+void jr_lint_typography(struct jr_lint *lint, const struct jr_node *node,
+                        const struct jr_node_step *at)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    if ((unsigned char)node->text[0] < 0x80 || is_prose(at))
+        return;
+    const char *quoted = jr_lint_typed(lint, node);
+    const char *option = typed_option(lint, node, at);
+    if (quoted == NULL && option == NULL)
+        return;
+    jr_point_path(&path, at);
+    struct jr_diag *diag = jr_diags_warning(
+        lint->diags, JR_CODE_TYPOGRAPHIC_MARK, node->span, path.data,
+        quoted != NULL ? "typographic quotes are part of the text"
+                       : "a typographic dash does not begin an option");
+    jr_diag_help(lint->diags, diag, "write %s",
+                 quoted != NULL ? quoted : option);
+}
+
+const char *jr_lint_typed_key(struct jr_lint *lint, const struct jr_node *key)
+{
+    uint32_t point = 0;
+    size_t size = 0;
+    if (key->len > 0)
+        size = jr_utf8_next(key->text, key->len, &point);
+    const char *quoted = jr_lint_typed(lint, key);
+    if (quoted != NULL)
+        return jr_arena_strndup(lint->arena, quoted + 1, strlen(quoted) - 2);
+    if (point != NO_BREAK_SPACE)
+        return NULL;
+    while (size < key->len && (key->text[size] == ' ' ||
+                               strncmp(key->text + size, "\xc2\xa0", 2) == 0))
+        size += key->text[size] == ' ' ? 1 : 2;
+    return key->text + size;
 }
