@@ -11,7 +11,7 @@
 #include "judge/run_file.h"
 #include "record/load_results.h"
 #include "record/record_folder.h"
-#include "report/result_text.h"
+#include "report/verdict_text.h"
 
 #include "base/banned.h"
 

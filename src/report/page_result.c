@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "judge/result_fields.h"
-#include "report/result_text.h"
+#include "report/verdict_text.h"
 
 #include "base/banned.h"
 

@@ -11,7 +11,6 @@
 #include "judge/words.h"
 #include "record/node_mismatch.h"
 #include "report/failure_text.h"
-#include "report/result_text.h"
 #include "report/verdict_text.h"
 #include "store/progress.h"
 

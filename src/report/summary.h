@@ -1,6 +1,6 @@
 /*
  * The summary for people: what its parts share, and what puts them together.
- * The parts are verdict_text.h, result_text.h and failure_text.h.
+ * The parts are verdict_text.h and failure_text.h.
  */
 #ifndef JR_SUMMARY_H
 #define JR_SUMMARY_H

@@ -1,6 +1,6 @@
 #include "fake_run.h"
-#include "report/result_text.h"
 #include "report/summary.h"
+#include "report/verdict_text.h"
 
 /* Judge ranks with these results, NULL for none, and hold the line that is
  * made of their fields to `expected`. */
@@ -78,7 +78,7 @@ static void many_fields_are_cut(void)
           "\"g\": 7, \"h\": 8}");
 }
 
-JR_UNIT_MAIN("fields", CASE(nothing_to_show), CASE(one_rank_shows_its_values),
+JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show), CASE(one_rank_shows_its_values),
              CASE(several_ranks_show_what_they_have_in_common),
              CASE(ranks_that_lack_a_field_or_a_result),
              CASE(many_fields_are_cut))
