@@ -5,7 +5,7 @@
 #include <jobrun/run.h>
 
 #include "base/json.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "run/transport_errors.h"
 
 #include "base/banned.h"

@@ -1,7 +1,10 @@
-/* The report of a run whose timeout expired; see hang_report.c. */
+/* The report of a run whose timeout expired, and what its ranks were doing, out
+ * of the evidence in their hang.json; see hang_report.c. */
 #ifndef JR_HANG_REPORT_H
 #define JR_HANG_REPORT_H
 
+#include "base/buf.h"
+#include "base/json.h"
 #include "judge/judge.h"
 
 /* Ranks that were doing the same. */
@@ -26,5 +29,17 @@ void jr_hang_message(struct jr_buf *out, const struct jr_judgement *report,
 /* "ranks 0-2 in recv, silent for 14 s". */
 void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
                         const struct jr_hang_group *group);
+
+/* What a rank was doing as a whole, in words that follow "was": "using the
+ * CPU", "waiting in futex (futex_do_wait)". Of several processes it is the one
+ * that the others wait for. `evidence` is what run/policies/hang.c writes. */
+void jr_thread_state_words(struct jr_buf *out, const json_t *evidence);
+
+/* All threads, one per line, under a heading: rank, pid, what it does, silence.
+ * Those that are alike and without a stack are listed once. */
+void jr_thread_state_stacks(struct jr_buf *out, const json_t *evidence);
+
+/* How long the rank had been silent, in seconds; -1: it wrote nothing. */
+double jr_thread_state_silence(const json_t *evidence);
 
 #endif

@@ -1,17 +1,21 @@
 /*
  * What the files of this folder share. Not for other layers.
  *
- * A judge is one pass over one outcome: judge.c is what it works with,
- * judgement.c makes the pass, cause.c sorts the ranks by how they ended,
- * results.c and pattern.c find what those that ended well
- * delivered, result_fields.c, compare_ranks.c and artifacts.c hold it to the
- * spec. Each has a header of its own.
+ * A judge is one pass over one outcome: judge.c is what it works with, the
+ * reading of files that ranks wrote among it, judgement.c makes the pass,
+ * cause.c sorts the ranks by how they ended, results.c and pattern.c find what
+ * those that ended well delivered, result_fields.c, compare_ranks.c and
+ * artifacts.c hold it to the spec. Each has a header of its own.
  */
 #ifndef JR_JUDGE_H
 #define JR_JUDGE_H
 
+#include <stdint.h>
 #include <sys/stat.h>
 
+#include <jobrun/error.h>
+
+#include "base/buf.h"
 #include "base/rank_set.h"
 #include "base/regex.h"
 #include "judge/judgement.h"
@@ -71,5 +75,27 @@ bool jr_judge_required(const struct jr_judge *judge, size_t i);
 void jr_judge_fault(struct jr_judge *judge, size_t i,
                     enum jr_result_error error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/*
+ * Reading the files that ranks have written, with the caution that this needs.
+ * A path that is not absolute lies beneath the run folder and no component of
+ * it may be a link; nothing but a regular file is opened, and opening never
+ * blocks.
+ */
+
+/* Open it for reading. Returns a descriptor, or -1 with `err` (its `sys` is
+ * ENOENT when there is no such file). */
+int jr_run_file_open(int run_fd, const char *path, struct jr_error *err);
+
+/* Append the whole file, at most `limit` bytes: a larger one is refused by its
+ * size, before anything is read. 0, or -1 with `err`. */
+int jr_run_file_read(struct jr_buf *ret, int run_fd, const char *path,
+                     size_t limit, struct jr_error *err);
+
+/* Append the last lines, at most `lines` of them out of the last 16 KiB, as in
+ * the file but without the final newline. Nothing on any error, or for a file
+ * outside the run folder. */
+void jr_run_file_tail(struct jr_buf *ret, int run_fd, const char *path,
+                      unsigned lines);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 #include "judge/judge.h"
 #include "judge/results.h"
-#include "judge/run_file.h"
 #include "output/log_file.h"
 #include "output/log_gap.h"
 

@@ -11,7 +11,6 @@
 #include "judge/artifacts.h"
 #include "judge/judge.h"
 #include "judge/pattern.h"
-#include "judge/run_file.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/signal_name.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/record_folder.h"
 #include "store/event_table.h"
 

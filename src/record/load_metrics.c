@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/multinode.h"
 
 #include "base/banned.h"

@@ -2,8 +2,8 @@
 #ifndef JR_MERGE_NODES_H
 #define JR_MERGE_NODES_H
 
+#include "judge/judge.h"
 #include "judge/judgement.h"
-#include "judge/run_file.h"
 #include "record/multinode.h"
 #include "record/timeline.h"
 

@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/user.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/multinode.h"
 #include "run/companion.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 
 #include "base/banned.h"
 

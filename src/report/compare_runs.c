@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/load_results.h"
 #include "record/record_folder.h"
 #include "report/verdict_text.h"

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/signal_name.h"
 #include "judge/judge.h"
-#include "judge/run_file.h"
 #include "judge/words.h"
 #include "report/summary.h"
 #include "store/run_folder.h"

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "judge/thread_state.h"
+#include "judge/hang_report.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
 #include "report/page.h"

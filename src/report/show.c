@@ -11,7 +11,7 @@
 #include "base/proc.h"
 #include "base/rank_set.h"
 #include "base/strv.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/live_ranks.h"
 #include "record/load_results.h"
 #include "record/merge_nodes.h"

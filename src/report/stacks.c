@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/strv.h"
-#include "judge/thread_state.h"
+#include "judge/hang_report.h"
 #include "record/live_ranks.h"
 #include "record/live_run.h"
 #include "record/load_results.h"

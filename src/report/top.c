@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/signal_name.h"
 #include "base/utf8.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "output/sanitize.h"
 #include "record/record_folder.h"
 #include "store/progress.h"

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "cluster/controller.h"
-#include "judge/redact_report.h"
+#include "judge/judgement.h"
 #include "record/record_facts.h"
 #include "run/between_attempts.h"
 #include "session/begin.h"

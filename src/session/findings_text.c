@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/redact.h"
 #include "generated/version.h"
-#include "judge/redact_report.h"
+#include "judge/judgement.h"
 #include "record/results_json.h"
 #include "report/summary.h"
 #include "resolve/device_profile.h"

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/draft_file.h"
-#include "judge/redact_report.h"
+#include "judge/judgement.h"
 #include "record/record_facts.h"
 #include "record/results_json.h"
 #include "session/begin.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 #include "record/record_folder.h"
 #include "vcs/git_output.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "judge/hang_report.h"
-#include "judge/thread_state.h"
 
 #define MAIN(state, call, wchan, used)                                         \
     "{\"interval_seconds\": 0.5, \"silent_seconds\": 9.5, "                    \

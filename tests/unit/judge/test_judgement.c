@@ -1,7 +1,7 @@
 #include "judge/judgement.h"
+#include "judge/restart.h"
 
 #include "fake_run.h"
-#include "judge/restart.h"
 
 /* Without earlier attempts there is one only, and the outcome is its own. */
 static void the_run_began_with_its_first_attempt(void)
@@ -33,5 +33,199 @@ static void the_first_rank_in_a_state_is_found(void)
     CU_ASSERT_EQUAL(jr_judgement_first(&report, JR_RANK_NOT_STARTED), 4);
 }
 
+/* What is told of a run whose ranks said or delivered the value of a secret. */
+
+static char *const secrets[] = {(char *)"hunter22", (char *)"s3cr3t", NULL};
+
+/* The result that is told in the place of one that was delivered. */
+static void check_result(const char *delivered, const char *expected)
+{
+    struct fake fake;
+    struct jr_judgement told = {0};
+    struct jr_buf text = JR_BUF_INIT;
+    fake_start(&fake, 1);
+    fake_write_rank(&fake, 0, "result.json", delivered);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL_FATAL(jr_judgement_redact(&told, &fake.report, secrets), 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(told.ranks[0].result);
+    jr_json_print(&text, told.ranks[0].result, 0);
+    JR_ASSERT_TEXT(text.data, expected);
+    jr_buf_clear(&text);
+    jr_json_print(&text, fake.report.ranks[0].result, 0);
+    JR_ASSERT_TEXT(text.data, delivered);
+    jr_buf_release(&text);
+    jr_judgement_release(&told);
+    fake_end(&fake);
+}
+
+static void results_are_told_without_secrets(void)
+{
+    static const char *const vectors[][2] = {
+        {"{\"a\": 1}", "{\"a\": 1}"},
+        {"{\"a\": \"hunter2\"}", "{\"a\": \"hunter2\"}"},
+        {"{\"a\": \"hunter22\"}", "{\"a\": \"<redacted>\"}"},
+        {"{\"a\": \"xhunter22ys3cr3tz\"}",
+         "{\"a\": \"x<redacted>y<redacted>z\"}"},
+        {"{\"a\": [\"s3cr3t\", [\"s3cr3t\"]]}",
+         "{\"a\": [\"<redacted>\", [\"<redacted>\"]]}"},
+        {"{\"a\": {\"b\": {\"c\": \"s3cr3t\"}}}",
+         "{\"a\": {\"b\": {\"c\": \"<redacted>\"}}}"},
+        {"{\"s3cr3t\": true}", "{\"<redacted>\": true}"},
+        {"{\"a s3cr3t\": null, \"b\": 0.5}",
+         "{\"a <redacted>\": null, \"b\": 0.5}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_result(vectors[i][0], vectors[i][1]);
+}
+
+/* U+0000 ends a text of C, and hides what follows from who looks for it. */
+static void a_zero_hides_no_secret(void)
+{
+    static const char *const vectors[][2] = {
+        {"{\"a\": \"x\\u0000s3cr3t\"}", "{\"a\": \"x\\u0000<redacted>\"}"},
+        {"{\"a\": \"\\u0000s3cr3t\"}", "{\"a\": \"\\u0000<redacted>\"}"},
+        {"{\"a\": \"s3cr3t\\u0000\\u0000hunter22\\u0000\"}",
+         "{\"a\": \"<redacted>\\u0000\\u0000<redacted>\\u0000\"}"},
+        {"{\"a\": \"x\\u0000y\"}", "{\"a\": \"x\\u0000y\"}"},
+        {"{\"a\": \"\"}", "{\"a\": \"\"}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_result(vectors[i][0], vectors[i][1]);
+}
+
+static void what_ranks_said_is_told_without_secrets(void)
+{
+    struct fake fake;
+    struct jr_judgement told = {0};
+    struct jr_attempt earlier = {.number = 0,
+                                 .exit_code = 3,
+                                 .cause = "rank 0 exited: s3cr3t",
+                                 .how = "exited: s3cr3t"};
+    fake_start(&fake, 2);
+    fake_judge(&fake);
+    fake.report.ranks[0].error = "E: hunter22";
+    fake.report.ranks[0].where = "s3cr3t.py:8 in f";
+    fake.report.ranks[0].behind = "KeyError: 's3cr3t'";
+    fake.report.ranks[1].reason = "result.json: 'a' is \"s3cr3t\"";
+    fake.report.error = "cannot s3cr3t";
+    fake.report.not_again = "never: s3cr3t";
+    fake.report.earlier = &earlier;
+    fake.report.earlier_count = 1;
+    CU_ASSERT_EQUAL_FATAL(jr_judgement_redact(&told, &fake.report, secrets), 0);
+    JR_ASSERT_TEXT(told.ranks[0].error, "E: <redacted>");
+    JR_ASSERT_TEXT(told.ranks[0].where, "<redacted>.py:8 in f");
+    JR_ASSERT_TEXT(told.ranks[0].behind, "KeyError: '<redacted>'");
+    JR_ASSERT_TEXT(told.ranks[1].reason, "result.json: 'a' is \"<redacted>\"");
+    CU_ASSERT_PTR_NULL(told.ranks[1].error);
+    JR_ASSERT_TEXT(told.error, "cannot <redacted>");
+    JR_ASSERT_TEXT(told.not_again, "never: <redacted>");
+    CU_ASSERT_EQUAL_FATAL(told.earlier_count, 1);
+    JR_ASSERT_TEXT(told.earlier[0].cause, "rank 0 exited: <redacted>");
+    CU_ASSERT_EQUAL(told.earlier[0].exit_code, 3);
+    JR_ASSERT_TEXT(fake.report.ranks[0].error, "E: hunter22");
+    JR_ASSERT_TEXT(earlier.cause, "rank 0 exited: s3cr3t");
+    jr_judgement_release(&told);
+    fake_end(&fake);
+}
+
+static void nothing_is_hidden_where_there_are_no_secrets(void)
+{
+    struct fake fake;
+    struct jr_judgement told = {0};
+    fake_start(&fake, 1);
+    fake_judge(&fake);
+    fake.report.ranks[0].error = "E: hunter22";
+    CU_ASSERT_EQUAL_FATAL(jr_judgement_redact(&told, &fake.report, NULL), 0);
+    JR_ASSERT_TEXT(told.ranks[0].error, "E: hunter22");
+    CU_ASSERT_PTR_NULL(told.error);
+    CU_ASSERT_PTR_NULL(told.not_again);
+    jr_judgement_release(&told);
+    fake_end(&fake);
+}
+
+static void check_file(const struct fake *fake, const char *name,
+                       const char *expected)
+{
+    char text[512] = "";
+    int fd = openat(fake->fd, name, O_RDONLY);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    ssize_t got = read(fd, text, sizeof text - 1);
+    text[got < 0 ? 0 : got] = '\0';
+    (void)close(fd);
+    JR_ASSERT_TEXT(text, expected);
+}
+
+static void error_files_are_rewritten(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 0, 1);
+    fake_exit(&fake, 1, 1);
+    fake_write_rank(&fake, 0, "error.json",
+                    "{\"message\": \"E: long text with hunter22 in it\"}");
+    fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: fine\"}");
+    fake.plan.hidden = (char **)secrets;
+    fake_judge(&fake);
+    jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
+    check_file(&fake, "attempt_0/0/error.json",
+               "{\"message\": \"E: long text with <redacted> in it\"}");
+    check_file(&fake, "attempt_0/1/error.json", "{\"message\": \"E: fine\"}");
+    fake_end(&fake);
+}
+
+/* Another name of the file is somebody else's. */
+static void a_file_with_two_names_is_left_alone(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 1);
+    fake_write(&fake, "other", "{\"message\": \"E: hunter22\"}");
+    CU_ASSERT_EQUAL(
+        linkat(fake.fd, "other", fake.fd, "attempt_0/0/error.json", 0), 0);
+    fake.plan.hidden = (char **)secrets;
+    fake_judge(&fake);
+    jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
+    check_file(&fake, "other", "{\"message\": \"E: hunter22\"}");
+    fake_end(&fake);
+}
+
+/* Whether the lines that the summary quotes hold a secret: of the cause's two
+ * logs, the last ten lines. */
+static void logs_with_a_secret_are_noted(void)
+{
+    static const struct {
+        const char *out, *err, *other;
+        bool noted;
+    } vectors[] = {
+        {"fine\n", "fine\n", "fine\n", false},
+        {"fine\n", "a hunter22\n", "fine\n", true},
+        {"a hunter22 b\n", "fine\n", "fine\n", true},
+        {"fine\n", "fine\n", "hunter22\n", false},
+        {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "", true},
+        {"", "hunter22\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "", false},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct fake fake;
+        fake_start(&fake, 2);
+        fake_exit(&fake, 1, 1);
+        fake_write_rank(&fake, 1, "stdout.log", vectors[v].out);
+        fake_write_rank(&fake, 1, "stderr.log", vectors[v].err);
+        fake_write_rank(&fake, 0, "stderr.log", vectors[v].other);
+        fake.plan.hidden = (char **)secrets;
+        fake_judge(&fake);
+        jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
+        CU_ASSERT_EQUAL(fake.report.ranks[1].log_secret, vectors[v].noted);
+        CU_ASSERT_FALSE(fake.report.ranks[0].log_secret);
+        fake_end(&fake);
+    }
+}
+
 JR_UNIT_MAIN("judgement", CASE(the_run_began_with_its_first_attempt),
-             CASE(the_first_rank_in_a_state_is_found))
+             CASE(the_first_rank_in_a_state_is_found),
+             CASE(results_are_told_without_secrets),
+             CASE(a_zero_hides_no_secret),
+             CASE(what_ranks_said_is_told_without_secrets),
+             CASE(nothing_is_hidden_where_there_are_no_secrets),
+             CASE(error_files_are_rewritten),
+             CASE(a_file_with_two_names_is_left_alone),
+             CASE(logs_with_a_secret_are_noted))

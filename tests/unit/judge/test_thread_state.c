@@ -1,5 +1,5 @@
 /* What people are told that a hung rank was doing. */
-#include "judge/thread_state.h"
+#include "judge/hang_report.h"
 
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "fake_run.h"
-#include "judge/run_file.h"
+#include "judge/judge.h"
 
 /* From here on this process has no openat2, as in old containers. */
 static int lose_openat2(void)
@@ -159,7 +159,7 @@ static void the_tail_of_a_large_log_is_cut(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("left", CASE(what_is_not_opened),
+JR_UNIT_MAIN("judge.judge", CASE(what_is_not_opened),
              CASE(links_are_not_followed_without_openat2),
              CASE(files_are_read_up_to_a_limit),
              CASE(the_tail_is_the_last_lines),
