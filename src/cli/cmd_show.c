@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
-#include "record/code_copy.h"
+#include "record/record_code.h"
 #include "report/show.h"
 #include "report/stacks.h"
 

@@ -8,7 +8,6 @@
 #include "cli/cmd_runs.h"
 #include "cli/mistakes.h"
 #include "cli/output.h"
-#include "record/await_run.h"
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"

@@ -1,6 +1,6 @@
 /*
  * A past run: results.json read back into the values that it was made of, so
- * that a later report is printed by the same code.
+ * that a later report is printed by the same code, and metrics.jsonl as curves.
  *
  * Values that are not in the file are missing: the environment, and the policy
  * except for what was compared.
@@ -8,6 +8,11 @@
 #ifndef JR_LOAD_RESULTS_H
 #define JR_LOAD_RESULTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
 #include "judge/judgement.h"
 
 struct jr_loaded_run {
@@ -35,5 +40,36 @@ int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
 
 /* Free what was loaded; the strings of its values are gone with it. */
 void jr_loaded_run_release(struct jr_loaded_run *loaded);
+
+/*
+ * metrics.jsonl, the values that a job has told with its steps, as curves. The
+ * file may be damaged, or be another user's: whatever it holds, a bounded part
+ * of it is read, and what is no point of a curve is left out.
+ */
+
+struct jr_metric_point {
+    double step, value; /* finite; value NAN: there was none */
+    uint32_t rank, attempt;
+    uint32_t metric; /* index of its name */
+    uint32_t order;  /* in which it was read */
+};
+
+struct jr_metrics {
+    struct jr_arena arena;
+    const char **names; /* by when they came first; any text */
+    size_t names_count;
+    struct jr_metric_point *points; /* by metric, rank, attempt, and order */
+    size_t points_count;
+    bool partial; /* not all could be read, or there was more */
+};
+
+#define JR_METRICS_FILE "metrics.jsonl"
+
+/* Read that of the run folder `fd`, and those of its nodes' parts if it is in
+ * parts. A file that is not there is like an empty one. */
+void jr_metrics_read(struct jr_metrics *ret, int fd);
+
+/* Free all of it. */
+void jr_metrics_release(struct jr_metrics *metrics);
 
 #endif

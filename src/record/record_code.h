@@ -1,6 +1,7 @@
 /*
- * The code of a run: what run.json says of the work tree that it ran in, and
- * code.patch, the difference of that to its commit.
+ * The code of a run: what run.json says of the work tree that it ran in,
+ * code.patch, the difference of that to its commit, and where its copy is if it
+ * was frozen.
  */
 #ifndef JR_RECORD_CODE_H
 #define JR_RECORD_CODE_H
@@ -8,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <jobrun/error.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -60,5 +63,11 @@ void jr_record_size(struct jr_buf *out, uint64_t bytes);
  * 0123456789ab", or "not recorded", with the reason. */
 void jr_record_code_print(struct jr_buf *out,
                           const struct jr_record_code *code);
+
+/* Append the absolute folders of the copies of a run, one a line: one, or that
+ * of each node which had a jobrun of its own. -1 with `err`, and status USAGE,
+ * where there is none. */
+int jr_record_code_folders(struct jr_buf *out, const char *log_dir,
+                           const char *id, struct jr_error *err);
 
 #endif

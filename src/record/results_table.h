@@ -119,7 +119,7 @@ struct jr_results_row {
     const char *help;
 };
 
-/* results_progress.c: how far the job came. */
+/* results_policy.c: how far the job came. */
 jr_results_put jr_results_put_progress;
 jr_results_get jr_results_get_progress;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "record/load_metrics.h"
+#include "record/load_results.h"
 #include "report/page.h"
 
 #include "base/banned.h"

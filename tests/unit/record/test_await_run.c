@@ -1,6 +1,6 @@
 /* Waiting for a run of another jobrun, and telling it to stop. A child stands
  * for that jobrun. */
-#include "record/await_run.h"
+#include "record/live_run.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 /* metrics.jsonl as curves: what is read of it, in which order, and what of a
  * damaged or hostile file is left out. */
-#include "record/load_metrics.h"
+#include "record/load_results.h"
 
 #include <math.h>
 
