@@ -7,7 +7,6 @@
 #define JR_BUILDER_H
 
 #include "base/rank_set.h"
-#include "plan/log_paths.h"
 #include "plan/per_rank.h"
 #include "plan/planner.h"
 #include "plan/rank_env.h"

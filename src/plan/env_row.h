@@ -1,6 +1,7 @@
 /*
  * Variables that jobrun sets: the tables of them, what rank_env.c decides of
- * each, and what env_row.c makes of that for the ranks.
+ * each, what env_row.c makes of that for the ranks, and the entry that it adds
+ * to PYTHONPATH.
  */
 #ifndef JR_ENV_ROW_H
 #define JR_ENV_ROW_H
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strv.h"
 #include "plan/text_template.h"
 
 /* A variable as rank_env.c has decided it. */
@@ -52,5 +54,25 @@ const struct jr_variables *jr_variables_always(void);
 
 /* What a profile adds; NULL: there is no such profile. */
 const struct jr_variables *jr_variables_of(const char *profile);
+
+/*
+ * PYTHONPATH of the ranks: what the user has, and behind it the folder of the
+ * package jobrun, so that `import jobrun` works in whatever Python a rank
+ * executes.
+ */
+
+#define JR_PYTHON_PATH "PYTHONPATH"
+
+/* A value of the variable with `folder` as its last entry, in `arena`; NULL is
+ * the value of one that is not set. The value itself where it has the folder
+ * already, and where a colon in its name keeps it from being an entry. */
+const char *jr_python_path_with(struct jr_arena *arena, const char *value,
+                                const char *folder);
+
+/* The same for the variable in an environment, which is added if it is not
+ * there; a new string is in `arena`. `folder` may be NULL: then nothing is
+ * done. */
+void jr_python_path_extend(struct jr_strv *env, struct jr_arena *arena,
+                           const char *folder);
 
 #endif

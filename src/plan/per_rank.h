@@ -1,12 +1,14 @@
 /*
- * `per_rank`: what the ranks of a set get in addition: arguments after those of
- * all ranks, and variables that override theirs.
+ * What ranks have of their own: `per_rank`, arguments after those of all ranks
+ * and variables that override theirs; and `redirects` and `tee`, where both
+ * streams of each local rank go.
  */
 #ifndef JR_PER_RANK_H
 #define JR_PER_RANK_H
 
 #include <jobrun/plan.h>
 
+#include "base/arena.h"
 #include "base/rank_set.h"
 #include "plan/rank_env.h"
 
@@ -42,5 +44,20 @@ struct jr_addition *jr_additions_find(const struct jr_additions *additions,
  * entry; of a function with the entry's call. NULL if memory runs out. */
 char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
                         char *const *argv, const struct jr_scope *scope);
+
+struct jr_job;
+
+/* The sinks of one local rank. */
+struct jr_sinks {
+    enum jr_sink out, err;
+};
+
+/* The sinks of local ranks 0 .. count - 1, in `arena`: what is teed goes to
+ * file and console, what is only redirected to the file, the rest is inherited.
+ * NULL if memory runs out, or, with `err`, when the ranks of a rule are no rank
+ * set. */
+struct jr_sinks *jr_sinks_build(struct jr_arena *arena,
+                                const struct jr_job *job, uint32_t count,
+                                struct jr_error *err);
 
 #endif

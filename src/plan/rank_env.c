@@ -5,7 +5,6 @@
 
 #include "plan/env_row.h"
 #include "plan/planner.h"
-#include "plan/python_path.h"
 #include "resolve/job.h"
 #include "resolve/node_resources.h"
 

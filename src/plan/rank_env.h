@@ -4,7 +4,7 @@
  * In this order, the later over the earlier: jobrun's own environment without
  * other launchers' variables; `env_remove`; the contract's variables (tables of
  * contract.h); the profiles; `env`; that of `per_rank`. Wherever PYTHONPATH
- * comes from, it gets one more entry, see python_path.h; a spec that unsets it
+ * comes from, it gets one more entry, see env_row.h; a spec that unsets it
  * by `env` is obeyed.
  */
 #ifndef JR_RANK_ENV_H

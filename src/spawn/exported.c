@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "plan/python_path.h"
+#include "plan/env_row.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "doc/doc.h"
-#include "plan/log_paths.h"
+#include "plan/per_rank.h"
 #include "resolve/job.h"
 #include "spec/load.h"
 

@@ -1,5 +1,5 @@
 /* The entry of PYTHONPATH by itself, and in the environment of ranks. */
-#include "plan/python_path.h"
+#include "plan/env_row.h"
 #include "sample.h"
 
 #define FOLDER "/opt/jobrun/python"
@@ -155,7 +155,7 @@ static void is_told_for_what_setup_exports(void)
     }
 }
 
-JR_UNIT_MAIN("python_path", CASE(is_the_last_entry_once),
+JR_UNIT_MAIN("plan.env_row", CASE(is_the_last_entry_once),
              CASE(leaves_out_what_cannot_be_an_entry),
              CASE(extends_an_environment),
              CASE(stands_behind_what_the_user_has),
