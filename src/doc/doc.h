@@ -12,7 +12,7 @@
  * before memory is spent: bytes, depth, nodes, alias expansions, one document.
  * It finds duplicate keys. It knows nothing of jobs.
  *
- * source_reader.c loads documents, node.c knows nodes, and scalar.c writes
+ * source_reader.c loads documents, node.c knows nodes, and emit.c writes
  * them.
  */
 #ifndef JR_DOC_H

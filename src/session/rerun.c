@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "doc/doc.h"
+#include "doc/emit.h"
 #include "doc/interpolate.h"
-#include "doc/scalar.h"
 #include "report/compare_runs.h"
 #include "resolve/fingerprint.h"
 

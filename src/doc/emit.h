@@ -1,6 +1,6 @@
-/* How a scalar must be written. scalar.c has the emitter of doc.h, too. */
-#ifndef JR_SCALAR_H
-#define JR_SCALAR_H
+/* How a scalar must be written. emit.c has the emitter of doc.h, too. */
+#ifndef JR_EMIT_H
+#define JR_EMIT_H
 
 #include "doc/doc.h"
 

@@ -4,7 +4,7 @@
  * and 8 to the other. Here they are strings, so that a field that wants an
  * integer refuses them instead of guessing.
  */
-#include "doc/scalar.h"
+#include "doc/emit.h"
 
 #include <string.h>
 #include <strings.h>
