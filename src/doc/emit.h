@@ -1,4 +1,5 @@
-/* How a scalar must be written. emit.c has the emitter of doc.h, too. */
+/* Writing YAML: how a scalar must be written. The emitter of emit.c is declared
+ * in doc.h. */
 #ifndef JR_EMIT_H
 #define JR_EMIT_H
 

@@ -120,9 +120,11 @@ static bool has_tagged_type(struct jr_node *node, enum jr_scalar_type wanted)
 
 /* Tags of other readers of YAML, and what is written here instead. A row holds
  * for all tags that begin so. */
-static const struct {
+struct foreign_tag {
     const char *tag, *help;
-} foreign_tags[] = {
+};
+
+static const struct foreign_tag foreign_tags[] = {
     {"!include", "write `extends: FILE` at the top of the spec"},
     {"!inc", "write `extends: FILE` at the top of the spec"},
     {"!import", "write `extends: FILE` at the top of the spec"},

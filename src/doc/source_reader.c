@@ -310,11 +310,13 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
 #define BYTES(text) text, sizeof text - 1
 
 /* The first bytes of files, what they are, and what to do. */
-static const struct {
+struct other_file {
     const char *bytes;
     size_t len;
     const char *message, *help;
-} rows[] = {
+};
+
+static const struct other_file other_files[] = {
     {BYTES("\xff\xfe"), "this is UTF-16, not UTF-8",
      "convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"},
     {BYTES("\xfe\xff"), "this is UTF-16, not UTF-8",
@@ -385,14 +387,15 @@ bool jr_other_file_report(struct jr_diags *diags,
                           const struct jr_source *source)
 {
     const char *text = source->text;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (source->len >= rows[i].len &&
-            memcmp(text, rows[i].bytes, rows[i].len) == 0) {
-            report_file(diags, source, rows[i].message, rows[i].help);
+    for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++)
+        if (source->len >= other_files[i].len &&
+            memcmp(text, other_files[i].bytes, other_files[i].len) == 0) {
+            report_file(diags, source, other_files[i].message,
+                        other_files[i].help);
             return true;
         }
     if (is_wide(text, source->len)) {
-        report_file(diags, source, rows[0].message, rows[0].help);
+        report_file(diags, source, other_files[0].message, other_files[0].help);
         return true;
     }
     if (is_script(text)) {
