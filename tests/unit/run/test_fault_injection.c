@@ -2,67 +2,38 @@
  * end of such a rank is taken for; and the time that a first exit leaves. */
 #include "run/policies/fault_injection.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "fake_runner.h"
 
-#include "base/clock.h"
-#include "run/runner.h"
-#include "unit.h"
-
-enum { RANKS = 6, MS = 1000000 };
-
-/* A runner that has no process, whose ranks are numbered from 10 on. */
-struct desk {
-    struct jr_runner runner;
-    struct jr_plan plan;
-    struct jr_policy policy;
-    struct jr_plan_rank planned[RANKS];
-    struct jr_rank_outcome outcomes[RANKS];
-    struct jr_rank_run ranks[RANKS];
-};
-
-static struct desk desk;
+static struct fake_runner fake;
 
 static void start(struct jr_injection *injections, uint32_t count)
 {
-    memset(&desk, 0, sizeof desk);
-    desk.plan = (struct jr_plan){.policy = &desk.policy,
-                                 .ranks = desk.planned,
-                                 .count = RANKS,
-                                 .injections = injections,
-                                 .injections_count = count};
-    desk.runner.plan = &desk.plan;
-    desk.runner.ranks = desk.ranks;
-    for (uint32_t i = 0; i < RANKS; i++) {
-        desk.planned[i].rank = 10 + i;
-        desk.outcomes[i].started_ns = 1000 * (uint64_t)MS;
-        desk.ranks[i].plan = &desk.planned[i];
-        desk.ranks[i].outcome = &desk.outcomes[i];
-        desk.ranks[i].runner = &desk.runner;
-    }
-    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk.runner.loop), 0);
-    CU_ASSERT_EQUAL_FATAL(jr_fault_injection_policy.open(&desk.runner), 0);
+    fake_runner_start(&fake);
+    fake.plan.injections = injections;
+    fake.plan.injections_count = count;
+    fake.runner.next = FAKE_RANKS;
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        fake.outcomes[i].started_ns = 1000 * FAKE_MS;
+    fake_runner_open(&fake, &jr_fault_injection_policy);
 }
 
 static void end(void)
 {
-    free(desk.runner.fault_injection.cells);
-    (void)close(desk.runner.loop.epoll_fd);
+    fake_runner_end(&fake);
 }
 
 /* When the injection number k is due for each rank, in ms; "-": never. */
 static void check_due(uint32_t k, const char *expected)
 {
-    char text[RANKS * 8] = "";
-    for (uint32_t i = 0; i < RANKS; i++) {
-        uint64_t at = desk.runner.fault_injection.cells[k * RANKS + i].at;
+    char text[FAKE_RANKS * 8] = "";
+    for (uint32_t i = 0; i < FAKE_RANKS; i++) {
+        uint64_t at = fake.runner.fault_injection.cells[k * FAKE_RANKS + i].at;
         size_t len = strlen(text);
         if (at == 0)
             (void)snprintf(text + len, sizeof text - len, " -");
         else
             (void)snprintf(text + len, sizeof text - len, " %u",
-                           (unsigned)(at / (uint64_t)MS));
+                           (unsigned)(at / FAKE_MS));
     }
     JR_ASSERT_TEXT(text, expected);
 }
@@ -79,8 +50,8 @@ static void is_due_for_the_ranks_that_it_names(void)
         {JR_INJECT_OOM, 0, 9, 1, 0, 1},
     };
     start(all, sizeof all / sizeof *all);
-    for (uint32_t i = 0; i < RANKS; i++)
-        jr_fault_injection_policy.rank_started(&desk.ranks[i]);
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        jr_fault_injection_policy.rank_started(&fake.ranks[i]);
     check_due(0, " - 1000 - - - -");
     check_due(1, " 1005 - 1005 - 1005 -");
     check_due(2, " - - 1030 1030 1030 -");
@@ -88,7 +59,7 @@ static void is_due_for_the_ranks_that_it_names(void)
     check_due(4, " - 1001 - - 1001 -");
     check_due(5, " - - - - - -");
     check_due(6, " - - - - - -");
-    CU_ASSERT_EQUAL(desk.runner.fault_injection.timer.at, 1000 * (uint64_t)MS);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, 1000 * FAKE_MS);
     end();
 }
 
@@ -97,14 +68,13 @@ static void wakes_for_what_is_due_first(void)
 {
     static struct jr_injection all[] = {{JR_INJECT_KILL, 10, 12, 1, 0, 50}};
     start(all, 1);
-    desk.outcomes[0].started_ns = 300 * (uint64_t)MS;
-    desk.outcomes[1].started_ns = 100 * (uint64_t)MS;
-    desk.outcomes[2].started_ns = 200 * (uint64_t)MS;
+    fake.outcomes[0].started_ns = 300 * FAKE_MS;
+    fake.outcomes[1].started_ns = 100 * FAKE_MS;
+    fake.outcomes[2].started_ns = 200 * FAKE_MS;
     static const uint64_t at[] = {350, 150, 150, 150};
     for (uint32_t i = 0; i < 4; i++) {
-        jr_fault_injection_policy.rank_started(&desk.ranks[i]);
-        CU_ASSERT_EQUAL(desk.runner.fault_injection.timer.at,
-                        at[i] * (uint64_t)MS);
+        jr_fault_injection_policy.rank_started(&fake.ranks[i]);
+        CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, at[i] * FAKE_MS);
     }
     end();
 }
@@ -112,9 +82,9 @@ static void wakes_for_what_is_due_first(void)
 static void wakes_for_nothing_where_nothing_is_rehearsed(void)
 {
     start(NULL, 0);
-    jr_fault_injection_policy.rank_started(&desk.ranks[0]);
-    CU_ASSERT_EQUAL(desk.runner.fault_injection.timer.at, 0);
-    CU_ASSERT_PTR_NULL(desk.runner.fault_injection.cells);
+    jr_fault_injection_policy.rank_started(&fake.ranks[0]);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, 0);
+    CU_ASSERT_PTR_NULL(fake.runner.fault_injection.cells);
     end();
 }
 
@@ -149,7 +119,7 @@ static void only_the_played_end_is_renamed(void)
     };
     start(NULL, 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_rank_outcome *outcome = &desk.outcomes[0];
+        struct jr_rank_outcome *outcome = &fake.outcomes[0];
         *outcome =
             (struct jr_rank_outcome){.injected = vectors[i].injected,
                                      .injection = vectors[i].what,
@@ -157,7 +127,7 @@ static void only_the_played_end_is_renamed(void)
                                      .end = vectors[i].end,
                                      .signal = vectors[i].signal,
                                      .stopped_with = vectors[i].stopped_with};
-        jr_fault_injection_policy.rank_ended(&desk.ranks[0]);
+        jr_fault_injection_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_EQUAL(outcome->end, vectors[i].then);
         CU_ASSERT_EQUAL(outcome->exit_code, vectors[i].code);
         CU_ASSERT_EQUAL(outcome->signal, vectors[i].signal_then);
@@ -166,37 +136,200 @@ static void only_the_played_end_is_renamed(void)
     end();
 }
 
+/* What a rank is sent when its time has come, and what is written of it. */
+static void does_to_the_rank_what_was_ordered(void)
+{
+    static const struct {
+        enum jr_inject what;
+        const char *sent; /* NULL: it stands still */
+        const char *event;
+    } vectors[] = {
+        {JR_INJECT_KILL, "KILL", "injected rank=10 injection=0; "},
+        {JR_INJECT_EXIT, "KILL", "injected rank=10 injection=1; "},
+        {JR_INJECT_OOM, "KILL", "injected rank=10 injection=6; "},
+        {JR_INJECT_HANG, NULL, "injected rank=10 injection=2; "},
+        {JR_INJECT_STOP, NULL, "injected rank=10 injection=3; "},
+        {JR_INJECT_SLOW, NULL, "injected rank=10 injection=4; "},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_injection all[] = {{vectors[i].what, 10, 10, 1, 7, 0}};
+        start(all, 1);
+        fake_runner_spawn(&fake, 0);
+        fake.outcomes[0].started_ns = 1;
+        jr_fault_injection_policy.rank_started(&fake.ranks[0]);
+        fake.runner.fault_injection.timer.due(&fake.runner);
+        if (vectors[i].sent == NULL)
+            fake_runner_check_stopped(&fake, 0);
+        else
+            fake_runner_check_sent(&fake, 0, vectors[i].sent);
+        fake_runner_check_events(&fake, vectors[i].event);
+        CU_ASSERT_TRUE(fake.outcomes[0].injected);
+        CU_ASSERT_EQUAL(fake.outcomes[0].injection, vectors[i].what);
+        CU_ASSERT_EQUAL(fake.outcomes[0].injected_code, 7);
+        bool again = fake.runner.fault_injection.timer.at != 0;
+        CU_ASSERT_EQUAL(again, vectors[i].what == JR_INJECT_SLOW);
+        end();
+    }
+}
+
+/* Four fifths of each half second it stands still; it is said once. */
+static void a_slow_rank_stands_still_and_goes_on(void)
+{
+    static struct jr_injection all[] = {{JR_INJECT_SLOW, 10, 10, 1, 0, 0}};
+    struct jr_inject_cell *cell;
+    start(all, 1);
+    cell = &fake.runner.fault_injection.cells[0];
+    fake_runner_spawn(&fake, 0);
+    for (int turn = 0; turn < 2; turn++) {
+        uint64_t before = jr_clock_ns();
+        cell->at = 1;
+        fake.runner.fault_injection.timer.due(&fake.runner);
+        CU_ASSERT_TRUE(cell->still);
+        CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 400));
+        CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, cell->at);
+        fake_runner_check_stopped(&fake, 0);
+        before = jr_clock_ns();
+        cell->at = 1;
+        fake.runner.fault_injection.timer.due(&fake.runner);
+        CU_ASSERT_FALSE(cell->still);
+        CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 100));
+        fake_runner_check_sent(&fake, 0, "CONT");
+    }
+    fake_runner_check_events(&fake, "injected rank=10 injection=4; ");
+    end();
+}
+
+/* What a rank was killed for stays what it was killed for. */
+static void a_killed_rank_is_not_renamed(void)
+{
+    static struct jr_injection all[] = {{JR_INJECT_EXIT, 10, 10, 1, 75, 0},
+                                        {JR_INJECT_SLOW, 10, 10, 1, 0, 0}};
+    start(all, 2);
+    fake_runner_spawn(&fake, 0);
+    fake.runner.fault_injection.cells[0].at = 1;
+    fake.runner.fault_injection.cells[FAKE_RANKS].at = 1;
+    fake.runner.fault_injection.timer.due(&fake.runner);
+    CU_ASSERT_EQUAL(fake.outcomes[0].injection, JR_INJECT_EXIT);
+    CU_ASSERT_EQUAL(fake.outcomes[0].injected_code, 75);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.cells[FAKE_RANKS].at, 0);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, 0);
+    fake_runner_check_events(&fake, "injected rank=10 injection=1; ");
+    end();
+}
+
+/* Nothing is done to a rank that has ended, or is being stopped; while jobrun
+ * is suspended it is put off by a tenth of a second. */
+static void looks_at_the_state_of_the_rank(void)
+{
+    static struct jr_injection all[] = {{JR_INJECT_STOP, 10, 15, 1, 0, 0}};
+    static const struct {
+        enum jr_life state;
+        bool done, put_off;
+    } vectors[] = {
+        {JR_LIFE_WAITING, false, false},  {JR_LIFE_ENDED, false, false},
+        {JR_LIFE_STOPPING, false, false}, {JR_LIFE_KILLING, false, false},
+        {JR_LIFE_SUSPENDED, false, true}, {JR_LIFE_RUNNING, true, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(all, 1);
+        struct jr_inject_cell *cell = &fake.runner.fault_injection.cells[0];
+        fake_runner_spawn(&fake, 0);
+        fake.ranks[0].state = vectors[i].state;
+        cell->at = 1;
+        uint64_t before = jr_clock_ns();
+        fake.runner.fault_injection.timer.due(&fake.runner);
+        CU_ASSERT_EQUAL(fake.outcomes[0].injected, vectors[i].done);
+        if (vectors[i].done)
+            fake_runner_check_stopped(&fake, 0);
+        else
+            fake_runner_check_sent(&fake, 0, "");
+        if (vectors[i].put_off)
+            CU_ASSERT_TRUE(fake_runner_is_after(cell->at, before, 100));
+        CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at,
+                        vectors[i].put_off ? cell->at : 0);
+        end();
+    }
+}
+
+/* What is not due stays, and the next of all is waited for. */
+static void waits_for_the_next_of_all(void)
+{
+    static struct jr_injection all[] = {{JR_INJECT_KILL, 10, 12, 1, 0, 0}};
+    start(all, 1);
+    uint64_t later = jr_clock_ns() + 3600000 * FAKE_MS;
+    for (uint32_t i = 0; i < 3; i++) {
+        fake.ranks[i].state = JR_LIFE_RUNNING;
+        fake.runner.fault_injection.cells[i].at = later + (i + 1) % 3;
+    }
+    fake.runner.fault_injection.timer.due(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, later);
+    fake.ranks[2].state = JR_LIFE_ENDED;
+    fake.runner.fault_injection.timer.due(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.fault_injection.timer.at, later + 1);
+    fake_runner_check_events(&fake, "");
+    end();
+}
+
+/* When the ranks are told to continue, who plays a hang does not. */
+static void a_hung_rank_does_not_go_on(void)
+{
+    static const struct {
+        bool injected;
+        enum jr_inject what;
+        enum jr_life state;
+        bool stopped;
+    } vectors[] = {
+        {false, JR_INJECT_HANG, JR_LIFE_RUNNING, false},
+        {true, JR_INJECT_STOP, JR_LIFE_RUNNING, false},
+        {true, JR_INJECT_HANG, JR_LIFE_STOPPING, false},
+        {true, JR_INJECT_HANG, JR_LIFE_RUNNING, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(NULL, 0);
+        fake_runner_spawn(&fake, 0);
+        fake.outcomes[0].injected = vectors[i].injected;
+        fake.outcomes[0].injection = vectors[i].what;
+        fake.ranks[0].state = vectors[i].state;
+        jr_fault_injection_policy.resumed(&fake.runner, 1000);
+        if (vectors[i].stopped)
+            fake_runner_check_stopped(&fake, 0);
+        else
+            fake_runner_check_sent(&fake, 0, "");
+        end();
+    }
+}
+
 static void end_first(enum jr_end end_of_it, int code)
 {
-    desk.outcomes[0].end = end_of_it;
-    desk.outcomes[0].exit_code = code;
-    jr_first_exit_timeout_policy.rank_ended(&desk.ranks[0]);
+    fake.outcomes[0].end = end_of_it;
+    fake.outcomes[0].exit_code = code;
+    jr_first_exit_timeout_policy.rank_ended(&fake.ranks[0]);
 }
 
 /* timeouts.after_first_exit: from the first rank that ended well, once. */
 static void a_first_good_end_leaves_the_others_their_time(void)
 {
-    const struct jr_timer *timer = &desk.runner.first_exit_timeout.timer;
+    const struct jr_timer *timer = &fake.runner.first_exit_timeout.timer;
     start(NULL, 0);
-    CU_ASSERT_EQUAL(jr_first_exit_timeout_policy.open(&desk.runner), 0);
+    CU_ASSERT_EQUAL(jr_first_exit_timeout_policy.open(&fake.runner), 0);
     end_first(JR_END_EXITED, 0);
     CU_ASSERT_EQUAL(timer->at, 0); /* there is no such limit */
-    desk.policy.timeouts.after_first_exit_ms = 5000;
+    fake.policy.timeouts.after_first_exit_ms = 5000;
     end_first(JR_END_EXITED, 1);
     end_first(JR_END_SIGNALED, 0);
     CU_ASSERT_EQUAL(timer->at, 0);
-    desk.runner.hang.begun = true;
+    fake.runner.hang.begun = true;
     end_first(JR_END_EXITED, 0);
     CU_ASSERT_EQUAL(timer->at, 0);
-    desk.runner.hang.begun = false;
+    fake.runner.hang.begun = false;
     uint64_t before = jr_clock_ns();
     end_first(JR_END_EXITED, 0);
     uint64_t at = timer->at;
-    CU_ASSERT_TRUE(at >= before + 5000 * (uint64_t)MS);
-    CU_ASSERT_TRUE(at <= jr_clock_ns() + 5000 * (uint64_t)MS);
+    CU_ASSERT_TRUE(at >= before + 5000 * FAKE_MS);
+    CU_ASSERT_TRUE(at <= jr_clock_ns() + 5000 * FAKE_MS);
     end_first(JR_END_EXITED, 0);
     CU_ASSERT_EQUAL(timer->at, at);
-    jr_first_exit_timeout_policy.stopping(&desk.runner);
+    jr_first_exit_timeout_policy.stopping(&fake.runner);
     CU_ASSERT_EQUAL(timer->at, 0);
     end_first(JR_END_EXITED, 0);
     CU_ASSERT_EQUAL(timer->at, 0); /* it does not begin anew */
@@ -207,4 +340,10 @@ JR_UNIT_MAIN("fault_injection", CASE(is_due_for_the_ranks_that_it_names),
              CASE(wakes_for_what_is_due_first),
              CASE(wakes_for_nothing_where_nothing_is_rehearsed),
              CASE(only_the_played_end_is_renamed),
+             CASE(does_to_the_rank_what_was_ordered),
+             CASE(a_slow_rank_stands_still_and_goes_on),
+             CASE(a_killed_rank_is_not_renamed),
+             CASE(looks_at_the_state_of_the_rank),
+             CASE(waits_for_the_next_of_all), CASE(a_hung_rank_does_not_go_on),
+
              CASE(a_first_good_end_leaves_the_others_their_time))

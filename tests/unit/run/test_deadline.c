@@ -1,0 +1,183 @@
+/* The warning before the end of the time: when it comes, who gets it, and that
+ * it comes once. */
+#include "run/policies/deadline.h"
+
+#include "fake_runner.h"
+
+static struct fake_runner fake;
+
+static void start(uint64_t run_ms, uint64_t before_ms)
+{
+    fake_runner_start(&fake);
+    fake.policy.timeouts.run_ms = run_ms;
+    fake.policy.deadline.before_ms = before_ms;
+    fake.policy.deadline.signal = (char *)"USR1";
+}
+
+static void open_and_pass(void)
+{
+    fake_runner_open(&fake, &jr_deadline_policy);
+    fake.runner.deadline.timer.at = 0;
+    fake.runner.deadline.timer.due(&fake.runner);
+}
+
+/* `before` the end of timeouts.run, or when a rehearsal says, whichever comes
+ * first. Without `before`, never. */
+static void comes_before_the_end_of_the_time(void)
+{
+    static const struct {
+        uint64_t run_ms, before_ms;
+        int64_t first_ms, second_ms; /* rehearsals; -1: none */
+        int64_t due_ms;              /* -1: never */
+    } vectors[] = {
+        {60000, 0, -1, -1, -1},
+        {60000, 0, 5000, -1, -1},
+        {0, 10000, -1, -1, -1},
+        {0, 10000, 5000, -1, 5000},
+        {0, 10000, 0, -1, 0},
+        {0, 10000, 7000, 5000, 5000},
+        {0, 10000, 5000, 7000, 5000},
+        {60000, 10000, -1, -1, 50000},
+        {60000, 60000, -1, -1, 0},
+        {60000, 60001, -1, -1, 0},
+        {60000, 10000, 49999, -1, 49999},
+        {60000, 10000, 50001, -1, 50000},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_injection all[] = {
+            {.what = JR_INJECT_DEADLINE,
+             .after_ms = (uint64_t)vectors[i].first_ms},
+            {.what = JR_INJECT_DEADLINE,
+             .after_ms = (uint64_t)vectors[i].second_ms}};
+        start(vectors[i].run_ms, vectors[i].before_ms);
+        fake.plan.injections = all;
+        fake.plan.injections_count =
+            (vectors[i].first_ms >= 0) + (uint32_t)(vectors[i].second_ms >= 0);
+        uint64_t before = jr_clock_ns();
+        fake_runner_open(&fake, &jr_deadline_policy);
+        uint64_t at = fake.runner.deadline.timer.at;
+        if (vectors[i].due_ms < 0)
+            CU_ASSERT_EQUAL(at, 0)
+        else
+            CU_ASSERT_TRUE(
+                fake_runner_is_after(at, before, (uint64_t)vectors[i].due_ms));
+        fake_runner_end(&fake);
+    }
+}
+
+/* Another failure that is rehearsed is not the deadline. */
+static void other_rehearsals_are_no_deadline(void)
+{
+    static struct jr_injection all[] = {
+        {.what = JR_INJECT_KILL, .after_ms = 10}};
+    start(0, 10000);
+    fake.plan.injections = all;
+    fake.plan.injections_count = 1;
+    fake_runner_open(&fake, &jr_deadline_policy);
+    CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, 0);
+    fake_runner_end(&fake);
+}
+
+/* Time that jobrun was suspended for does not count. */
+static void waits_while_the_ranks_do(void)
+{
+    start(60000, 10000);
+    fake_runner_open(&fake, &jr_deadline_policy);
+    uint64_t at = fake.runner.deadline.timer.at;
+    jr_loop_pause(&fake.runner.loop);
+    uint64_t paused_ns = jr_loop_resume(&fake.runner.loop);
+    CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, at + paused_ns);
+    CU_ASSERT_TRUE(fake.runner.deadline.timer.pauses);
+    fake_runner_end(&fake);
+}
+
+/* Who runs, or stands still, is warned; who has returned waits for the others
+ * only, and who ends or has ended needs no warning. */
+static void warns_who_can_still_do_something(void)
+{
+    static const struct {
+        enum jr_life state;
+        bool returned, warned;
+    } vectors[] = {
+        {JR_LIFE_WAITING, false, false}, {JR_LIFE_STOPPING, false, false},
+        {JR_LIFE_KILLING, false, false}, {JR_LIFE_ENDED, false, false},
+        {JR_LIFE_RUNNING, true, false},  {JR_LIFE_SUSPENDED, true, false},
+        {JR_LIFE_RUNNING, false, true},  {JR_LIFE_SUSPENDED, false, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(60000, 10000);
+        fake_runner_spawn(&fake, 0);
+        fake.ranks[0].state = vectors[i].state;
+        fake.outcomes[0].returned = vectors[i].returned;
+        open_and_pass();
+        fake_runner_check_sent(&fake, 0, vectors[i].warned ? "USR1" : "");
+        CU_ASSERT_EQUAL(fake.outcomes[0].warned_with,
+                        vectors[i].warned ? SIGUSR1 : 0);
+        CU_ASSERT_EQUAL(fake.ranks[0].state, vectors[i].state);
+        CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, 0);
+        fake_runner_check_events(&fake, "deadline signal=SIGUSR1 running=1; ");
+        fake_runner_end(&fake);
+    }
+}
+
+/* All of them are, by the signal that the spec names, and once. */
+static void warns_all_once(void)
+{
+    start(60000, 10000);
+    fake.policy.deadline.signal = (char *)"RTMIN+2";
+    fake_runner_spawn(&fake, 0);
+    fake_runner_spawn(&fake, 2);
+    open_and_pass();
+    fake_runner_check_sent(&fake, 0, "RTMIN+2");
+    fake_runner_check_sent(&fake, 2, "RTMIN+2");
+    CU_ASSERT_EQUAL(fake.outcomes[2].warned_with, SIGRTMIN + 2);
+    CU_ASSERT_EQUAL(fake.outcomes[1].warned_with, 0); /* has not started */
+    CU_ASSERT_EQUAL(fake.outcomes[3].warned_with, 0);
+    fake_runner_check_events(&fake, "deadline signal=SIGRTMIN+2 running=2; ");
+    fake.runner.deadline.timer.due(&fake.runner);
+    fake_runner_check_sent(&fake, 0, "");
+    fake_runner_check_events(&fake, "");
+    fake_runner_end(&fake);
+}
+
+/* A rank that starts afterwards is warned at once, and one before is not. */
+static void warns_who_starts_late(void)
+{
+    start(60000, 10000);
+    fake_runner_spawn(&fake, 0);
+    fake_runner_open(&fake, &jr_deadline_policy);
+    jr_deadline_policy.rank_started(&fake.ranks[0]);
+    fake_runner_check_sent(&fake, 0, "");
+    CU_ASSERT_EQUAL(fake.outcomes[0].warned_with, 0);
+    fake.runner.deadline.timer.due(&fake.runner);
+    fake_runner_check_sent(&fake, 0, "USR1");
+    fake_runner_spawn(&fake, 1);
+    jr_deadline_policy.rank_started(&fake.ranks[1]);
+    fake_runner_check_sent(&fake, 1, "USR1");
+    fake_runner_check_sent(&fake, 0, "");
+    CU_ASSERT_EQUAL(fake.outcomes[1].warned_with, SIGUSR1);
+    fake_runner_end(&fake);
+}
+
+/* Where the run is stopped, or over, nobody is warned of its end any more. */
+static void ends_with_the_run(void)
+{
+    for (int how = 0; how < 2; how++) {
+        start(60000, 10000);
+        fake_runner_open(&fake, &jr_deadline_policy);
+        CU_ASSERT_NOT_EQUAL(fake.runner.deadline.timer.at, 0);
+        if (how == 0)
+            jr_deadline_policy.stopping(&fake.runner);
+        else
+            jr_deadline_policy.close(&fake.runner);
+        CU_ASSERT_EQUAL(fake.runner.deadline.timer.at, 0);
+        CU_ASSERT_FALSE(fake.runner.deadline.begun);
+        fake_runner_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("deadline", CASE(comes_before_the_end_of_the_time),
+             CASE(other_rehearsals_are_no_deadline),
+             CASE(waits_while_the_ranks_do),
+             CASE(warns_who_can_still_do_something), CASE(warns_all_once),
+             CASE(warns_who_starts_late), CASE(ends_with_the_run))

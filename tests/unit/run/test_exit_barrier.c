@@ -1,0 +1,339 @@
+/* Between a rank's return and its end: whom the control socket is believed, who
+ * may end when, and who is killed for taking too long. */
+#include "run/policies/exit_barrier.h"
+
+#include "fake_runner.h"
+
+static struct fake_runner fake;
+
+/* Ranks 0 to `count` - 1 run, with control sockets, and are all there are. */
+static void start(uint32_t count, bool barrier)
+{
+    fake_runner_start(&fake);
+    fake.plan.count = count;
+    fake.policy.exit_barrier = barrier;
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_exit_barrier_policy);
+    for (uint32_t i = 0; i < count; i++) {
+        fake_runner_run(&fake, i);
+        fake_runner_control(&fake, i);
+    }
+}
+
+static void check_end(uint32_t i, enum jr_function_end end)
+{
+    CU_ASSERT_EQUAL(fake.ranks[i].function_end, end);
+    CU_ASSERT_EQUAL(fake.outcomes[i].returned, end == JR_FUNCTION_END_RETURNED);
+}
+
+/* What a rank may say, and what is made of it. */
+static void believes_words_that_it_knows(void)
+{
+    static const struct {
+        const char *text;
+        enum jr_function_end end;
+        int code;
+        const char *event;
+    } vectors[] = {
+        {"b", JR_FUNCTION_END_NONE, 0, ""},
+        {"q", JR_FUNCTION_END_NONE, 0, ""},
+        {" r", JR_FUNCTION_END_NONE, 0, ""},
+        {"bb", JR_FUNCTION_END_NONE, 0, ""},
+        {"R", JR_FUNCTION_END_NONE, 0, ""},
+        {"r", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
+        {"br", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
+        {"r 1 2 3 4 5", JR_FUNCTION_END_RETURNED, 0,
+         "rank_done rank=10 returned=1; "},
+        {"f", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
+        {"bf", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
+        {"x 3", JR_FUNCTION_END_FAILED, 3, "rank_done rank=10 returned=0; "},
+        {"bx 75", JR_FUNCTION_END_FAILED, 75, "rank_done rank=10 returned=0; "},
+        {"x", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
+        {"x y", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(2, true);
+        fake.ranks[0].reach_by = 1;
+        fake_runner_tell(&fake, 0, vectors[i].text);
+        check_end(0, vectors[i].end);
+        CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
+        CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0,
+                        vectors[i].end == JR_FUNCTION_END_FAILED);
+        CU_ASSERT_EQUAL(fake.ranks[0].reach_by == 0, *vectors[i].text == 'b');
+        fake_runner_check_events(&fake, vectors[i].event);
+        fake_runner_end(&fake);
+    }
+}
+
+/* What comes first counts: who has failed does not return any more. */
+static void believes_the_first_word(void)
+{
+    start(2, true);
+    fake_runner_tell(&fake, 0, "r");
+    fake_runner_tell(&fake, 0, "f");
+    check_end(0, JR_FUNCTION_END_RETURNED);
+    CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
+    fake_runner_tell(&fake, 1, "f");
+    fake_runner_tell(&fake, 1, "r");
+    check_end(1, JR_FUNCTION_END_FAILED);
+    CU_ASSERT_EQUAL(fake.runner.exit_barrier.returned, 1);
+    fake_runner_end(&fake);
+}
+
+/* Only the process that jobrun started is the rank. Another one, which waits
+ * for a byte too, gets one, the first time. */
+static void other_processes_are_not_the_rank(void)
+{
+    static const char *const texts[] = {"r", "f", "x 3", "b", "br"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bool returns = strchr(texts[i], 'r') != NULL && *texts[i] == 'r';
+        start(2, true);
+        fake.ranks[0].pid = getppid();
+        fake.ranks[0].reach_by = 1;
+        for (int time = 0; time < 2; time++) {
+            CU_ASSERT_TRUE(
+                send(fake.controls[0], texts[i], strlen(texts[i]), 0) > 0);
+            fake.ranks[0].control.ready(&fake.ranks[0], 0);
+            CU_ASSERT_EQUAL(fake_runner_released(&fake, 0),
+                            returns && time == 0);
+        }
+        check_end(0, JR_FUNCTION_END_NONE);
+        CU_ASSERT_EQUAL(fake.outcomes[0].returned_by, returns ? getpid() : 0);
+        CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
+        CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1);
+        fake_runner_check_events(&fake, "");
+        fake_runner_end(&fake);
+    }
+}
+
+/* With the barrier who has returned waits until all have. */
+static void holds_until_all_have_returned(void)
+{
+    start(3, true);
+    fake_runner_tell(&fake, 2, "r");
+    fake_runner_tell(&fake, 0, "r");
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 2));
+    CU_ASSERT_FALSE(fake.runner.exit_barrier.open);
+    fake_runner_tell(&fake, 1, "r");
+    for (uint32_t i = 0; i < 3; i++)
+        CU_ASSERT_TRUE(fake_runner_released(&fake, i));
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    fake_runner_end(&fake);
+}
+
+/* Without it each goes at once. */
+static void without_a_barrier_nobody_waits(void)
+{
+    start(3, false);
+    fake_runner_tell(&fake, 1, "r");
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 1));
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
+    fake_runner_end(&fake);
+}
+
+/* A failure opens it: nobody can wait for a rank that will not return. */
+static void a_failure_lets_all_go(void)
+{
+    start(3, true);
+    fake_runner_tell(&fake, 0, "r");
+    fake_runner_tell(&fake, 1, "f");
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 0));
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 2)); /* it has not returned */
+    fake_runner_tell(&fake, 2, "r");
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 2));
+    fake_runner_end(&fake);
+}
+
+/* So does an end without a word, whatever the exit code. */
+static void an_end_lets_all_go(void)
+{
+    for (int returned = 0; returned < 2; returned++) {
+        start(3, true);
+        fake_runner_tell(&fake, 0, "r");
+        if (returned)
+            fake_runner_tell(&fake, 1, "r");
+        fake_runner_note_end(&fake, 1, JR_END_EXITED, 0);
+        jr_exit_barrier_policy.rank_ended(&fake.ranks[1]);
+        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), !returned);
+        CU_ASSERT_EQUAL(fake.ranks[1].control.fd, -1);
+        fake_runner_end(&fake);
+    }
+}
+
+/* The last word of a rank is read when it is reaped, though nobody had the time
+ * before; a socket without one is closed, and no rank needs a socket. */
+static void reads_the_last_word_at_the_end(void)
+{
+    static const struct {
+        const char *text; /* NULL: it has no socket */
+        enum jr_function_end end;
+    } vectors[] = {
+        {NULL, JR_FUNCTION_END_NONE},     {"", JR_FUNCTION_END_NONE},
+        {"b", JR_FUNCTION_END_NONE},      {"r", JR_FUNCTION_END_RETURNED},
+        {"br", JR_FUNCTION_END_RETURNED}, {"x 4", JR_FUNCTION_END_FAILED},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *text = vectors[i].text;
+        start(2, true);
+        fake.ranks[0].pid = getpid();
+        if (text == NULL)
+            jr_loop_close(&fake.ranks[0].control);
+        else if (*text != '\0')
+            CU_ASSERT_TRUE(send(fake.controls[0], text, strlen(text), 0) > 0);
+        fake_runner_note_end(&fake, 0, JR_END_EXITED, 0);
+        jr_exit_barrier_policy.rank_ended(&fake.ranks[0]);
+        check_end(0, vectors[i].end);
+        CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
+        CU_ASSERT_EQUAL(fake.runner.exit_barrier.open,
+                        vectors[i].end != JR_FUNCTION_END_RETURNED);
+        fake_runner_end(&fake);
+    }
+}
+
+/* The socket comes to its end when the rank closes it. */
+static void a_closed_socket_is_watched_no_longer(void)
+{
+    start(2, true);
+    (void)close(fake.controls[0]);
+    fake.controls[0] = -1;
+    fake.ranks[0].control.ready(&fake.ranks[0], 0);
+    CU_ASSERT_EQUAL(fake.ranks[0].control.fd, -1);
+    check_end(0, JR_FUNCTION_END_NONE);
+    CU_ASSERT_FALSE(fake.runner.exit_barrier.open); /* it may still run */
+    fake_runner_end(&fake);
+}
+
+static void no_socket_is_no_error(void)
+{
+    start(1, true);
+    struct jr_rank_run *rank = &fake.ranks[1];
+    CU_ASSERT_EQUAL(jr_exit_barrier_add(rank, -1), 0);
+    CU_ASSERT_EQUAL(rank->control.fd, -1);
+    fake_runner_end(&fake);
+}
+
+/* Of several nodes the others are waited for, and told of what happens here. */
+static void waits_for_the_other_nodes(void)
+{
+    start(2, true);
+    fake_runner_link(&fake);
+    fake_runner_tell(&fake, 0, "r");
+    fake_runner_check_no_report(&fake);
+    fake_runner_tell(&fake, 1, "r");
+    fake_runner_check_report(&fake, JR_REPORT_ALL_RETURNED, NULL);
+    fake_runner_check_no_report(&fake);
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
+    jr_exit_barrier_release(&fake.runner);
+    fake_runner_check_report(&fake, JR_REPORT_RELEASED, NULL);
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 0));
+    CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
+    jr_exit_barrier_release(&fake.runner); /* a second time is none */
+    fake_runner_check_no_report(&fake);
+    CU_ASSERT_FALSE(fake_runner_released(&fake, 0));
+    fake_runner_end(&fake);
+}
+
+/* Before the stop signal those go that have returned; with SIGKILL nobody has
+ * to go. */
+static void a_stop_lets_go_who_has_returned(void)
+{
+    for (int forced = 0; forced < 2; forced++) {
+        start(2, true);
+        fake_runner_tell(&fake, 0, "r");
+        fake.runner.stop.forced = forced;
+        jr_exit_barrier_policy.stopping(&fake.runner);
+        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), !forced);
+        fake_runner_end(&fake);
+    }
+}
+
+/* From its return on a rank has timeouts.exit; none where it is 0. */
+static void counts_the_time_to_exit(void)
+{
+    static const uint64_t limits[] = {0, 1, 7000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        start(2, false);
+        fake.policy.timeouts.exit_ms = limits[i];
+        uint64_t before = jr_clock_ns();
+        fake_runner_tell(&fake, 0, i == 1 ? "f" : "r");
+        uint64_t by = fake.ranks[0].leave_by;
+        CU_ASSERT_EQUAL(by == 0, limits[i] == 0);
+        CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, by);
+        if (by != 0)
+            CU_ASSERT_TRUE(fake_runner_is_after(by, before, limits[i]));
+        fake_runner_tell(&fake, 1, "r"); /* later: the first is waited for */
+        CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, by);
+        fake_runner_end(&fake);
+    }
+}
+
+/* Who has not ended by then is killed, and said to have lingered; the next one
+ * is waited for. */
+static void kills_who_takes_too_long(void)
+{
+    start(4, false);
+    for (uint32_t i = 0; i < 4; i++)
+        fake_runner_spawn(&fake, i);
+    uint64_t later = jr_clock_ns() + 3600000 * FAKE_MS;
+    fake.ranks[0].leave_by = 1;
+    fake.ranks[1].leave_by = later + 1;
+    fake.ranks[2].leave_by = later;
+    fake.runner.exit_barrier.timer.due(&fake.runner);
+    fake_runner_check_sent(&fake, 0, "KILL");
+    for (uint32_t i = 1; i < 4; i++)
+        fake_runner_check_sent(&fake, i, "");
+    CU_ASSERT_TRUE(fake.outcomes[0].lingered);
+    CU_ASSERT_TRUE(fake.outcomes[0].killed);
+    CU_ASSERT_FALSE(fake.outcomes[1].lingered);
+    CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
+    CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_KILLING);
+    CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, later);
+    fake_runner_check_events(&fake, "timeout rank=10 timeout=7; ");
+    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_NONE);
+    fake_runner_end(&fake);
+}
+
+/* Who was reaped, or never started, is not killed. */
+static void kills_nobody_who_is_gone(void)
+{
+    start(2, false);
+    fake.ranks[0].leave_by = fake.ranks[1].leave_by = 1;
+    fake.ranks[1].pid = 1;
+    fake.runner.exit_barrier.timer.due(&fake.runner);
+    CU_ASSERT_FALSE(fake.outcomes[0].lingered);
+    CU_ASSERT_FALSE(fake.outcomes[1].lingered);
+    CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
+    fake_runner_check_events(&fake, "");
+    fake_runner_end(&fake);
+}
+
+/* While jobrun is suspended no time passes. */
+static void no_time_passes_while_suspended(void)
+{
+    start(3, false);
+    fake.ranks[0].leave_by = 1000;
+    fake.ranks[2].leave_by = 3000;
+    jr_exit_barrier_policy.resumed(&fake.runner, 50);
+    CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 1050);
+    CU_ASSERT_EQUAL(fake.ranks[1].leave_by, 0); /* it has no limit */
+    CU_ASSERT_EQUAL(fake.ranks[2].leave_by, 3050);
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.timer.pauses);
+    fake_runner_end(&fake);
+}
+
+JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows),
+             CASE(believes_the_first_word),
+             CASE(other_processes_are_not_the_rank),
+             CASE(holds_until_all_have_returned),
+             CASE(without_a_barrier_nobody_waits), CASE(a_failure_lets_all_go),
+             CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
+             CASE(a_closed_socket_is_watched_no_longer),
+             CASE(no_socket_is_no_error), CASE(waits_for_the_other_nodes),
+             CASE(a_stop_lets_go_who_has_returned),
+             CASE(counts_the_time_to_exit), CASE(kills_who_takes_too_long),
+             CASE(kills_nobody_who_is_gone),
+             CASE(no_time_passes_while_suspended))

@@ -1,0 +1,397 @@
+/* Ending a run: who decides that it is to end, what the ranks are sent, and
+ * when SIGKILL follows. */
+#include "run/policies/stop.h"
+
+#include "fake_runner.h"
+
+#define HOUR_NS (3600000 * FAKE_MS)
+
+static struct fake_runner fake;
+
+static void start(uint32_t processes)
+{
+    fake_runner_start(&fake);
+    fake.policy.timeouts.stop_grace_ms = 30000;
+    fake_runner_open(&fake, &jr_exit_barrier_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+    fake_runner_open(&fake, &jr_stop_policy);
+    for (uint32_t i = 0; i < processes; i++)
+        fake_runner_spawn(&fake, i);
+}
+
+/* timeouts.start and timeouts.run count from the beginning; 0 is none. The
+ * grace and the wait for SIGKILL count even while jobrun is suspended. */
+static void counts_the_limits(void)
+{
+    static const uint64_t limits[] = {0, 1, 90000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+            fake_runner_start(&fake);
+            fake.policy.timeouts.start_ms = limits[i];
+            fake.policy.timeouts.run_ms = limits[k];
+            uint64_t before = jr_clock_ns();
+            fake_runner_open(&fake, &jr_stop_policy);
+            const struct jr_stop *stop = &fake.runner.stop;
+            if (limits[i] == 0)
+                CU_ASSERT_EQUAL(stop->start.at, 0)
+            else
+                CU_ASSERT_TRUE(
+                    fake_runner_is_after(stop->start.at, before, limits[i]));
+            if (limits[k] == 0)
+                CU_ASSERT_EQUAL(stop->run.at, 0)
+            else
+                CU_ASSERT_TRUE(
+                    fake_runner_is_after(stop->run.at, before, limits[k]));
+            CU_ASSERT_TRUE(stop->start.pauses && stop->run.pauses);
+            CU_ASSERT_FALSE(stop->grace.pauses || stop->kill.pauses);
+            CU_ASSERT_EQUAL(stop->grace.at, 0);
+            CU_ASSERT_EQUAL(stop->kill.at, 0);
+            fake_runner_end(&fake);
+        }
+}
+
+/* SIGTERM to the leader, or to the group, and SIGCONT; who has returned, and
+ * ended, gets nothing; then the grace. Once. */
+static void tells_the_ranks_to_end(void)
+{
+    for (int group = 0; group < 2; group++) {
+        start(3);
+        fake.ranks[1].state = JR_LIFE_SUSPENDED;
+        fake.ranks[2].state = JR_LIFE_ENDED;
+        fake.runner.running = 2;
+        for (uint32_t i = 0; i < 3; i++)
+            fake.ranks[i].group = group;
+        uint64_t before = jr_clock_ns();
+        jr_stop_begin(&fake.runner);
+        fake_runner_check_sent(&fake, 0, "TERM CONT");
+        fake_runner_check_sent(&fake, 1, "TERM CONT");
+        fake_runner_check_sent(&fake, 2, "");
+        CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
+        CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0);
+        CU_ASSERT_EQUAL(fake.ranks[0].state, JR_LIFE_STOPPING);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        CU_ASSERT_FALSE(jr_stop_is_forced(&fake.runner));
+        CU_ASSERT_TRUE(fake_runner_is_after(jr_stop_kills_at(&fake.runner),
+                                            before, 30000));
+        fake_runner_check_events(&fake, "stop signal=SIGTERM running=2; ");
+        fake.runner.stop.grace.at = 77;
+        jr_stop_begin(&fake.runner);
+        CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 77);
+        fake_runner_check_events(&fake, "");
+        fake_runner_check_sent(&fake, 0, "");
+        fake_runner_end(&fake);
+    }
+}
+
+/* The limits count no more; what other policies wait for ends. */
+static void ends_the_limits(void)
+{
+    start(1);
+    fake.runner.stop.start.at = fake.runner.stop.run.at = HOUR_NS;
+    fake.runner.first_failure.timer.at = HOUR_NS;
+    jr_stop_begin(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    CU_ASSERT_EQUAL(fake.runner.first_failure.timer.at, 0);
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
+    fake_runner_end(&fake);
+}
+
+/* Which ranks were on their way out by themselves is noted before the signal,
+ * which so is not taken for their end. */
+static void notes_who_ends_by_itself(void)
+{
+    start(2);
+    fake_runner_kill(&fake, 1);
+    jr_stop_begin(&fake.runner);
+    CU_ASSERT_NOT_EQUAL(fake.outcomes[0].alive_ns, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
+    CU_ASSERT_NOT_EQUAL(fake.outcomes[1].exiting_ns, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
+    fake_runner_end(&fake);
+}
+
+/* Where nothing runs, nothing is sent and nothing is said. */
+static void says_nothing_where_nothing_runs(void)
+{
+    start(0);
+    jr_stop_begin(&fake.runner);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    fake_runner_check_events(&fake, "");
+    jr_stop_force(&fake.runner);
+    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
+    fake_runner_check_events(&fake, "");
+    fake_runner_end(&fake);
+}
+
+/* After the grace SIGKILL, with ten seconds to die of it. Once. */
+static void kills_after_the_grace(void)
+{
+    start(2);
+    jr_stop_begin(&fake.runner);
+    fake_runner_check_events(&fake, "stop signal=SIGTERM running=2; ");
+    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    uint64_t before = jr_clock_ns();
+    fake.runner.stop.grace.due(&fake.runner);
+    fake_runner_check_sent(&fake, 0, "KILL");
+    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
+    CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
+    CU_ASSERT_TRUE(
+        fake_runner_is_after(fake.runner.stop.kill.at, before, 10000));
+    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
+    CU_ASSERT_TRUE(fake.outcomes[0].killed);
+    fake_runner_check_events(&fake, "kill running=2; ");
+    fake.runner.stop.kill.at = 5;
+    jr_stop_force(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.stop.kill.at, 5);
+    fake_runner_check_events(&fake, "");
+    CU_ASSERT_FALSE(jr_stop_has_given_up(&fake.runner));
+    fake.runner.stop.kill.due(&fake.runner);
+    CU_ASSERT_TRUE(jr_stop_has_given_up(&fake.runner));
+    fake_runner_end(&fake);
+}
+
+/* It may be forced without having begun. */
+static void kills_at_once(void)
+{
+    start(1);
+    fake.runner.stop.run.at = HOUR_NS;
+    jr_stop_force(&fake.runner);
+    fake_runner_check_sent(&fake, 0, "KILL");
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGKILL);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    jr_stop_begin(&fake.runner);
+    CU_ASSERT_EQUAL(jr_stop_kills_at(&fake.runner), 0);
+    fake_runner_check_events(&fake, "kill running=1; ");
+    fake_runner_end(&fake);
+}
+
+/* The first signal begins; the same within a tenth of a second is the same one;
+ * another one later forces. */
+static void signals_begin_and_force(void)
+{
+    start(1);
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_FALSE(jr_stop_was_signalled(&fake.runner));
+    jr_stop_signal(&fake.runner, SIGINT);
+    CU_ASSERT_TRUE(jr_stop_was_signalled(&fake.runner));
+    CU_ASSERT_TRUE(
+        fake_runner_is_after(fake.runner.stop.signalled_ns, before, 0));
+    CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
+    fake_runner_check_events(
+        &fake, "signal signal=SIGINT; stop signal=SIGTERM running=1; ");
+    fake.runner.stop.signalled_ns = before = jr_clock_ns();
+    jr_stop_signal(&fake.runner, SIGTERM);
+    if (jr_stop_is_forced(&fake.runner)) /* the machine was that slow */
+        CU_ASSERT_TRUE(jr_clock_ns() - before >= 100 * FAKE_MS)
+    else
+        fake_runner_check_events(&fake, "");
+    fake.runner.stop.signalled_ns = 1;
+    fake.runner.events.lines.len = 0;
+    jr_stop_signal(&fake.runner, SIGTERM);
+    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
+    CU_ASSERT_EQUAL(fake.outcome.stop_signal, SIGINT);
+    fake_runner_end(&fake);
+}
+
+/* A tenth of a second, and no more. */
+static void a_later_signal_is_another_one(void)
+{
+    start(1);
+    fake.runner.stop.begun = true;
+    fake.runner.stop.signalled_ns = jr_clock_ns() - 101 * FAKE_MS;
+    jr_stop_signal(&fake.runner, SIGTERM);
+    CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
+    fake_runner_check_events(&fake, "signal signal=SIGTERM; kill running=1; ");
+    fake_runner_end(&fake);
+}
+
+/* A scheduler signals all at once: a rank that died of the same a moment before
+ * jobrun was sent it was meant, too. */
+static void shares_the_signal_with_who_died_of_it(void)
+{
+    start(0);
+    for (uint32_t i = 0; i < 4; i++)
+        fake_runner_run(&fake, i);
+    fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGTERM);
+    fake_runner_note_end(&fake, 1, JR_END_SIGNALED, SIGSEGV);
+    fake_runner_note_end(&fake, 2, JR_END_SIGNALED, SIGTERM);
+    fake.outcomes[2].ended_ns = 1;
+    fake.runner.running = 0;
+    jr_stop_signal(&fake.runner, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, 0); /* long before */
+    fake_runner_note_end(&fake, 3, JR_END_SIGNALED, SIGTERM);
+    jr_stop_policy.rank_ended(&fake.ranks[3]); /* before we could send it */
+    CU_ASSERT_EQUAL(fake.outcomes[3].stopped_with, SIGTERM);
+    fake_runner_end(&fake);
+}
+
+/* The first timeout is the run's; each is an event. */
+static void the_first_timeout_counts(void)
+{
+    start(0);
+    jr_stop_timed_out(&fake.runner, JR_TIMEOUT_RUN);
+    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
+    jr_stop_timed_out(&fake.runner, JR_TIMEOUT_SILENCE);
+    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
+    fake_runner_check_events(&fake, "timeout timeout=2; timeout timeout=3; ");
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    fake_runner_end(&fake);
+}
+
+static void the_end_of_the_time_stops(void)
+{
+    start(1);
+    fake.runner.stop.run.due(&fake.runner);
+    CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_RUN);
+    fake_runner_check_events(
+        &fake, "timeout timeout=2; stop signal=SIGTERM running=1; ");
+    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_end(&fake);
+}
+
+/* Where timeouts.start has passed: what did not come to an end in time, and
+ * that no further rank starts. */
+static void a_late_start_names_what_was_late(void)
+{
+    static const struct {
+        bool set_up, helper, ready;
+        enum jr_stage stage;
+        const char *text;
+    } vectors[] = {
+        {false, false, false, JR_STAGE_SETUP,
+         "it did not finish within timeouts.start"},
+        {false, true, false, JR_STAGE_SETUP,
+         "it did not finish within timeouts.start"},
+        {true, true, false, JR_STAGE_IMPORT,
+         "it did not finish within timeouts.start"},
+        {true, true, true, JR_STAGE_LATE, ""},
+        {true, false, false, JR_STAGE_LATE, ""},
+    };
+    static char *argv[] = {(char *)"python3", NULL};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(0);
+        fake_runner_open(&fake, &jr_steps_policy);
+        fake.runner.setup.done = vectors[i].set_up;
+        fake.plan.helper.argv = vectors[i].helper ? argv : NULL;
+        fake.runner.helper.ready = vectors[i].ready;
+        fake.runner.next = 1;
+        fake.ranks[0].pid = 12; /* it has started */
+        fake.ranks[0].state = JR_LIFE_ENDED;
+        fake.runner.stop.start.due(&fake.runner);
+        CU_ASSERT_EQUAL(fake.outcome.timed_out_by, JR_TIMEOUT_START);
+        CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
+        CU_ASSERT_EQUAL(fake.outcomes[1].stage, vectors[i].stage);
+        CU_ASSERT_EQUAL(fake.outcomes[1].start_errno, 0);
+        CU_ASSERT_EQUAL(fake.outcomes[1].order, 1);
+        JR_ASSERT_TEXT(fake.outcome.start_text, vectors[i].text);
+        CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE);
+        CU_ASSERT_EQUAL(fake.runner.next, 2);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        fake_runner_end(&fake);
+    }
+}
+
+/* What the end of a rank means to the others. */
+static void an_end_stops_the_others_or_not(void)
+{
+    static const struct {
+        enum jr_end end;
+        int number;
+        enum jr_on_failure on_failure;
+        bool hangs, warned, stops;
+    } vectors[] = {
+        {JR_END_EXITED, 0, JR_ON_FAILURE_STOP, false, false, false},
+        {JR_END_EXITED, 1, JR_ON_FAILURE_CONTINUE, false, false, false},
+        {JR_END_SIGNALED, SIGSEGV, JR_ON_FAILURE_CONTINUE, false, false, false},
+        {JR_END_EXITED, 1, JR_ON_FAILURE_STOP, true, false, false},
+        {JR_END_START, 0, JR_ON_FAILURE_STOP, true, false, false},
+        {JR_END_EXITED, 75, JR_ON_FAILURE_STOP, false, true, false},
+        {JR_END_SIGNALED, SIGUSR1, JR_ON_FAILURE_STOP, false, true, false},
+        {JR_END_SIGNALED, SIGPIPE, JR_ON_FAILURE_STOP, false, false, false},
+        {JR_END_EXITED, 1, JR_ON_FAILURE_STOP, false, false, true},
+        {JR_END_EXITED, 75, JR_ON_FAILURE_STOP, false, false, true},
+        {JR_END_EXITED, 1, JR_ON_FAILURE_STOP, false, true, true},
+        {JR_END_SIGNALED, SIGSEGV, JR_ON_FAILURE_STOP, false, true, true},
+        {JR_END_START, 0, JR_ON_FAILURE_STOP, false, false, true},
+        {JR_END_START, 0, JR_ON_FAILURE_CONTINUE, false, false, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(1);
+        fake_runner_run(&fake, 1);
+        fake.policy.on_failure = vectors[i].on_failure;
+        fake.runner.hang.begun = vectors[i].hangs;
+        fake.outcomes[1].warned_with = vectors[i].warned ? SIGUSR1 : 0;
+        fake_runner_note_end(&fake, 1, vectors[i].end, vectors[i].number);
+        jr_stop_policy.rank_ended(&fake.ranks[1]);
+        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
+        fake_runner_check_sent(&fake, 0, vectors[i].stops ? "TERM CONT" : "");
+        fake_runner_end(&fake);
+    }
+}
+
+/* What was told to stop has the grace, its group too, though no rank runs any
+ * more. */
+static void waits_for_groups_that_were_told(void)
+{
+    static const struct {
+        bool begun, forced, group, told, waits;
+    } vectors[] = {
+        {false, false, true, true, false}, {true, true, true, true, false},
+        {true, false, false, true, false}, {true, false, true, false, false},
+        {true, false, true, true, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(2);
+        fake.runner.stop.begun = vectors[i].begun;
+        fake.runner.stop.forced = vectors[i].forced;
+        fake.ranks[1].group = vectors[i].group;
+        fake.outcomes[1].stopped_with = vectors[i].told ? SIGTERM : 0;
+        CU_ASSERT_EQUAL(jr_stop_waits(&fake.runner), vectors[i].waits);
+        fake_runner_reap(&fake, 1);
+        CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
+        fake_runner_end(&fake);
+    }
+}
+
+/* The setup's group counts like a rank's. */
+static void waits_for_the_group_of_the_setup(void)
+{
+    start(1);
+    fake.runner.stop.begun = true;
+    fake.runner.setup.run.group = true;
+    fake.runner.setup.run.pid = fake.ranks[0].pid;
+    CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
+    fake.runner.setup.outcome.stopped_with = SIGTERM;
+    CU_ASSERT_TRUE(jr_stop_waits(&fake.runner));
+    fake_runner_reap(&fake, 0);
+    CU_ASSERT_FALSE(jr_stop_waits(&fake.runner));
+    fake_runner_end(&fake);
+}
+
+static void all_have_started(void)
+{
+    start(0);
+    fake.runner.stop.start.at = fake.runner.stop.run.at = HOUR_NS;
+    jr_stop_end_start(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, HOUR_NS);
+    jr_stop_policy.close(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    fake_runner_end(&fake);
+}
+
+JR_UNIT_MAIN("stop", CASE(counts_the_limits), CASE(tells_the_ranks_to_end),
+             CASE(ends_the_limits), CASE(notes_who_ends_by_itself),
+             CASE(says_nothing_where_nothing_runs), CASE(kills_after_the_grace),
+             CASE(kills_at_once), CASE(signals_begin_and_force),
+             CASE(a_later_signal_is_another_one),
+             CASE(shares_the_signal_with_who_died_of_it),
+             CASE(the_first_timeout_counts), CASE(the_end_of_the_time_stops),
+             CASE(a_late_start_names_what_was_late),
+             CASE(an_end_stops_the_others_or_not),
+             CASE(waits_for_groups_that_were_told),
+             CASE(waits_for_the_group_of_the_setup), CASE(all_have_started))
