@@ -42,6 +42,7 @@ struct fake_runner {
     struct jr_rank_outcome outcomes[FAKE_RANKS];
     struct jr_rank_run ranks[FAKE_RANKS];
     struct jr_stream streams[2 * (FAKE_RANKS + 1)];
+    int console;              /* a file; -1: none */
     int reports[2];           /* a pipe, where there are other nodes */
     int controls[FAKE_RANKS]; /* the ranks' ends of their sockets; -1: none */
     int signals[FAKE_RANKS];  /* what the ranks were sent; -1: no process */
@@ -65,9 +66,11 @@ static inline void fake_runner_start(struct fake_runner *fake)
     struct jr_runner *runner = &fake->runner;
     memset(fake, 0, sizeof *fake);
     (void)setpgid(0, 0); /* what is sent to group 0 by mistake meets only us */
+    (void)signal(SIGPIPE, SIG_IGN);
     scratch_start(&fake->scratch);
     CU_ASSERT_EQUAL_FATAL(dup2(fake->scratch.fd, JR_SLOT_DIR), JR_SLOT_DIR);
-    fake->reports[0] = fake->reports[1] = -1;
+    fake->console = fake->reports[0] = fake->reports[1] = -1;
+    fake->options.in_fd = fake->options.out_fd = fake->options.err_fd = -1;
     fake->policy.on_failure = JR_ON_FAILURE_STOP;
     fake->folder.file_mode = 0600;
     fake->options.dir = &fake->folder;
@@ -112,6 +115,32 @@ static inline void fake_runner_link(struct fake_runner *fake)
     fake->options.link = &fake->link;
 }
 
+/* Let the console write standard error into the file "console" of the folder.
+ */
+static inline void fake_runner_console(struct fake_runner *fake)
+{
+    struct jr_runner *runner = &fake->runner;
+    fake->console = openat(fake->scratch.fd, "console",
+                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    CU_ASSERT_TRUE_FATAL(fake->console >= 0);
+    jr_console_writer_close(&runner->console);
+    jr_console_writer_open(&runner->console, &runner->loop, -1, fake->console);
+}
+
+/* Read a file beneath the folder into `ret`, of `size` bytes; "" where there is
+ * none. */
+static inline const char *fake_runner_read(const struct fake_runner *fake,
+                                           const char *name, char *ret,
+                                           size_t size)
+{
+    int fd = openat(fake->scratch.fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? 0 : read(fd, ret, size - 1);
+    ret[len < 0 ? 0 : len] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return ret;
+}
+
 static inline void fake_runner_open(struct fake_runner *fake,
                                     const struct jr_runner_policy *policy)
 {
@@ -132,6 +161,9 @@ static inline void fake_runner_run(struct fake_runner *fake, uint32_t i)
 static inline _Noreturn void fake_runner_listen(int ready, int to)
 {
     sigset_t all;
+    for (int fd = 3; fd < 256; fd++) /* what a test closes is closed */
+        if (fd != ready && fd != to)
+            (void)close(fd);
     (void)sigfillset(&all);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
@@ -381,9 +413,12 @@ static inline void fake_runner_end(struct fake_runner *fake)
         jr_steps_finish(runner);
     free(runner->fault_injection.cells);
     free(runner->output_timeout.sizes);
+    jr_hang_policy.close(runner);
     free(runner->hang.ranks);
     jr_console_writer_close(&runner->console);
     jr_events_close(&runner->events);
+    if (fake->console >= 0)
+        (void)close(fake->console);
     (void)close(runner->loop.epoll_fd);
     jr_progress_free(fake->outcome.progress);
     (void)close(JR_SLOT_DIR);
