@@ -1,0 +1,430 @@
+/* The steps of the ranks' files: which files are read and when, what has to be
+ * read anew, what goes to the controller, and which limit is met. */
+#include "run/policies/steps.h"
+
+#include <sys/inotify.h>
+
+#include "fake_runner.h"
+
+#define HOUR_NS (3600000 * FAKE_MS)
+
+static struct fake_runner fake;
+
+/* Ranks 0 to 5, of which the steps of `ranks` count. */
+static void start(const char *ranks, bool link)
+{
+    static char text[32];
+    fake_runner_start(&fake);
+    (void)snprintf(text, sizeof text, "%s", ranks);
+    fake.policy.progress.from = JR_PROGRESS_FILE;
+    fake.policy.progress.ranks = text;
+    fake.policy.on_hang.wait_ms = 3600000;
+    CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, "attempt_0", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, "attempt_0/progress", 0700), 0);
+    for (uint32_t i = 0; i < FAKE_RANKS; i++) {
+        fake.planned[i].rank = i;
+        fake.planned[i].dir = "attempt_0/0";
+    }
+    if (link)
+        fake_runner_link(&fake);
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_hang_policy);
+}
+
+static void open_and_run(void)
+{
+    fake_runner_open(&fake, &jr_steps_policy);
+    for (uint32_t i = 0; i < FAKE_RANKS; i++) {
+        fake_runner_run(&fake, i);
+        jr_steps_policy.rank_started(&fake.ranks[i]);
+    }
+}
+
+static void end(void)
+{
+    jr_steps_policy.close(&fake.runner);
+    fake_runner_end(&fake);
+}
+
+static void write_steps(uint32_t rank, const char *text, int flags)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "attempt_0/progress/%u.jsonl", rank);
+    int fd = openat(fake.scratch.fd, name, O_WRONLY | O_CREAT | flags, 0600);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+/* The folder's events are there as soon as the file is written. */
+static void turn(void)
+{
+    (void)jr_loop_turn(&fake.runner.loop, true);
+}
+
+static int64_t step_of(uint32_t i)
+{
+    const struct jr_steps *steps = &fake.outcome.progress->ranks[i];
+    return steps->any ? steps->step : -1;
+}
+
+/* A file is read as it grows, and no step of it twice. */
+static void reads_files_as_they_grow(void)
+{
+    start("0-5", false);
+    open_and_run();
+    write_steps(2, "{\"step\": 1, \"of\": 9}\n", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(step_of(2), 1);
+    CU_ASSERT_EQUAL(fake.outcome.progress->ranks[2].of, 9);
+    CU_ASSERT_EQUAL(step_of(0), -1);
+    write_steps(2, "{\"step\": 2}\n{\"ste", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(step_of(2), 2);
+    write_steps(2, "p\": 3}\n", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(step_of(2), 3);
+    CU_ASSERT_EQUAL(fake.outcome.progress->warnings_count, 0);
+    end();
+}
+
+/* What was there before the first rank was watched is read as well. */
+static void reads_what_was_there_before(void)
+{
+    start("0-5", false);
+    fake_runner_open(&fake, &jr_steps_policy);
+    write_steps(0, "{\"step\": 7}\n", O_APPEND);
+    fake_runner_run(&fake, 0);
+    jr_steps_policy.rank_started(&fake.ranks[0]);
+    CU_ASSERT_EQUAL(step_of(0), 7);
+    end();
+}
+
+/* Some write their file anew with each step: a shorter one, or one with other
+ * text where the last was read. */
+static void reads_a_new_file_from_its_beginning(void)
+{
+    static const struct {
+        const char *before, *after;
+        int64_t step;
+    } vectors[] = {
+        {"{\"step\": 100}\n", "{\"step\": 7}\n", 7},
+        {"{\"step\": 1}\n", "{\"step\": 2}\n", 2},
+        {"{\"step\": 1}\n", "{\"step\": 2}\n{\"step\": 3}\n", 3},
+        {"{\"step\": 1}\n", "{\"step\": 1}\n{\"step\": 4}\n", 4},
+        {"{\"step\": 1, \"loss\": 0.123456789012345678901234567890}\n",
+         "{\"step\": 2, \"loss\": 0.123456789012345678901234567890}\n", 1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start("0-5", false);
+        open_and_run();
+        write_steps(0, vectors[i].before, O_TRUNC);
+        turn();
+        write_steps(0, vectors[i].after, O_TRUNC);
+        turn();
+        CU_ASSERT_EQUAL(step_of(0), vectors[i].step);
+        end();
+    }
+}
+
+/* Whose steps do not count are not read. */
+static void reads_the_files_that_count(void)
+{
+    start("1,3", false);
+    open_and_run();
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        write_steps(i, "{\"step\": 5}\n", O_APPEND);
+    turn();
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        CU_ASSERT_EQUAL(step_of(i), i == 1 || i == 3 ? 5 : -1);
+    end();
+}
+
+/* Where no rank's steps count, nothing is watched. */
+static void watches_nothing_where_nothing_counts(void)
+{
+    start("17", false);
+    open_and_run();
+    CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
+    CU_ASSERT_EQUAL(fake.runner.steps.folder.fd, -1);
+    end();
+}
+
+/* Other names in the folder are nobody's file. */
+static void other_names_are_nobodys(void)
+{
+    static const char *const names[] = {"x.jsonl",
+                                        "1.json",
+                                        "1.jsonl.tmp",
+                                        "1.jsonlx",
+                                        "-1.jsonl",
+                                        ".jsonl",
+                                        "99999999999999999999.jsonl",
+                                        "6.jsonl",
+                                        "4294967297.jsonl",
+                                        "1"};
+    start("0-5", false);
+    open_and_run();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "attempt_0/progress/%s", names[i]);
+        scratch_write(&fake.scratch, name, "{\"step\": 5}\n");
+        turn();
+    }
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        CU_ASSERT_EQUAL(step_of(i), -1);
+    end();
+}
+
+/* What is no plain file is not read, and warned of once. */
+static void reads_plain_files_alone(void)
+{
+    static const struct {
+        mode_t type;
+        const char *text;
+    } vectors[] = {
+        {S_IFLNK, "rank 1 has a symbolic link in place of its progress file, "
+                  "which is not read"},
+        {S_IFIFO, "rank 1 has a FIFO in place of its progress file, which is "
+                  "not read"},
+        {S_IFDIR, "rank 1 has a folder in place of its progress file, which "
+                  "is not read"},
+        {S_IFSOCK, "rank 1 has no plain file in place of its progress file, "
+                   "which is not read"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *path = "attempt_0/progress/1.jsonl";
+        int fd = -1;
+        start("0-5", false);
+        open_and_run();
+        fd = fake.scratch.fd;
+        scratch_write(&fake.scratch, "elsewhere", "{\"step\": 5}\n");
+        if (vectors[i].type == S_IFLNK)
+            CU_ASSERT_EQUAL(symlinkat("../../elsewhere", fd, path), 0)
+        else if (vectors[i].type == S_IFDIR)
+            CU_ASSERT_EQUAL(mkdirat(fd, path, 0700), 0)
+        else
+            CU_ASSERT_EQUAL(mknodat(fd, path, vectors[i].type | 0600, 0), 0);
+        turn();
+        jr_steps_policy.rank_ended(&fake.ranks[1]);
+        CU_ASSERT_EQUAL(step_of(1), -1);
+        const struct jr_progress *progress = fake.outcome.progress;
+        CU_ASSERT_EQUAL_FATAL(progress->warnings_count, 1);
+        CU_ASSERT_EQUAL(progress->warnings[0].count, 1);
+        JR_ASSERT_TEXT(progress->warnings[0].text, vectors[i].text);
+        fake_runner_check_events(&fake, "progress_warning rank=1 problem=0; ");
+        end();
+    }
+}
+
+/* A rank that has ended is read for the last time, with a line that has no end;
+ * what is added then is nobody's. */
+static void reads_for_the_last_time_at_the_end(void)
+{
+    start("0-5", false);
+    open_and_run();
+    write_steps(4, "{\"step\": 8}", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(step_of(4), -1);
+    jr_steps_policy.rank_ended(&fake.ranks[4]);
+    CU_ASSERT_EQUAL(step_of(4), 8);
+    CU_ASSERT_TRUE(fake.outcome.progress->ranks[4].ended);
+    CU_ASSERT_FALSE(fake.outcome.progress->ranks[3].ended);
+    end();
+}
+
+/* Where the folder cannot be watched, the files are read at the end. */
+static void reads_without_a_watch(void)
+{
+    start("0-5", false);
+    fake_runner_open(&fake, &jr_steps_policy);
+    fake_runner_run(&fake, 0);
+    fake.planned[0].dir = NULL; /* so there is no folder */
+    jr_steps_policy.rank_started(&fake.ranks[0]);
+    CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
+    write_steps(0, "{\"step\": 8}\n", O_APPEND);
+    jr_steps_policy.rank_ended(&fake.ranks[0]);
+    CU_ASSERT_EQUAL(step_of(0), -1);
+    end();
+}
+
+/* A step is written at most once a second. */
+static void writes_once_a_second(void)
+{
+    start("0", false);
+    open_and_run();
+    fake.runner.steps.tracker.flushed_ns = 5000;
+    CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 0);
+    write_steps(0, "{\"step\": 8}\n", O_APPEND);
+    fake.runner.steps.folder.ready(&fake.runner, 0);
+    CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 5000 + 1000 * FAKE_MS);
+    fake.runner.steps.flush.at = 77;
+    write_steps(0, "{\"step\": 9}\n", O_APPEND);
+    fake.runner.steps.folder.ready(&fake.runner, 0);
+    CU_ASSERT_EQUAL(fake.runner.steps.flush.at, 77);
+    fake.runner.steps.flush.due(&fake.runner);
+    char text[512];
+    const char *file =
+        fake_runner_read(&fake, "progress.json", text, sizeof text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(file, "\"step\": 9"));
+    end();
+}
+
+/* timeouts.first_step counts from the beginning, timeouts.progress from the
+ * first step; neither where no steps count, or on one node of several. */
+static void counts_its_limits(void)
+{
+    static const struct {
+        const char *ranks;
+        uint64_t first_ms, next_ms;
+        bool link;
+        uint64_t before_ms, after_ms; /* the first step; 0: not counted */
+    } vectors[] = {
+        {"0", 0, 0, false, 0, 0},
+        {"17", 5000, 7000, false, 0, 0},
+        {"0", 5000, 7000, true, 0, 0},
+        {"0", 5000, 0, false, 5000, 5000},
+        {"0", 0, 7000, false, 0, 7000},
+        {"0", 9000, 7000, false, 9000, 7000},
+        {"0", 5000, 7000, false, 5000, 5000},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(vectors[i].ranks, vectors[i].link);
+        fake.policy.timeouts.first_step_ms = vectors[i].first_ms;
+        fake.policy.timeouts.progress_ms = vectors[i].next_ms;
+        uint64_t before = jr_clock_ns();
+        open_and_run();
+        uint64_t at = fake.runner.steps.limit.at;
+        CU_ASSERT_EQUAL(at == 0, vectors[i].before_ms == 0);
+        if (at != 0)
+            CU_ASSERT_TRUE(
+                fake_runner_is_after(at, before, vectors[i].before_ms));
+        if (strcmp(vectors[i].ranks, "0") == 0) {
+            write_steps(0, "{\"step\": 8}\n", O_APPEND);
+            fake.runner.steps.folder.ready(&fake.runner, 0);
+            CU_ASSERT_EQUAL(step_of(0), 8);
+        }
+        at = fake.runner.steps.limit.at;
+        CU_ASSERT_EQUAL(at == 0, vectors[i].after_ms == 0);
+        if (at != 0)
+            CU_ASSERT_TRUE(
+                fake_runner_is_after(at, before, vectors[i].after_ms));
+        end();
+    }
+}
+
+/* Then the run hangs, for the reason that it is. */
+static void hangs_where_a_limit_is_met(void)
+{
+    for (int stepped = 0; stepped < 2; stepped++) {
+        start("0", false);
+        fake.policy.timeouts.first_step_ms = 5000;
+        fake.policy.timeouts.progress_ms = 7000;
+        open_and_run();
+        if (stepped) {
+            write_steps(0, "{\"step\": 8}\n", O_APPEND);
+            turn();
+            fake.outcome.progress->ranks[0].best_ns = 1;
+            fake.outcome.progress->job.best_ns = 1;
+        }
+        for (uint32_t i = 0; i < FAKE_RANKS; i++)
+            fake.outcomes[i].started_ns = 1;
+        fake.runner.steps.limit.due(&fake.runner);
+        CU_ASSERT_TRUE(jr_hang_has_begun(&fake.runner));
+        CU_ASSERT_EQUAL(fake.outcome.timed_out_by,
+                        stepped ? JR_TIMEOUT_PROGRESS : JR_TIMEOUT_FIRST_STEP);
+        end();
+    }
+}
+
+/* While a rank is to come no first step is late; nor is one before the last
+ * rank's start. */
+static void waits_for_the_last_rank(void)
+{
+    start("0", false);
+    fake.policy.timeouts.first_step_ms = 5000;
+    open_and_run();
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        fake.outcomes[i].started_ns = 1;
+    fake.runner.next--;
+    uint64_t before = jr_clock_ns();
+    fake.runner.steps.limit.due(&fake.runner);
+    CU_ASSERT_FALSE(jr_hang_has_begun(&fake.runner));
+    CU_ASSERT_TRUE(
+        fake_runner_is_after(fake.runner.steps.limit.at, before, 5000));
+    fake.runner.next++;
+    uint64_t last = jr_clock_ns() + HOUR_NS;
+    fake.outcomes[3].started_ns = last;
+    fake.runner.steps.limit.due(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.steps.limit.at, last + 5000 * FAKE_MS);
+    end();
+}
+
+/* A node of several tells what is new, once, and decides nothing. */
+static void a_node_tells_what_is_new(void)
+{
+    start("0-5", true);
+    open_and_run();
+    write_steps(2, "{\"step\": 4}\n", O_APPEND);
+    turn();
+    fake.runner.steps.flush.due(&fake.runner);
+    struct jr_buf *lines = &fake.runner.events.lines;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lines->data);
+    CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"steps_of\": 2"));
+    CU_ASSERT_PTR_NULL(strstr(lines->data, "\"steps_of\": 0"));
+    lines->len = 0;
+    fake.runner.steps.flush.due(&fake.runner);
+    CU_ASSERT_EQUAL(lines->len, 0);
+    write_steps(2, "{\"step\": 5}\nno JSON\n", O_APPEND);
+    turn();
+    lines->len = 0;
+    jr_steps_finish(&fake.runner);
+    CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"steps_of\": 2"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(lines->data, "\"warning_of\": 2"));
+    char text[64];
+    JR_ASSERT_TEXT(fake_runner_read(&fake, "progress.json", text, sizeof text),
+                   "");
+    end();
+}
+
+/* While jobrun is suspended no time passes. */
+static void no_time_passes_while_suspended(void)
+{
+    start("0", false);
+    open_and_run();
+    for (uint32_t i = 0; i < FAKE_RANKS; i++)
+        fake.outcomes[i].started_ns = 1000 + i;
+    fake.outcomes[1].started_ns = 5000;
+    jr_steps_policy.resumed(&fake.runner, 70);
+    CU_ASSERT_EQUAL(fake.runner.steps.limits.since_ns, 5070);
+    end();
+}
+
+static void ends_with_the_run(void)
+{
+    start("0", false);
+    fake.policy.timeouts.first_step_ms = 5000;
+    open_and_run();
+    CU_ASSERT_NOT_EQUAL(fake.runner.steps.limit.at, 0);
+    jr_steps_policy.stopping(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.steps.limit.at, 0);
+    CU_ASSERT_TRUE(fake.runner.steps.folder.fd >= 0);
+    fake.runner.steps.limit.at = 5;
+    jr_steps_policy.close(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.steps.limit.at, 0);
+    CU_ASSERT_EQUAL(fake.runner.steps.folder.fd, -1);
+    CU_ASSERT_EQUAL(fake.runner.steps.folder_fd, -1);
+    end();
+}
+
+JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow),
+             CASE(reads_what_was_there_before),
+             CASE(reads_a_new_file_from_its_beginning),
+             CASE(reads_the_files_that_count),
+             CASE(watches_nothing_where_nothing_counts),
+             CASE(other_names_are_nobodys), CASE(reads_plain_files_alone),
+             CASE(reads_for_the_last_time_at_the_end),
+             CASE(reads_without_a_watch), CASE(writes_once_a_second),
+             CASE(counts_its_limits), CASE(hangs_where_a_limit_is_met),
+             CASE(waits_for_the_last_rank), CASE(a_node_tells_what_is_new),
+             CASE(no_time_passes_while_suspended), CASE(ends_with_the_run))
