@@ -74,11 +74,13 @@ static char *take_line(struct jr_buf *answer, size_t *at)
     return line;
 }
 
-static const char *absolute_path(struct jr_work_tree *tree, const char *path)
+/* git says where its files are from the folder that it was asked in. */
+static const char *absolute_path(struct jr_work_tree *tree, const char *folder,
+                                 const char *path)
 {
     if (path == NULL || path[0] == '/')
         return jr_arena_strdup(&tree->arena, path);
-    return jr_arena_printf(&tree->arena, "%s/%s", tree->top, path);
+    return jr_arena_printf(&tree->arena, "%s/%s", folder, path);
 }
 
 /* Where the tree, its index and its objects are. A repository may say that its
@@ -96,8 +98,8 @@ static int take_places(struct jr_work_tree *tree, const char *folder,
                             "%s (core.worktree)",
                             folder, len == 0 ? "no folder" : top);
     tree->top = jr_arena_strdup(&tree->arena, top);
-    tree->index = absolute_path(tree, take_line(answer, &at));
-    tree->objects = absolute_path(tree, take_line(answer, &at));
+    tree->index = absolute_path(tree, folder, take_line(answer, &at));
+    tree->objects = absolute_path(tree, folder, take_line(answer, &at));
     const char *format = take_line(answer, &at);
     tree->sha256 = format != NULL && strcmp(format, "sha256") == 0;
     if (tree->index == NULL || tree->objects == NULL || tree->arena.failed)

@@ -168,6 +168,18 @@ class Hash(Case):
         self.assertIs(again["dirty"], False)
         self.assertEqual(again["tree"], dirty["tree"])
 
+    def test_a_folder_of_the_tree_is_in_the_same_tree(self):
+        """Ranks that run below the top, as those of a spec that lies there."""
+        for change in ("LAYERS = 2\n", "LAYERS = 3\n"):
+            self.put("lib/model.py", change)
+            top = self.run_here()
+            patch = top["patch"] and self.patch()
+            below = self.run_here("--set", "workdir=lib")
+            self.assertEqual(below["tree"], top["tree"])
+            self.assertEqual(below["dirty"], top["dirty"])
+            self.assertEqual(below["patch"] and self.patch(), patch)
+            self.assertEqual(below["top"], str(self.tree))
+
     def test_the_patch_makes_the_tree(self):
         self.put("train.py", "print(2)\n")
         self.put("a \"b\"\tc.py", "N = 1\n")
