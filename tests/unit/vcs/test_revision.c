@@ -1,29 +1,15 @@
-#include "scratch.h"
+#include "repository.h"
 #include "vcs/revision.h"
-
-/* Run git with a home and settings of its own. */
-static void shell(const struct scratch *scratch, const char *command)
-{
-    char text[1024];
-    (void)snprintf(text, sizeof text,
-                   "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && "
-                   "{ %s; } >/dev/null 2>&1",
-                   scratch->dir, command);
-    CU_ASSERT_EQUAL_FATAL(system(text), 0);
-}
-
-#define COMMIT                                                                 \
-    "git add -A && git -c user.name=n -c user.email=e@example.org "            \
-    "commit -q -m m"
 
 /* Two commits: the files of the first are not there any more. */
 static void make(struct scratch *scratch)
 {
     scratch_start(scratch);
-    shell(scratch, "mkdir -p 'sub/a b' && cd sub && "
-                "printf one >x.yaml && printf two >'a b/y\tz.yaml' && "
-                ": >empty && head -c 100000 /dev/zero >big && "
-                "ln -s x.yaml link && printf \"it's\" >\"$(printf 'n\\nl')\"");
+    shell(scratch,
+          "mkdir -p 'sub/a b' && cd sub && "
+          "printf one >x.yaml && printf two >'a b/y\tz.yaml' && "
+          ": >empty && head -c 100000 /dev/zero >big && "
+          "ln -s x.yaml link && printf \"it's\" >\"$(printf 'n\\nl')\"");
     shell(scratch, "git init -q . && " COMMIT " && git tag old");
     shell(scratch, "rm -rf sub && printf new >x.yaml && " COMMIT);
 }
@@ -113,11 +99,12 @@ static void runs_nothing_of_others(void)
     struct jr_revision *rev = NULL;
     struct jr_error err = {0};
     make(&scratch);
-    shell(&scratch, "git config core.fsmonitor 'touch monitored; false' && "
-                 "git config core.pager 'touch paged' && "
-                 "mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch hooked\\n' "
-                 ">.git/hooks/post-checkout && "
-                 "chmod +x .git/hooks/post-checkout");
+    shell(&scratch,
+          "git config core.fsmonitor 'touch monitored; false' && "
+          "git config core.pager 'touch paged' && "
+          "mkdir -p .git/hooks && printf '#!/bin/sh\\ntouch hooked\\n' "
+          ">.git/hooks/post-checkout && "
+          "chmod +x .git/hooks/post-checkout");
     (void)setenv("GIT_DIR", "/nonexistent", 1);
     CU_ASSERT_EQUAL_FATAL(
         jr_revision_open(&rev, scratch.dir, "old", environ, &err), 0);
@@ -136,9 +123,9 @@ static void a_broken_git_is_an_error(void)
     struct jr_error err = {0};
     make(&scratch);
     scratch_write(&scratch, "git",
-               "#!/bin/sh\ncase \"$*\" in\n"
-               "*ls-tree*) printf '100644 blob abc\\tx.yaml\\0';;\n"
-               "*) read -r line; printf 'abc blob 10\\nhalf';;\nesac\n");
+                  "#!/bin/sh\ncase \"$*\" in\n"
+                  "*ls-tree*) printf '100644 blob abc\\tx.yaml\\0';;\n"
+                  "*) read -r line; printf 'abc blob 10\\nhalf';;\nesac\n");
     (void)fchmodat(scratch.fd, "git", 0700, 0);
     char *old = strdup(getenv("PATH"));
     (void)setenv("PATH", scratch.dir, 1);
