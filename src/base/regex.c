@@ -157,6 +157,21 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
     return true;
 }
 
+bool jr_regex_has_first_byte(const struct jr_regex *regex)
+{
+    uint32_t type = 0;
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_FIRSTCODETYPE, &type);
+    return type == 1;
+}
+
+int jr_regex_required_char(const struct jr_regex *regex)
+{
+    uint32_t type = 0, unit = 0;
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_LASTCODETYPE, &type);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_LASTCODEUNIT, &unit);
+    return type == 1 && unit < 0x80 ? (int)unit : -1;
+}
+
 size_t jr_regex_group_count(const struct jr_regex *regex)
 {
     return regex->names;

@@ -37,6 +37,14 @@ struct jr_match {
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
                    size_t from, struct jr_match *ret, bool *ret_limited);
 
+/* Whether each match begins with the same byte, which is looked for faster than
+ * a match is. */
+bool jr_regex_has_first_byte(const struct jr_regex *regex);
+
+/* An ASCII character that each match contains, in this or, where the pattern
+ * ignores case, in the other case; -1: none is known. */
+int jr_regex_required_char(const struct jr_regex *regex);
+
 /* The number of named groups. */
 size_t jr_regex_group_count(const struct jr_regex *regex);
 

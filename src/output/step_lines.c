@@ -14,14 +14,14 @@
 
 enum { LIMITED_MOST = 100, SHOWN_MOST = 40, NUMBER_MOST = 64 };
 
-/* How many lines of a stream are taken for steps before some are passed over:
- * as many at once, then one after so many nanoseconds, and some of each piece.
- */
+/* How many lines are taken for steps before some are passed over: as many at
+ * once, then one after so many nanoseconds, and some of each piece, which may
+ * be as short as a pipe of 64 KiB. */
 enum {
     CREDIT_MOST = 10000,
-    CREDIT_NS = 20000,
-    PIECE_LEAST = 16,
-    LAST_LOOK = 1 << 10 /* bytes in which the last step is looked for first */
+    CREDIT_NS = 50000,
+    PIECE_LEAST = 2,
+    LAST_LOOK = 1 << 8 /* bytes in which the last step is looked for first */
 };
 
 /* Patterns. */
@@ -55,18 +55,33 @@ bool jr_step_pattern_is_plain(const char *pattern)
     return true;
 }
 
+/* The character by which lines are found that may match, where the whole is not
+ * searched for its beginning: nothing is known of that, as in
+ * '(?<step>\d+)/(?<of>\d+)', or the pattern is not plain. A letter does if no
+ * group can make it stand for both cases. */
+static int find_landmark(const struct jr_regex *line, bool plain)
+{
+    int found = plain && jr_regex_has_first_byte(line)
+                    ? -1
+                    : jr_regex_required_char(line);
+    bool breaks = found == '\n' || found == '\r';
+    return breaks || (!plain && isalpha(found)) ? -1 : found;
+}
+
 int jr_step_lines_open(struct jr_step_lines *lines,
                        struct jr_step_tracker *tracker, const char *pattern)
 {
     struct jr_error err = {0};
     size_t bad;
-    *lines = (struct jr_step_lines){.tracker = tracker};
+    bool plain = pattern != NULL && jr_step_pattern_is_plain(pattern);
+    *lines = (struct jr_step_lines){.tracker = tracker, .landmark = -1};
     if (pattern == NULL)
         return 0;
     errno = ENOMEM;
     if (jr_regex_new(&lines->line, pattern, &bad, &err) != 0)
         return -1;
-    if (jr_step_pattern_is_plain(pattern))
+    lines->landmark = find_landmark(lines->line, plain);
+    if (plain && lines->landmark < 0)
         (void)jr_regex_new_lines(&lines->ahead, pattern, &bad, &err);
     return 0;
 }
@@ -122,6 +137,15 @@ static bool read_metric(const char *text, size_t len, double *ret)
         return false;
     (void)stpcpy(mempcpy(copy, text, len), "");
     return jr_num_double(copy, ret) || read_unreal(copy, ret);
+}
+
+/* Less the metrics, which are many bytes: only as many count as were added. */
+static void begin_report(struct jr_step_report *report, uint32_t i)
+{
+    report->i = i;
+    report->has_step = false;
+    report->step = report->of = 0;
+    report->count = 0;
 }
 
 static void add_metric(struct jr_step_report *report, const char *name,
@@ -190,7 +214,7 @@ static bool take_matching_line(struct jr_step_lines *lines, uint32_t i,
             note_limited(lines, i);
         return false;
     }
-    lines->report = (struct jr_step_report){.i = i};
+    begin_report(&lines->report, i);
     size_t groups = jr_regex_group_count(lines->line);
     for (size_t k = 0; k < groups && good; k++)
         if (jr_regex_group(lines->line, k, &match))
@@ -223,7 +247,7 @@ static void take_object(struct jr_step_lines *lines, uint32_t i,
     struct jr_step_report *report = &lines->report;
     json_t *of = json_object_get(object, "of"), *value;
     const char *name;
-    *report = (struct jr_step_report){.i = i};
+    begin_report(report, i);
     report->has_step =
         read_json_step(json_object_get(object, "step"), &report->step);
     if (!report->has_step) {
@@ -327,36 +351,58 @@ static const char *line_start(const char *bytes, size_t from, size_t in)
     return end == NULL ? bytes + from : end + 1;
 }
 
+/* Whole lines on their way through a search. */
+struct step_search {
+    const char *bytes;
+    size_t len, at;
+    bool each; /* a search took the pattern too long: each line is tried */
+};
+
+/* Go on to within the next line that may match, and tell where that begins, no
+ * sooner than where the search is. False: there is none. */
+static bool find_candidate(struct jr_step_lines *lines,
+                           struct step_search *search, const char **ret_start)
+{
+    const char *from = search->bytes + search->at, *found;
+    struct jr_match match = {search->at, search->at};
+    bool limited = false;
+    if (lines->landmark >= 0) {
+        found = memchr(from, lines->landmark, search->len - search->at);
+        if (found == NULL)
+            return false;
+        match.start = (size_t)(found - search->bytes);
+    } else if (lines->ahead != NULL && !search->each) {
+        if (!jr_regex_find(lines->ahead, search->bytes, search->len, search->at,
+                           &match, &limited) &&
+            !limited)
+            return false;
+        search->each = limited;
+    }
+    *ret_start = line_start(search->bytes, search->at, match.start);
+    search->at = match.start;
+    return true;
+}
+
 /* Whole lines, until `*most` of them matched, which counts down; returns where
  * that was. After a line that matches, the next is tried at once; after one
  * that does not, the next that may is looked for. */
 static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
                                const char *bytes, size_t len, uint32_t *most)
 {
-    bool next = lines->ahead == NULL, each = next;
-    size_t at = 0;
-    while (at<len && * most> 0 && lines->limited < LIMITED_MOST) {
-        const char *start = bytes + at;
-        struct jr_match match;
-        bool limited = false;
-        if (!next &&
-            !jr_regex_find(lines->ahead, bytes, len, at, &match, &limited)) {
-            if (!limited)
-                return len;
-            each = true;
-        } else if (!next) {
-            start = line_start(bytes, at, match.start);
-            at = match.start;
-        }
-        const char *end = line_end(bytes + at, len - at);
+    struct step_search search = {bytes, len, 0, false};
+    bool matched = false;
+    while (search.at<len && * most> 0 && lines->limited < LIMITED_MOST) {
+        const char *start = bytes + search.at;
+        if (!matched && !find_candidate(lines, &search, &start))
+            return len;
+        const char *end = line_end(bytes + search.at, len - search.at);
         if (end == NULL)
             return len;
-        bool matched = take_step_line(lines, i, start, (size_t)(end - start));
+        matched = take_step_line(lines, i, start, (size_t)(end - start));
         *most -= matched;
-        next = matched || each;
-        at = (size_t)(end + 1 - bytes);
+        search.at = (size_t)(end + 1 - bytes);
     }
-    return at;
+    return search.at;
 }
 
 /* The last lines that match, and no more of them than must be looked at to find
@@ -373,33 +419,32 @@ static void take_last_lines(struct jr_step_lines *lines, uint32_t i,
     }
 }
 
-/* How many more lines of the text may tell a step, now. */
-static void add_credit(struct jr_step_text *text, uint64_t now_ns)
+/* How many more lines may tell a step, now. */
+static void add_credit(struct jr_step_lines *lines)
 {
-    uint64_t more = (now_ns - text->credited_ns) / CREDIT_NS;
-    if (more >= CREDIT_MOST - text->credit) {
-        text->credit = CREDIT_MOST;
-        text->credited_ns = now_ns;
+    uint64_t more = (lines->now_ns - lines->credited_ns) / CREDIT_NS;
+    if (more >= CREDIT_MOST - lines->credit) {
+        lines->credit = CREDIT_MOST;
+        lines->credited_ns = lines->now_ns;
     } else {
-        text->credit += (uint32_t)more;
-        text->credited_ns += more * CREDIT_NS;
+        lines->credit += (uint32_t)more;
+        lines->credited_ns += more * CREDIT_NS;
     }
 }
 
-/* Of a rank that tells more steps than anybody can look at, some of each piece
- * are taken: the first ones and the last. */
-static void take_some_lines(struct jr_step_lines *lines,
-                            struct jr_step_text *text, const char *bytes,
-                            size_t len)
+/* Where ranks tell more steps than anybody can look at, some of each piece are
+ * taken: the first ones and the last. */
+static void take_some_lines(struct jr_step_lines *lines, uint32_t i,
+                            const char *bytes, size_t len)
 {
-    add_credit(text, lines->now_ns);
-    uint32_t most = text->credit > PIECE_LEAST ? text->credit : PIECE_LEAST;
+    add_credit(lines);
+    uint32_t most = lines->credit > PIECE_LEAST ? lines->credit : PIECE_LEAST;
     uint32_t left = most;
-    size_t at = take_whole_lines(lines, text->i, bytes, len, &left);
+    size_t at = take_whole_lines(lines, i, bytes, len, &left);
     uint32_t used = most - left;
-    text->credit -= used < text->credit ? used : text->credit;
+    lines->credit -= used < lines->credit ? used : lines->credit;
     if (left == 0)
-        take_last_lines(lines, text->i, bytes + at, len - at);
+        take_last_lines(lines, i, bytes + at, len - at);
 }
 
 static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text,
@@ -446,7 +491,7 @@ void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text,
     size_t whole = last == NULL ? 0 : (size_t)(last + 1 - bytes);
     uint32_t all = UINT32_MAX;
     if (whole > 0 && lines->line != NULL)
-        take_some_lines(lines, text, bytes, whole);
+        take_some_lines(lines, text->i, bytes, whole);
     else if (whole > 0)
         (void)take_whole_lines(lines, text->i, bytes, whole, &all);
     if (len > whole)

@@ -4,9 +4,9 @@
  * a newline or a carriage return. Nothing is looked at twice but the end of a
  * piece, which is kept until its line is whole.
  *
- * Of a stream with more than 50,000 steps a second some are passed over, never
- * the last one of a piece: what is told stays true, and a program that prints
- * without end is not held up by its steps.
+ * Where streams together tell more than 20,000 steps a second, some are passed
+ * over, never the last one of a piece: what is told stays true, and programs
+ * that print without end are not held up by their steps, however many they are.
  */
 #ifndef JR_STEP_LINES_H
 #define JR_STEP_LINES_H
@@ -24,10 +24,16 @@ enum { JR_STEP_LINE_MOST = 64 << 10 /* bytes that are kept of a line */ };
 /* What reads lines by one pattern, or JSON lines. */
 struct jr_step_lines {
     struct jr_step_tracker *tracker; /* is told */
-    struct jr_regex *line;    /* the pattern, for one line; NULL: JSON lines */
-    struct jr_regex *ahead;   /* the same, to find the next line that may match
-                                 among many; NULL: each line is tried */
+    struct jr_regex *line;  /* the pattern, for one line; NULL: JSON lines */
+    struct jr_regex *ahead; /* the same, to find the next line that may match
+                               among many; NULL: it cannot be used so */
+    int landmark; /* a character of each line that matches, where it is found
+                     faster than by `ahead`; -1: none. Without either, each line
+                     is tried */
     unsigned limited;         /* lines that took the pattern too long */
+    uint32_t credit;          /* lines of all streams that may match before some
+                                 are passed over, */
+    uint64_t credited_ns;     /* counted up to then */
     uint64_t now_ns, wall_ns; /* of the piece in hand */
     struct jr_step_report report;
 };
@@ -37,8 +43,6 @@ struct jr_step_text {
     uint32_t i;         /* the rank's place */
     struct jr_buf rest; /* of a line without its end */
     bool skipped;       /* the line is too long: its end is waited for */
-    uint32_t credit;    /* lines that may match before some are passed over, */
-    uint64_t credited_ns; /* counted up to then */
 };
 
 /* Read lines by a pattern, or JSON lines with NULL. 0, or -1 with errno. */

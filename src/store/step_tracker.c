@@ -174,6 +174,19 @@ static void take_values(struct jr_step_tracker *tracker)
     }
 }
 
+/* Where one rank's steps are the job's, there is nothing to compute from the
+ * others, of which there may be thousands for each step. */
+static void take_only_rank(struct jr_step_tracker *tracker, uint32_t i,
+                           uint64_t now_ns)
+{
+    const struct jr_steps *steps = &tracker->progress->ranks[i];
+    tracker->progress->slowest = tracker->plan->first + i;
+    tracker->progress->behind = 0;
+    tracker->progress->job = *steps;
+    tracker->progress->job.ended = false;
+    tracker->summed_ns = now_ns;
+}
+
 void jr_step_tracker_sum(struct jr_step_tracker *tracker, uint64_t now_ns)
 {
     struct jr_steps *job = &tracker->progress->job;
@@ -309,7 +322,9 @@ void jr_step_tracker_tell(struct jr_step_tracker *tracker,
     point.step = steps->step;
     jr_metrics_add(&tracker->metrics, &point);
     tracker->changed = true;
-    if (tracker->watched_count == 1 || now_ns >= tracker->summed_ns + SUM_NS)
+    if (tracker->watched_count == 1)
+        take_only_rank(tracker, report->i, now_ns);
+    else if (now_ns >= tracker->summed_ns + SUM_NS)
         jr_step_tracker_sum(tracker, now_ns);
     if (tracker->progress->all && !tracker->relays &&
         now_ns >= tracker->checked_ns + SECOND_NS)

@@ -3,7 +3,7 @@
 
 usage: bench.py [--build DIR] [--runs N] [--only PART] [--python PYTHON]
 
-PART is launch, failure, output, memory, many or imports; PYTHON has the torch that
+PART is launch, failure, output, steps, memory, many, plan or imports; PYTHON has the torch that
 the last imports.
 
 Prints Markdown; how it measures is in common.py, how to read it in
@@ -23,7 +23,7 @@ SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
 MANY = (8, 512, 10000)
 IDLE = 5  # seconds
-PARTS = ("launch", "failure", "output", "memory", "many", "plan", "imports")
+PARTS = ("launch", "failure", "output", "steps", "memory", "many", "plan", "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
@@ -37,6 +37,10 @@ def past():
         file.write(str(time.monotonic_ns()))
 if __name__ == "__main__":
     past()
+"""
+STEPS = SHOWN + r"""progress:
+  pattern: 'step (?<step>\d+)/(?<of>\d+) loss (?<loss>\S+)'
+  ranks: all
 """
 QUIET = SHOWN + "redirects: none\ntee: none\n"
 
@@ -142,6 +146,20 @@ class Bench:
             file.unlink()
         yield ("800 MB of 100-byte lines from 4 ranks, prefixed", "s", values,
                True)
+
+    def steps(self):
+        """What it costs to look for steps in the same lines."""
+        for words, title in (("lines", "no line tells a step"),
+                             ("steps", "each line tells a step")):
+            entry = [self.worker, words, str(LINE_BYTES)]
+            yield (f"800 MB of 100-byte lines from 4 ranks, {title}", "s",
+                   self.in_turns(
+                       {"not looked for": [self.jobrun, self.spec(
+                           words, SHOWN, 4, *entry)],
+                        "looked for in all ranks": [self.jobrun, self.spec(
+                            "told", STEPS, 4, *entry)]},
+                       lambda c: self.run(c, output=self.folder / "console")),
+                   True)
 
     def memory(self):
         commands = {

@@ -5,6 +5,7 @@
  *                        (CLOCK_MONOTONIC ns) to FILE and exits with 7; the
  *                        others sleep. FILE.up counts who is up: a byte each
  *   worker lines BYTES   writes that many bytes as lines of 100 bytes
+ *   worker steps BYTES   the same, and each line tells the next step
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 100, LINES = 640, FAILING = 3 };
+enum { LINE = 100, LINES = 640, FAILING = 3, STEP = 5, DIGITS = 8 };
 
 static long rank_of_any_launcher(void)
 {
@@ -58,14 +59,37 @@ static int fail(const char *path, long all)
     _exit(7);
 }
 
-static int lines(const char *bytes)
+/* Count up a number of digits. */
+static void count_step(char *last)
 {
-    static char block[LINE * LINES];
+    while (*last == '9')
+        *last-- = '0';
+    ++*last;
+}
+
+/* Copy the last step told into each line of the block, one more each time. */
+static void tell_steps(char *block, char *step)
+{
+    for (char *line = block; line < block + LINE * LINES; line += LINE) {
+        count_step(step + DIGITS - 1);
+        memcpy(line + STEP, step, DIGITS);
+    }
+}
+
+static int lines(const char *bytes, int steps)
+{
+    static const char text[] = "step 00000000/10000000 loss 0.12345 ";
+    static char block[LINE * LINES], step[DIGITS];
     memset(block, 'x', sizeof block);
+    memset(step, '0', sizeof step);
     for (size_t i = LINE - 1; i < sizeof block; i += LINE)
         block[i] = '\n';
+    for (size_t i = 0; steps && i < sizeof block; i += LINE)
+        memcpy(block + i, text, sizeof text - 1);
     long long left = strtoll(bytes, NULL, 10);
     while (left > 0) {
+        if (steps)
+            tell_steps(block, step);
         ssize_t n = write(1, block, sizeof block);
         if (n <= 0)
             return 1;
@@ -79,6 +103,8 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "fail") == 0)
         return fail(argv[2], strtol(argv[3], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "lines") == 0)
-        return lines(argv[2]);
+        return lines(argv[2], 0);
+    if (argc == 3 && strcmp(argv[1], "steps") == 0)
+        return lines(argv[2], 1);
     return 2;
 }

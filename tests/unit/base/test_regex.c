@@ -156,7 +156,37 @@ static void finds_with_a_stack_of_its_own(void)
     jr_regex_free(regex);
 }
 
+/* By what a search can be made faster; what is not known is not made up. */
+static void knows_what_is_in_a_match(void)
+{
+    static const struct {
+        const char *pattern;
+        bool first;
+        int required;
+    } vectors[] = {
+        {"step (\\d+)", true, ' '},    {"(\\d+)/(\\d+)", false, '/'},
+        {"(\\d+)it", false, 't'},      {"(\\d+)", false, -1},
+        {"(\\d+)(?:/|$)", false, -1},  {"(\\d+)/?", false, -1},
+        {"(\\d+)\303\251", false, -1}, {"^a", true, -1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_regex *regex;
+        struct jr_error err = {0};
+        size_t bad;
+        CU_ASSERT_EQUAL_FATAL(
+            jr_regex_new(&regex, vectors[i].pattern, &bad, &err), 0);
+        if (vectors[i].first != jr_regex_has_first_byte(regex) ||
+            vectors[i].required != jr_regex_required_char(regex))
+            printf("\n    %s: %d, %d\n", vectors[i].pattern,
+                   jr_regex_has_first_byte(regex),
+                   jr_regex_required_char(regex));
+        CU_ASSERT_EQUAL(jr_regex_has_first_byte(regex), vectors[i].first);
+        CU_ASSERT_EQUAL(jr_regex_required_char(regex), vectors[i].required);
+        jr_regex_free(regex);
+    }
+}
+
 JR_UNIT_MAIN("regex", CASE(finds_with_a_stack_of_its_own),
              CASE(refuses_bad_patterns), CASE(refuses_long_patterns),
              CASE(gives_up_at_its_limit), CASE(finds), CASE(names_groups),
-             CASE(has_no_groups))
+             CASE(has_no_groups), CASE(knows_what_is_in_a_match))

@@ -89,6 +89,15 @@ static void finds_lines_that_match(void)
         {"\\s*(?<step>\\d+)!", "x\n\n 5!\n\n6!\n", "5 6 "},
         {"step (?:(?<step>\\d+)|l(?<loss>\\d))", "step 1\nstep l3\nstep 2\n",
          "1 1 2 "},
+        /* By a character within the match, where it begins with any. */
+        {"(?<step>\\d+)/(?<of>\\d+)", "7/x\n 1/9\nx\n12/ 3/9 4/9\r5/9\n/6\n",
+         "1 3 5 "},
+        {"(?<step>\\d+)it", "1IT\n2it\nit 3\n4 it\n", "2 "},
+        {"(?i)(?<step>\\d+)it", "1IT\n2it\n", "1 2 "},
+        {"(?i:(?<step>\\d+)IT)", "1IT\n2it\n", "1 2 "},
+        {"(?<step>\\d+)(?=/)", "1/\n2\n3/\n", "1 3 "},
+        {"(?<step>\\d+)(?:/|$)", "1/\n2\n3x\n", "1 2 "},
+        {"(?<step>\\d+)\\xe9", "1\303\251\n2e\n3\303\251\n", "1 3 "},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (size_t piece = 1; piece < 40; piece++) {
@@ -279,15 +288,39 @@ static void takes_all_steps_again(void)
     begin(&bench, STEP);
     jr_step_lines_add(&bench.lines, &bench.text, flood, len);
     uint64_t spent_ns = bench.lines.now_ns;
-    bench.text.credit = 0;
+    bench.lines.credit = 0;
     bench.told = 0;
     jr_step_lines_add(&bench.lines, &bench.text, "step 1\nx\nstep 2\n", 16);
     CU_ASSERT_EQUAL(bench.told, 2);
     bench.told = 0;
-    bench.text.credit = 0;
-    bench.text.credited_ns = spent_ns - 1000000000;
+    bench.lines.credit = 0;
+    bench.lines.credited_ns = spent_ns - 1000000000;
     jr_step_lines_add(&bench.lines, &bench.text, flood, len / 2);
     CU_ASSERT_TRUE(bench.told >= 10000);
+    end(&bench);
+    free(flood);
+}
+
+/* However many ranks there are, they cost no more than one. */
+static void ranks_share_what_is_looked_at(void)
+{
+    struct bench bench;
+    size_t len;
+    char *flood = print_steps(30000, "", &len);
+    begin(&bench, STEP);
+    jr_step_lines_add(&bench.lines, &bench.text, flood, len);
+    uint64_t begin_ns = bench.lines.now_ns;
+    bench.told = 0;
+    for (int i = 0; i < 50; i++) {
+        struct jr_step_text text = {.i = 0};
+        jr_step_lines_add(&bench.lines, &text, flood, len);
+        CU_ASSERT_EQUAL(bench.progress->ranks[0].step, 30000);
+        jr_step_lines_end(&bench.lines, &text);
+    }
+    /* One for each 50 us that went by, and of each piece the first and those
+     * of its last bytes. */
+    CU_ASSERT_TRUE(bench.told <=
+                   (bench.lines.now_ns - begin_ns) / 50000 + 50 * 30);
     end(&bench);
     free(flood);
 }
@@ -295,4 +328,5 @@ static void takes_all_steps_again(void)
 JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match),
              CASE(knows_plain_patterns), CASE(reads_metrics),
              CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns),
-             CASE(passes_over_steps), CASE(takes_all_steps_again))
+             CASE(passes_over_steps), CASE(takes_all_steps_again),
+             CASE(ranks_share_what_is_looked_at))
