@@ -34,7 +34,8 @@ SEES = {
     "report": "record judge run output store base",
     "cluster": "spawn output store plan eventloop base",
     "render": "plan doc diag base",
-    "session": "report cluster render record judge run output spawn store plan "
+    "sweep": "spec doc diag base",
+    "session": "sweep report cluster render record judge run output spawn store plan "
                "resolve spec doc host vcs eventloop diag base",
     "worker": "base",
     "cli": "session report record diag base",

@@ -48,7 +48,8 @@ struct jr_cli {
     bool wait;                  /* submit */
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
-    struct jr_strv sets, allow_env;
+    struct jr_strv sets, sweeps, allow_env;
+    const char *cell;   /* of a sweep */
     const char *root;   /* of parents */
     const char *frozen; /* a folder that submit made */
     const char *locked; /* "": the lock beside the spec */
@@ -62,12 +63,14 @@ struct jr_cli {
     const char *timeout;               /* wait */
     uint32_t *count;                   /* -n */
     uint32_t *node_rank;               /* --node-rank */
+    uint32_t *parallel;                /* --parallel */
     uint32_t *tail;                    /* logs --tail */
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
     uint32_t *keep;                    /* prune --keep */
     uint32_t *attempt;                 /* show, logs */
     uint32_t tail_value, debug_rank_value, stdin_rank_value;
-    uint32_t count_value, node_rank_value, keep_value, attempt_value;
+    uint32_t parallel_value, count_value, node_rank_value, keep_value,
+        attempt_value;
 };
 
 /* Parse argv into *ret. Returns 0, or the exit status after the mistake was

@@ -30,7 +30,13 @@ int jr_cmd_plan(struct jr_cli *cli)
     int format = jr_cli_format(cli, formats);
     if (format < 0)
         return JR_STATUS_USAGE;
-    int status = jr_stage_resolve(&session, cli);
+    bool sweep = false;
+    int status = jr_stage_resolve(&session, cli, &sweep);
+    if (status == 0 && sweep) {
+        status = jr_stage_print_cells(session, cli, format == 1);
+        jr_session_close(session);
+        return status;
+    }
     if (status == 0)
         status = make_plan(session, cli);
     if (status == 0)

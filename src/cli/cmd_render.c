@@ -45,6 +45,14 @@ static struct jr_strv rendered_command(struct jr_cli *cli)
         push_command_word(&words, cli, "--set");
         push_command_word(&words, cli, cli->sets.items[i]);
     }
+    for (size_t i = 0; i < cli->sweeps.count; i++) {
+        push_command_word(&words, cli, "--sweep");
+        push_command_word(&words, cli, cli->sweeps.items[i]);
+    }
+    if (cli->cell != NULL) {
+        push_command_word(&words, cli, "--cell");
+        push_command_word(&words, cli, cli->cell);
+    }
     if (cli->root != NULL) {
         push_command_word(&words, cli, "--root");
         push_path(&words, cli, cli->root);
@@ -131,7 +139,7 @@ static int render_engine(struct jr_session *session, struct jr_cli *cli,
     struct jr_strv command = rendered_command(cli);
     const char *folder = NULL;
     struct jr_error err = {0};
-    int failed = jr_stage_load(session, cli);
+    int failed = jr_stage_load(session, cli, NULL);
     if (failed == 0 && cli->on != NULL)
         failed = jr_stage_facts(session, cli);
     else if (failed == 0)

@@ -20,7 +20,7 @@ int jr_cmd_resolve(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--lock prints a spec: leave out %s",
                           cli->explain ? "--explain" : "--json");
-    int status = jr_stage_resolve(&session, cli);
+    int status = jr_stage_resolve(&session, cli, NULL);
     if (status == 0)
         status = jr_stage_print(session, cli,
                                 format == 1 ? JR_TEXT_EXPLAIN_JSON : what);

@@ -34,15 +34,17 @@ int jr_cmd_run(struct jr_cli *cli)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
+    bool sweep = false;
     int status = check_frozen(cli, &options);
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0 && cli->frozen != NULL)
         status = load_frozen(session, cli);
     else if (status == 0)
-        status = jr_stage_load(session, cli);
+        status = jr_stage_load(session, cli, &sweep);
     if (status == 0)
-        status = jr_stage_run(session, cli);
+        status = sweep ? jr_stage_run_sweep(session, cli)
+                       : jr_stage_run(session, cli);
     jr_session_close(session);
     return status;
 }

@@ -26,6 +26,8 @@ static struct jr_check_options check_options(const struct jr_cli *cli)
     static char *const nothing[] = {NULL};
     return (struct jr_check_options){
         .sets = cli->sets.items,
+        .sweeps = cli->sweeps.items,
+        .cell = cli->cell,
         .root = cli->root,
         .environ = cli->environ,
         .allow_env = cli->allow_env.count > 0 ? cli->allow_env.items : nothing,

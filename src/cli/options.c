@@ -42,6 +42,14 @@ const struct jr_option jr_options[] = {
          "run plan resolve validate render submit",
          "set a field to another value: -s parallelism.data=4; "
          "-s +vars.x=1 adds one"),
+    LIST(0, "sweep", "PATH=VALUES", sweeps,
+         "run plan resolve validate render submit",
+         "vary a field: --sweep vars.lr=0.1,0.01; 0..4 is a range"),
+    TEXT(0, "cell", "CELL", cell, "run plan resolve validate render submit",
+         "take one cell of a sweep: its number, or values such as "
+         "vars.lr=0.1"),
+    NUMBER(0, "parallel", "N", parallel, "run plan",
+           "run at most N cells of a sweep at once"),
     FLAG(0, "local", local, "run plan resolve rerun",
          "start the ranks of all nodes on this machine"),
     NUMBER(0, "node-rank", "N", node_rank, "run plan resolve rerun",

@@ -11,6 +11,9 @@
 #include "cli/output.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/sweep/plan_cells.h"
+#include "session/sweep/session_cells.h"
+#include "session/sweep/sweep_run.h"
 
 #include "base/banned.h"
 
@@ -24,6 +27,8 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
     return (struct jr_session_options){
         .envp = cli->environ,
         .sets = cli->sets.items,
+        .sweeps = cli->sweeps.items,
+        .cell = cli->cell,
         .root = cli->root,
         .args = cli->words_count == 0 ? NULL : cli->rest,
         .node_rank = cli->node_rank,
@@ -73,7 +78,8 @@ static int check_words(const struct jr_cli *cli)
     return 0;
 }
 
-int jr_stage_load(struct jr_session *session, const struct jr_cli *cli)
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli,
+                  bool *ret_sweep)
 {
     int failed = check_words(cli);
     if (failed != 0)
@@ -84,6 +90,12 @@ int jr_stage_load(struct jr_session *session, const struct jr_cli *cli)
     if (cli->words_count == 1)
         source = (struct jr_spec_source){.path = cli->words[0]};
     enum jr_status status = jr_session_load(session, &source, &err);
+    bool sweep = status == JR_STATUS_USAGE && cli->cell == NULL &&
+                 jr_session_cells(session) > 0;
+    if (sweep && ret_sweep != NULL) {
+        *ret_sweep = true;
+        status = JR_STATUS_OK;
+    }
     return jr_stage_told(session, cli, status, &err);
 }
 
@@ -94,17 +106,18 @@ int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli)
     return jr_stage_told(session, cli, status, &err);
 }
 
-int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli,
+                     bool *ret_sweep)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_error err = {0};
     options.dry_run = options.lazy = true;
     int failed = jr_stage_open(ret, cli, &options);
     if (failed == 0)
-        failed = jr_stage_load(*ret, cli);
+        failed = jr_stage_load(*ret, cli, ret_sweep);
     if (failed == 0)
         failed = jr_stage_facts(*ret, cli);
-    if (failed != 0)
+    if (failed != 0 || (ret_sweep != NULL && *ret_sweep))
         return failed;
     enum jr_status status = jr_session_connect_agents(*ret, &err);
     if (status == JR_STATUS_OK)
@@ -243,6 +256,21 @@ static int print_stage_text(void *data, const char *text, size_t len)
     return jr_cli_write(printing->cli, text, len, &printing->status) ? 0 : 1;
 }
 
+int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
+                         bool json)
+{
+    struct printing printing = {cli, 0};
+    struct jr_error err = {0};
+    const struct jr_plan_cells_options options = {.parallel =
+                                                      cli->parallel_value,
+                                                  .json = json,
+                                                  .take = print_stage_text,
+                                                  .data = &printing};
+    enum jr_status status = jr_session_plan_cells(session, &options, &err);
+    int told = jr_stage_told(session, cli, status, &err);
+    return told != 0 ? told : printing.status;
+}
+
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what)
 {
@@ -250,4 +278,60 @@ int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
     if (jr_session_tell(session, what, print_stage_text, &printing) == 0)
         return printing.status;
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+}
+
+static void print_sweep_line(void *data, const char *line)
+{
+    (void)jr_cli_say(data, 0, "%s", line);
+}
+
+static void print_refusal(void *data, struct jr_session *cell,
+                          enum jr_status status, const struct jr_error *err)
+{
+    (void)jr_stage_told(cell, data, status, err);
+}
+
+/* What only one run can have, a cell has by --cell. */
+static int check_sweep_options(const struct jr_cli *cli)
+{
+    const char *option = cli->debug_rank != NULL   ? "--debug"
+                         : cli->stdin_rank != NULL ? "--stdin"
+                         : cli->locked != NULL     ? "--locked"
+                         : cli->detach             ? "--detach"
+                                                   : NULL;
+    if (option == NULL)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "%s is for one run, and the spec is a sweep: choose a "
+                      "cell, for example --cell 0",
+                      option);
+}
+
+int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
+{
+    const struct jr_session_console console = {
+        .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
+        .err_fd = cli->err_closed ? -1 : STDERR_FILENO,
+        .in_fd = -1,
+        .color = cli->color_err,
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+    };
+    struct jr_sweep_options options = {.parallel = cli->parallel_value,
+                                       .line = print_sweep_line,
+                                       .refused = print_refusal,
+                                       .data = cli};
+    struct jr_error err = {0};
+    int code = 0, failed = check_sweep_options(cli);
+    if (failed == 0)
+        failed = jr_stage_facts(session, cli);
+    if (failed != 0)
+        return failed;
+    if (cli->parallel_value == 1)
+        options.console = &console;
+    jr_hold_signals(session);
+    enum jr_status status =
+        jr_session_run_sweep(session, &options, &code, &err);
+    jr_hold_end();
+    failed = jr_stage_told(session, cli, status, &err);
+    return failed != 0 ? failed : code;
 }

@@ -21,19 +21,31 @@ int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
 int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
                   enum jr_status status, const struct jr_error *err);
 
-/* Load the spec that the words name (or the command after "--" with -n). */
-int jr_stage_load(struct jr_session *session, const struct jr_cli *cli);
+/* Load the spec that the words name (or the command after "--" with -n). One
+ * that is several is refused unless the command line names a cell; with
+ * `ret_sweep`, which is then true, it is not. */
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli,
+                  bool *ret_sweep);
 
 /* Facts, by --on or of this machine. */
 int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
 
-/* A dry session of what the words name, up to the resolved spec; within an
- * allocation of several nodes with the facts of all of them. */
-int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli);
+/* A dry session of what the words name, up to the resolved spec, or of a sweep
+ * up to the facts, as jr_stage_load has it; within an allocation of several
+ * nodes with the facts of all of them. */
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli,
+                     bool *ret_sweep);
 
 /* Begin, launch, supervise, verify, tell: of what is loaded; with --detach in
  * a process of its own. */
 int jr_stage_run(struct jr_session *session, struct jr_cli *cli);
+
+/* The plan of a sweep's cells to standard output. */
+int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
+                         bool json);
+
+/* Run the cells of the sweep that is loaded. */
+int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli);
 
 /* A text of the session to standard output. */
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,

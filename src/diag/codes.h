@@ -105,6 +105,14 @@
     X(CODE_NOT_LINKED, 336, "code.link has no effect")                         \
     X(DEADLINE_CONFLICT, 340, "the deadline does not fit")                     \
     X(DEADLINE_LOOSE, 341, "a deadline that does little")                      \
+    X(WRONG_AXIS, 350, "not an axis of a sweep")                               \
+    X(WRONG_AXIS_VALUES, 351, "wrong values of an axis")                       \
+    X(CELL_TWICE, 352, "the same cell twice")                                  \
+    X(TOO_MANY_CELLS, 353, "too many cells")                                   \
+    X(EXCLUDES_NOTHING, 354, "nothing is excluded")                            \
+    X(WRONG_CELLS, 355, "wrong cells to include or exclude")                   \
+    X(FILE_SHARED_BY_CELLS, 356, "cells share a file")                         \
+    X(SWEEP_INCOMPLETE, 357, "a sweep that lacks something")                   \
     X(VALUES_CONTRADICT, 401, "two values contradict each other")              \
     X(WORLD_INDIVISIBLE_BY_NODES, 402,                                         \
       "the world does not divide over the nodes")                              \

@@ -142,6 +142,29 @@ void jr_diag_relate_route(struct jr_diags *diags, struct jr_diag *diag,
         &(struct jr_related){.span = span, .message = message, .route = true});
 }
 
+void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
+                   const char *more)
+{
+    struct jr_arena *arena = &diags->arena;
+    struct jr_diag *slot = add_slot(diags, from->severity);
+    slot->severity = from->severity;
+    slot->span = from->span;
+    if (slot == &diags->scratch)
+        return;
+    slot->code = jr_arena_strdup(arena, from->code);
+    slot->path = jr_arena_strdup(arena, from->path);
+    slot->message = jr_arena_printf(arena, "%s%s", from->message, more);
+    slot->help = jr_arena_strdup(arena, from->help);
+    if (slot->code == NULL || slot->message == NULL) {
+        slot->code = "JR0100"; /* JR_CODE_INTERNAL, without memory */
+        slot->message = "out of memory";
+    }
+    for (const struct jr_related *r = from->related; r != NULL; r = r->next)
+        add_related(diags, slot, r);
+    if (from->fix != NULL)
+        jr_diag_fix_field(diags, slot, from->fix);
+}
+
 void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
                        const struct jr_fix *fix)
 {

@@ -64,6 +64,11 @@ void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
 void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
                        const struct jr_fix *fix);
 
+/* Add a copy of a finding of another list, whose sources must outlive this one,
+ * with `more` behind its message. */
+void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
+                   const char *more);
+
 /* Whether the finding has this code. */
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 

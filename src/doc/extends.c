@@ -226,13 +226,11 @@ static struct jr_node *parent_tree(struct family *family, struct member *child,
                                    const struct jr_node *path)
 {
     const struct jr_reader *reader = family->extends->reader;
-    const struct jr_file chosen = {.name = "",
-                                   .folder = family->extends->choices.here};
+    struct jr_file here;
     struct jr_reading reading = {
         .path = path->text,
-        .from = jr_parent_choices_has(&family->extends->choices, path)
-                    ? &chosen
-                    : &child->file,
+        .from = jr_parent_choices_from(&family->extends->choices, path,
+                                       &child->file, &here),
         .arena = &family->doc->arena};
     struct jr_error err = {0};
     struct jr_node *root = NULL;

@@ -18,6 +18,7 @@ struct override {
     struct jr_arena *arena;
     const struct jr_shapes *shapes;
     struct jr_source *source;
+    const struct jr_stated_value *stated; /* instead of it; NULL: an option */
     const char *path; /* not followed by =VALUE; after the plus, if any */
     bool adds;        /* there is a plus before the path */
     struct jr_node *value;
@@ -27,6 +28,10 @@ struct override {
 static struct jr_span option_span(const struct override *o, const char *from,
                                   const char *to)
 {
+    const struct jr_stated_value *stated = o->stated;
+    if (stated != NULL)
+        return jr_point_part(stated->key, stated->at + (size_t)(from - o->path),
+                             stated->at + (size_t)(to - o->path));
     return jr_point_bytes(o->source, o->adds + (size_t)(from - o->path),
                           o->adds + (size_t)(to - o->path));
 }
@@ -131,26 +136,39 @@ static const char *near_declared_name(const struct jr_node *mapping,
     return jr_did_you_mean(name, names);
 }
 
+/* How an entry comes to be declared. */
+static void help_with_declaring(const struct override *o, struct jr_diag *diag,
+                                const char *in, const char *name,
+                                const char *near)
+{
+    if (near != NULL && o->stated != NULL)
+        jr_diag_help(o->diags, diag, "did you mean '%s.%s'?", in, near);
+    else if (near != NULL)
+        jr_diag_help(o->diags, diag,
+                     "did you mean '%s.%s'? --set +%s.%s=VALUE adds a new one",
+                     in, near, in, name);
+    else if (o->stated != NULL)
+        jr_diag_help(o->diags, diag, "declare it: %s: {%s: VALUE}", in, name);
+    else
+        jr_diag_help(o->diags, diag, "--set +%s.%s=VALUE adds it", in, name);
+}
+
 /* Refuse an entry, at `span`, of the mapping at `in` (as "vars"), which has
  * none of that name. */
 static void refuse_undeclared(const struct override *o, struct jr_span span,
                               const char *in, const struct jr_node *mapping,
                               const char *name)
 {
+    struct jr_buf shown JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&path, "%s.", in);
-    jr_point_text(&path, name, strlen(name));
-    const char *shown = path.failed ? in : path.data;
-    const char *near = near_declared_name(mapping, name);
+    jr_point_text(&shown, name, strlen(name));
+    jr_buf_printf(&path, "%s.%s", in, shown.failed ? "" : shown.data);
+    const char *whole = path.failed ? in : path.data;
     struct jr_diag *diag =
-        jr_diags_error(o->diags, JR_CODE_UNDECLARED_ENTRY, span, shown,
-                       "'%s' is not declared in the spec", shown);
-    if (near != NULL)
-        jr_diag_help(o->diags, diag,
-                     "did you mean '%s.%s'? --set +%s=VALUE adds a new one", in,
-                     near, shown);
-    else
-        jr_diag_help(o->diags, diag, "--set +%s=VALUE adds it", shown);
+        jr_diags_error(o->diags, JR_CODE_UNDECLARED_ENTRY, span, whole,
+                       "'%s' is not declared in the spec", whole);
+    help_with_declaring(o, diag, in, shown.failed ? "" : shown.data,
+                        near_declared_name(mapping, name));
 }
 
 static bool has_entry(const struct jr_node *mapping, const char *key)
@@ -334,7 +352,48 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
         doc->root = root;
 }
 
+void jr_override_stated(struct jr_doc *doc, const struct jr_shapes *shapes,
+                        const struct jr_stated_value *stated,
+                        struct jr_diags *diags)
+{
+    const struct override o = {
+        .arena = &doc->arena,
+        .shapes = shapes,
+        .stated = stated,
+        .path = stated->path,
+        .value = stated->value,
+        .diags = diags,
+    };
+    struct jr_node *root = NULL;
+    if (is_well_formed(&o, true, false))
+        root = put_override(&o, &shapes->root, doc->root, o.path);
+    if (root != NULL)
+        doc->root = root;
+}
+
 #define PARENT "extends."
+
+bool jr_stated_value_is_parent(const struct jr_stated_value *stated)
+{
+    return strncmp(stated->path, PARENT, strlen(PARENT)) == 0;
+}
+
+struct jr_parent_choice jr_override_stated_parent(
+    struct jr_doc *doc, const struct jr_stated_value *stated)
+{
+    const struct jr_source *source = stated->key->span.source;
+    struct jr_file *from = jr_arena_alloc(&doc->arena, sizeof *from);
+    const char *name = stated->path + strlen(PARENT);
+    size_t at = stated->at + strlen(PARENT);
+    if (from != NULL && source != NULL && source->folder != NULL)
+        *from = (struct jr_file){.name = source->option ? "" : source->name,
+                                 .folder = source->folder};
+    return (struct jr_parent_choice){
+        .name = name,
+        .at = jr_point_part(stated->key, at, at + strlen(name)),
+        .path = stated->value,
+        .from = from != NULL && from->folder != NULL ? from : NULL};
+}
 
 bool jr_override_is_parent(const char *option)
 {

@@ -1,5 +1,6 @@
 /*
- * Values from the command line: PATH=VALUE. PATH is dotted, with [i] for
+ * Values that are put into a tree: of the command line, PATH=VALUE, and of the
+ * cells of a sweep. PATH is dotted, with [i] for
  * sequences ("parallelism.data", "hosts[1]"); VALUE is YAML. What stood at PATH
  * is replaced whole, and mappings on the way there are made if there are none.
  * An entry of a mapping whose entries are declared (merge.h) is added only by
@@ -19,6 +20,28 @@ bool jr_override_is_parent(const char *option);
  * in the arena of `doc`. Returns whether it could; else that was reported. */
 bool jr_override_parent(struct jr_doc *doc, const char *option,
                         struct jr_parent_choice *ret, struct jr_diags *diags);
+
+/* A value for a path that stands in a spec itself, as an axis of a sweep does.
+ */
+struct jr_stated_value {
+    const char *path;
+    const struct jr_node *key; /* the scalar that has the path in it */
+    size_t at;                 /* the byte of its text where that begins */
+    struct jr_node *value;     /* it keeps its position */
+};
+
+/* Whether such a value names a parent: extends.NAME. */
+bool jr_stated_value_is_parent(const struct jr_stated_value *stated);
+
+/* The choice of a parent that it is, whose path is relative to the file that
+ * states it; in the arena of `doc`. */
+struct jr_parent_choice jr_override_stated_parent(
+    struct jr_doc *doc, const struct jr_stated_value *stated);
+
+/* Put it into the tree of `doc`, as jr_override does. */
+void jr_override_stated(struct jr_doc *doc, const struct jr_shapes *shapes,
+                        const struct jr_stated_value *stated,
+                        struct jr_diags *diags);
 
 /* Put a value into the tree of `doc`, whose arena takes what is new. `folder`
  * is what a path in the value is relative to. Mistakes go to `diags`; the tree

@@ -26,13 +26,17 @@ struct jr_node *jr_parent_choices_path(const struct jr_parent_choices *choices,
     return NULL;
 }
 
-bool jr_parent_choices_has(const struct jr_parent_choices *choices,
-                           const struct jr_node *path)
+const struct jr_file *jr_parent_choices_from(
+    const struct jr_parent_choices *choices, const struct jr_node *path,
+    const struct jr_file *own, struct jr_file *here)
 {
     size_t i = 0;
     while (i < choices->count && choices->items[i].path != path)
         i++;
-    return i < choices->count;
+    if (i == choices->count)
+        return own;
+    *here = (struct jr_file){.name = "", .folder = choices->here};
+    return choices->items[i].from != NULL ? choices->items[i].from : here;
 }
 
 void jr_parent_choices_note(struct jr_parent_choices *choices,

@@ -23,6 +23,7 @@ static const struct jr_env_variable contract[] = {
     {"SLURM_PROCID", "%{rank}", JR_IF_SET, 0},
     {"SLURM_LOCALID", "%{local_rank}", JR_IF_SET, 0},
 };
+static const struct jr_env_variable cell[] = {JR_CONTRACT_CELL(ROW)};
 static const struct jr_env_variable torch[] = {JR_CONTRACT_TORCH(ROW)};
 static const struct jr_env_variable paddle[] = {
     JR_CONTRACT_PADDLE(ROW)
@@ -34,6 +35,7 @@ static const struct jr_env_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
 /* clang-format on */
 
 static const struct jr_variables always = TABLE("", contract);
+static const struct jr_variables cells = TABLE("", cell);
 static const struct jr_variables profiles[] = {
     TABLE("torch", torch), TABLE("paddle", paddle),
     TABLE("megengine", megengine), TABLE("mpi", mpi)};
@@ -41,6 +43,11 @@ static const struct jr_variables profiles[] = {
 const struct jr_variables *jr_variables_always(void)
 {
     return &always;
+}
+
+const struct jr_variables *jr_variables_cell(void)
+{
+    return &cells;
 }
 
 const struct jr_variables *jr_variables_of(const char *profile)

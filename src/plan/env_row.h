@@ -52,6 +52,9 @@ struct jr_variables {
 /* What every rank gets. */
 const struct jr_variables *jr_variables_always(void);
 
+/* What every rank of a sweep's cell gets besides. */
+const struct jr_variables *jr_variables_cell(void);
+
 /* What a profile adds; NULL: there is no such profile. */
 const struct jr_variables *jr_variables_of(const char *profile);
 

@@ -32,6 +32,11 @@ static enum jr_status check_plan_mesh(struct jr_build *build)
                            &err);
 }
 
+const char *jr_plan_folder(const struct jr_plan_options *options)
+{
+    return options->folder != NULL ? options->folder : options->run_id;
+}
+
 static void fill_plan(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
@@ -42,7 +47,7 @@ static void fill_plan(struct jr_build *build)
         .unbound = job->unbound,
         .run_id = jr_arena_strdup(build->arena, options->run_id),
         .run_dir = jr_arena_printf(build->arena, "%s/%s", job->log_dir,
-                                   options->run_id),
+                                   jr_plan_folder(options)),
         .attempt = options->attempt,
         .fingerprint = job->fingerprint,
         .world_size = job->world_size,

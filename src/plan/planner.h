@@ -15,6 +15,8 @@ struct jr_job;
 
 struct jr_plan_options {
     const char *run_id;
+    const char *folder;          /* of the run, below log_dir; NULL: its id */
+    const char *cell, *sweep_id; /* of a sweep; NULL: it is no cell of one */
     const char *own;      /* of the run folder what is this jobrun's: "node_1";
                              NULL: all of it */
     char *const *environ; /* jobrun's own environment, NULL-terminated */
@@ -31,6 +33,9 @@ struct jr_plan_options {
                             jobrun-step; NULL: there is none, and Python and
                             libraries cannot be planned */
 };
+
+/* The name of the run's folder in log_dir. */
+const char *jr_plan_folder(const struct jr_plan_options *options);
 
 /* Build the plan in `arena`; it borrows from the job, but nothing from the
  * options, unless it is a lazy plan: that needs them, and `arena` at its place,

@@ -371,6 +371,8 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     build.tables.internals = true;
     inherit_environment(&build);
     add_variable_table(&build, jr_variables_always());
+    if (scopes->options->cell != NULL)
+        add_variable_table(&build, jr_variables_cell());
     drop_long_lists(&build);
     add_devices(&build);
     add_threads(&build);

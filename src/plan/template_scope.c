@@ -185,7 +185,9 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_FRAMEWORK_BACKEND] = profile_backend_name(job->backend);
     text[JR_TEMPLATE_RUN_ID] = options->run_id;
     text[JR_TEMPLATE_RUN_DIR] =
-        jr_arena_printf(arena, "%s/%s", job->log_dir, options->run_id);
+        jr_arena_printf(arena, "%s/%s", job->log_dir, jr_plan_folder(options));
+    text[JR_TEMPLATE_CELL] = options->cell;
+    text[JR_TEMPLATE_SWEEP_ID] = options->sweep_id;
     text[JR_TEMPLATE_ATTEMPT] = jr_arena_printf(arena, "%u", options->attempt);
     text[JR_TEMPLATE_MAX_RESTARTS] =
         jr_arena_printf(arena, "%u", job->policy->restart.max);

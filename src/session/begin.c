@@ -182,6 +182,8 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
     record->spec_folder = jr_spec_folder_of(session->file);
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
+    if (session->cells_dir != NULL)
+        record->run_id = session->dir.id;
     record->attempt = session->attempt;
     make_session_group(session);
     if (session->group.path[0] != '\0')
@@ -289,8 +291,11 @@ enum jr_status jr_session_begin(struct jr_session *session,
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
-    jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
-                      session);
+    if (session->cells_dir != NULL) /* the sweep has looked at all of them */
+        session->resolution.job.log_dir = session->cells_dir;
+    else
+        jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
+                          session);
     status = open_folder(session, err);
     if (status != JR_STATUS_OK)
         return status;
@@ -305,7 +310,8 @@ enum jr_status jr_session_begin(struct jr_session *session,
         jr_session_write_record(session, &why) != 0)
         jr_session_note(session, why.text);
     jr_session_reserve(session);
-    if (jr_run_folder_latest(&session->dir, &why) != 0)
+    if (session->cells_dir == NULL &&
+        jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
     if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
         return JR_STATUS_LAUNCH;

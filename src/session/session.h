@@ -34,6 +34,7 @@
 #include "vcs/run_tree.h"
 
 struct jr_controller;
+struct jr_swept_spec;
 
 /* How far a session has come. */
 enum jr_session_progress {
@@ -56,11 +57,18 @@ struct jr_session {
     enum jr_session_progress progress;
     struct jr_arena arena; /* of everything that has none of its own */
     struct jr_diags diags;
-    struct jr_spec_file *file; /* before the stages, after the diags */
-    const char *spec_name;     /* what the record calls it; NULL: nothing */
-    bool facts;                /* `host` is read */
-    bool custom;               /* with the facts beside the spec */
-    int *lease;                /* see jr_resolve_options; NULL: none */
+    struct jr_spec_file *file;   /* before the stages, after the diags */
+    const char *spec_name;       /* what the record calls it; NULL: nothing */
+    struct jr_swept_spec *swept; /* that the spec is a cell of; NULL: none */
+    struct jr_spec_file **cell_files; /* that findings and facts quote */
+    size_t cell_files_count;
+    const char *cell;        /* its number; NULL: it is none */
+    const char *sweep_id;    /* of the sweep that runs it; NULL: none does */
+    bool facts;              /* `host` is read */
+    const char *cells_dir;   /* absolute: where that has its cells */
+    const char *cell_run_id; /* its run id among those of all sweeps */
+    bool custom;             /* with the facts beside the spec */
+    int *lease;              /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
     struct jr_resolution resolution;

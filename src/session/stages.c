@@ -17,6 +17,7 @@
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/support.h"
+#include "session/sweep/session_cells.h"
 
 #include "base/banned.h"
 
@@ -56,6 +57,7 @@ void jr_session_close(struct jr_session *session)
     jr_resolution_release(&session->resolution);
     jr_diags_release(&session->diags);
     jr_spec_free(session->file);
+    jr_session_close_sweep(session);
     jr_history_release(&session->history);
     jr_arena_release(&session->plans);
     jr_arena_release(&session->arena);
@@ -130,8 +132,11 @@ enum jr_status jr_session_load(struct jr_session *session,
     JR_DECIMAL_POINT;
     struct jr_spec_source source = *from;
     size_t first = session->diags.count;
+    char *const *sweeps = session->options.sweeps;
     const struct jr_spec_options options = {
         .sets = session->options.sets,
+        .sweeps = true,
+        .swept = sweeps != NULL && sweeps[0] != NULL,
         .root = session->options.root,
         .environ = session->options.envp,
         .validate = session->options.check,
@@ -150,6 +155,11 @@ enum jr_status jr_session_load(struct jr_session *session,
         status = JR_STATUS_OK;
     else if (session->diags.errors > 0)
         status = jr_spec_status(&session->diags);
+    if (status == JR_STATUS_OK &&
+        (jr_spec_sweeps(session->file) || session->options.cell != NULL))
+        status = jr_session_take_cell(session, &source, &options, err);
+    if (status == JR_STATUS_USAGE)
+        return status;
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_LOADED;
     return jr_session_end_stage(session, first, status, err);
@@ -179,17 +189,19 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
 }
 
 /* The facts beside the spec are about this machine, like its other facts. */
-static enum jr_status read_session_devices(struct jr_session *session)
+enum jr_status jr_session_read_devices(struct jr_session *session,
+                                       const struct jr_spec_file *file)
 {
     const struct jr_custom custom = {
-        .folder = jr_spec_folder_of(session->file),
-        .device = jr_spec_get(session->file)->device,
-        .at = jr_spec_where(session->file, "device"),
+        .folder = jr_spec_folder_of(file),
+        .device = jr_spec_get(file)->device,
+        .at = jr_spec_where(file, "device"),
         .envp = session->options.envp,
         .limit_ms = JR_CUSTOM_LIMIT_MS,
     };
-    if (!session->host.real || session->custom)
+    if (!session->host.real || session->custom || custom.device == NULL)
         return JR_STATUS_OK;
+    session->custom = strncmp(custom.device, "custom:", strlen("custom:")) == 0;
     return jr_custom_read(&session->host, &session->arena, &custom,
                           &session->diags);
 }
@@ -213,7 +225,7 @@ static enum jr_status resolve_facts(struct jr_session *session,
         .lease = session->lease,
         .lease_port = session->lease_port,
     };
-    status = read_session_devices(session);
+    status = jr_session_read_devices(session, session->file);
     if (status == JR_STATUS_OK)
         status = jr_resolve(&session->resolution, session->file, &session->host,
                             &options, &session->diags);
@@ -306,7 +318,10 @@ static enum jr_status build_session_plan(struct jr_session *session,
 {
     const char *support = session->options.support;
     const struct jr_plan_options options = {
-        .run_id = run_id,
+        .run_id = session->cells_dir == NULL ? run_id : session->cell_run_id,
+        .folder = session->cells_dir == NULL ? NULL : run_id,
+        .cell = session->cell,
+        .sweep_id = session->sweep_id != NULL ? session->sweep_id : run_id,
         .own = own_folder(session),
         .environ = jr_freeze_environ(session),
         .local = session->options.local,

@@ -14,6 +14,10 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
 enum jr_status jr_session_ensure_resolved(struct jr_session *session,
                                           struct jr_error *err);
 
+/* Read the facts about devices that lie beside a spec of this machine, once. */
+enum jr_status jr_session_read_devices(struct jr_session *session,
+                                       const struct jr_spec_file *file);
+
 /* Find out whether this is a `part`, which within a step of Slurm's has its run
  * id from there unless one was given; before the plan. */
 void jr_session_find_part(struct jr_session *session);

@@ -16,14 +16,11 @@
 
 #include "base/banned.h"
 
-/* The folder below which parents may lie, without links; malloc'ed, or NULL.
- * One that is not there is as good as any: nothing is read below it. */
-static char *find_parents_root(const struct jr_assembly *assembly)
+char *jr_spec_parents_root(const char *root, const char *folder)
 {
-    const char *folder = assembly->file.folder;
     JR_FREE char *top = NULL;
-    if (assembly->options->root != NULL)
-        folder = assembly->options->root;
+    if (root != NULL)
+        folder = root;
     else if (folder != NULL)
         top = jr_io_find_above(folder, ".git");
     if (folder == NULL) /* there was no memory for its name */
@@ -53,7 +50,53 @@ static bool read_parent_choices(struct jr_doc *doc,
         else
             good = false;
     }
+    for (size_t i = 0; i < assembly->options->values_count; i++) {
+        const struct jr_stated_value *value = &assembly->options->values[i];
+        if (!jr_stated_value_is_parent(value))
+            continue;
+        const struct jr_parent_choice choice =
+            jr_override_stated_parent(doc, value);
+        jr_parent_choices_add(&extends->choices, &doc->arena, &choice);
+    }
     return good && !doc->arena.failed;
+}
+
+/* Whether a value may have a reference in it, which was not looked for. */
+static bool may_refer(const struct jr_node *value)
+{
+    return value->kind != JR_NODE_SCALAR || strstr(value->text, "${") != NULL;
+}
+
+/* A cell is no sweep: what it was chosen from is not read again. */
+static void drop_sweep(struct jr_doc *doc)
+{
+    struct jr_node *root = doc->root;
+    size_t kept = 0;
+    for (size_t i = 0; root->kind == JR_NODE_MAPPING && i < root->count; i++)
+        if (strcmp(root->pairs[i].key->text, "sweep") != 0)
+            root->pairs[kept++] = root->pairs[i];
+    if (root->kind == JR_NODE_MAPPING)
+        root->count = kept;
+}
+
+/* Put in what --set says, and the values of a cell, which are chosen among
+ * what the spec with --set says. */
+static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
+                       const struct jr_shapes *shapes, struct jr_diags *diags)
+{
+    const struct jr_spec_options *options = assembly->options;
+    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+        if (!jr_override_is_parent(options->sets[i]))
+            jr_override(doc, shapes, options->sets[i], assembly->here, diags);
+    if (options->values_count > 0 || options->cell)
+        drop_sweep(doc);
+    for (size_t i = 0; i < options->values_count; i++) {
+        const struct jr_stated_value *value = &options->values[i];
+        if (jr_stated_value_is_parent(value))
+            continue;
+        doc->dollars |= may_refer(value->value);
+        jr_override_stated(doc, shapes, value, diags);
+    }
 }
 
 /* Take in the files that the document refers to. */
@@ -62,14 +105,10 @@ static int merge_referred_files(struct jr_doc *doc,
                                 struct jr_extends *extends,
                                 struct jr_diags *diags)
 {
-    const struct jr_spec_options *options = assembly->options;
     if (!read_parent_choices(doc, assembly, extends, diags) ||
         jr_extends_merge(doc, extends, diags) != 0)
         return -1;
-    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
-        if (!jr_override_is_parent(options->sets[i]))
-            jr_override(doc, extends->shapes, options->sets[i], assembly->here,
-                        diags);
+    put_values(doc, assembly, extends->shapes, diags);
     if (!jr_profiles_named(doc->root))
         return 0;
     return jr_profiles_merge(doc, extends->shapes, extends->reader, diags);
@@ -85,7 +124,8 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
                                  .reader = assembly->options->reader,
                                  .file = assembly->file};
     if (extends.reader == NULL) {
-        root = find_parents_root(assembly);
+        root = jr_spec_parents_root(assembly->options->root,
+                                    assembly->file.folder);
         files = jr_reader_of_files(root);
         extends.reader = &files;
         doc->arena.failed |= root == NULL;
@@ -113,6 +153,30 @@ static struct jr_strv stated_secret_globs(struct jr_doc *doc)
     return jr_field_defaults(jr_field_find("secrets"), arena);
 }
 
+bool jr_assembly_is_template(const struct jr_node *root)
+{
+    const struct jr_node *flag = NULL;
+    if (root->kind == JR_NODE_MAPPING)
+        flag = jr_doc_get(root, "template");
+    return flag != NULL && flag->kind == JR_NODE_SCALAR &&
+           jr_scalar_type(flag) == JR_SCALAR_BOOL && flag->text[0] != 'f' &&
+           flag->text[0] != 'F';
+}
+
+bool jr_assembly_sweeps(const struct jr_assembly *assembly,
+                        const struct jr_doc *doc)
+{
+    const struct jr_node *sweep = NULL;
+    if (!assembly->options->sweeps || doc->root == NULL ||
+        doc->root->kind != JR_NODE_MAPPING ||
+        jr_assembly_is_template(doc->root))
+        return false;
+    sweep = jr_doc_get(doc->root, "sweep");
+    return assembly->options->swept ||
+           (sweep != NULL && (sweep->kind != JR_NODE_SCALAR ||
+                              jr_scalar_type(sweep) != JR_SCALAR_NULL));
+}
+
 #define NAME(name, word, help) word,
 
 static const char *const per_rank[] = {JR_TEMPLATE_NAMES(NAME) NULL};
@@ -126,10 +190,10 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
     bool refers = doc->root->kind == JR_NODE_MAPPING &&
                   (jr_doc_pair(doc->root, "extends") != NULL ||
                    jr_profiles_named(doc->root));
-    if ((refers || options->sets != NULL) &&
+    if ((refers || options->sets != NULL || options->values_count > 0) &&
         assemble_doc(doc, assembly, &shapes, diags) != 0)
         return -1;
-    if (!doc->dollars)
+    if (!doc->dollars || jr_assembly_sweeps(assembly, doc))
         return 0;
     const struct jr_strv secrets = stated_secret_globs(doc);
     const struct jr_interpolate fill = {

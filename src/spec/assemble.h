@@ -18,6 +18,14 @@ struct jr_assembly {
 int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
                 struct jr_diags *diags);
 
+/* Whether the spec says that it is only a base for others. */
+bool jr_assembly_is_template(const struct jr_node *root);
+
+/* Whether the document, once it is put together, is several specs, and whoever
+ * reads it wants to know: options->sweeps. */
+bool jr_assembly_sweeps(const struct jr_assembly *assembly,
+                        const struct jr_doc *doc);
+
 /* The shapes of the field table. */
 struct jr_shapes jr_shapes_make(void);
 

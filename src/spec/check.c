@@ -149,7 +149,8 @@ struct profile {
     {                                                                          \
         name, table, sizeof table / sizeof *table                              \
     }
-static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)};
+static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)
+                                             JR_CONTRACT_CELL(VARIABLE)};
 static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
 static const struct variable paddle[] = {
     JR_CONTRACT_PADDLE(VARIABLE) JR_CONTRACT_PADDLE_DEVICES(ON_DEVICE)};

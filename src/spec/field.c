@@ -30,6 +30,8 @@ static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
 static const struct jr_spec_word word_trigger[] = {JR_TRIGGERS(WORD){0}};
+static const struct jr_spec_word word_goal[] = {JR_SWEEP_GOALS(WORD){0}};
+static const struct jr_spec_word word_of[] = {JR_SWEEP_OFS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible"},
     {"none", "no device"},
@@ -257,6 +259,22 @@ TYPE(LABELS, NAMES_OF(SCALAR))
 TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .declared = true, .gone = true)
 TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
 
+TYPE(AXIS, .kind = JR_KIND_VALUE, .literal = true,
+     .wants = "a list of values, or a range such as {from: 0, to: 4}")
+TYPE(AXES, NAMES_OF(AXIS), .literal = true,
+     .wants = "a mapping of fields to lists of values")
+TYPE(CELL, NAMES_OF(AXIS), .literal = true,
+     .wants = "a mapping of fields to values")
+TYPE(CELLS, LIST_OF(CELL), .literal = true,
+     .wants = "a list of mappings of fields to values")
+TYPE(SAMPLES, INTEGER(1, JR_SWEEP_CELLS_MAX), .literal = true)
+TYPE(SEED, INTEGER(0, UINT32_MAX), .literal = true)
+TYPE(PARALLEL, INTEGER(1, JR_SWEEP_CELLS_MAX), .literal = true)
+TYPE(WORD, .kind = JR_KIND_TEXT, .literal = true,
+     .wants = "the name of a result's field", .pattern = "^[^\\s]+$")
+TYPE(GOAL, ONE_OF(word_goal), .literal = true)
+TYPE(BEST_OF, ONE_OF(word_of), .literal = true)
+
 #define FIELD_X(key, type, need, bind, fallback, unit, part, missing, help)    \
     {key,  &type_##type,    JR_NEED_##need, fallback,                          \
      unit, JR_FIELDS_SINCE, JR_PART_##part, missing,                           \
@@ -296,6 +314,9 @@ MAPPING(PROGRESS, .stated = true,
         .wants = "a mapping of from, pattern, ranks and of")
 MAPPING(PYTHON, .forms = pythons, .stated = true,
         .wants = "a mapping with script, module or function")
+MAPPING(BEST, .literal = true, .wants = "a mapping of field and goal")
+MAPPING(SWEEP, .literal = true, .gone = true, .stated = true,
+        .wants = "a mapping with `axes`")
 MAPPING(LIBRARY, .stated = true, .wants = "a mapping of path and symbol")
 MAPPING(ENTRYPOINT, .shorthand = "command", .forms = forms,
         .wants = "a list (a command) or a mapping with command, shell, "

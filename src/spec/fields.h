@@ -37,6 +37,8 @@
       "whether this spec is only a base for others")                           \
     X("vars", VARS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",                \
       "values for ${vars.NAME}; ??? requires one from --set")                  \
+    X("sweep", SWEEP, OPTIONAL, SKIP, NULL, NULL, SOURCE, "one run",           \
+      "the fields that vary, and their values: a run for each combination")    \
     X("targets", TARGETS, OPTIONAL, STRS(targets), NULL, NULL, SOURCE,         \
       "schema and arithmetic are checked",                                     \
       "machines that `validate` resolves the spec against")                    \
@@ -185,6 +187,35 @@
     X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
       PLACEMENT, "none",                                                       \
       "options of `render` and `submit` for slurm, kubernetes or mpi")
+
+#define JR_FIELDS_SWEEP(X)                                                     \
+    X("axes", AXES, OPTIONAL, SKIP, NULL, NULL, SOURCE,                        \
+      "what --sweep and `include` say",                                        \
+      "the fields that vary, each with its values")                            \
+    X("exclude", CELLS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",            \
+      "combinations that are left out")                                        \
+    X("include", CELLS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",            \
+      "cells besides the combinations of the axes")                            \
+    X("samples", SAMPLES, OPTIONAL, SKIP, NULL, "draws", SOURCE,               \
+      "an error if an axis is drawn",                                          \
+      "how many values are drawn for each combination of the others")          \
+    X("seed", SEED, OPTIONAL, SKIP, "0", NULL, SOURCE, "0",                    \
+      "what the draws are made from")                                          \
+    X("parallel", PARALLEL, RESOLVED, SKIP, NULL, "cells", SOURCE,             \
+      "as many as the devices and CPUs hold", "cells at once, at most")        \
+    X("stop_after", PARALLEL, OPTIONAL, SKIP, NULL, "cells", SOURCE, "none",   \
+      "failed cells after which no other begins")                              \
+    X("best", BEST, OPTIONAL, SKIP, NULL, NULL, SOURCE,                        \
+      "cells are listed by their numbers",                                     \
+      "the field of the results by which cells are compared")
+
+#define JR_FIELDS_BEST(X)                                                      \
+    X("field", WORD, REQUIRED, SKIP, NULL, NULL, SOURCE,                       \
+      "an error: it is required", "a field of the results, a number")          \
+    X("goal", GOAL, REQUIRED, SKIP, NULL, NULL, SOURCE,                        \
+      "an error: it is required", "whether more is better, or less")           \
+    X("of", BEST_OF, OPTIONAL, SKIP, "mean", NULL, SOURCE, "mean",             \
+      "which of the ranks' values counts where they differ")
 
 #define JR_FIELDS_ENTRYPOINT(X)                                                \
     X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT,                 \
@@ -443,6 +474,8 @@
  * path. The order is that of `explain` and of the schema. */
 #define JR_FIELD_GROUPS(X)                                                     \
     X(SPEC, "")                                                                \
+    X(SWEEP, "sweep")                                                          \
+    X(BEST, "sweep.best")                                                      \
     X(ENTRYPOINT, "entrypoint")                                                \
     X(PYTHON, "entrypoint.python")                                             \
     X(LIBRARY, "entrypoint.library")                                           \

@@ -91,6 +91,25 @@ static void fix_word(struct jr_lint *lint, struct jr_diag *diag,
         jr_diag_fix(lint->diags, diag, span, text);
 }
 
+/* Whether a name means nothing, because the spec is no cell of a sweep. */
+static bool is_out_of_sweep(const struct jr_lint *lint, const char *name)
+{
+    return !lint->cell && !lint->base &&
+           (strcmp(name, "cell") == 0 || strcmp(name, "sweep_id") == 0);
+}
+
+static void report_out_of_sweep(struct jr_lint *lint,
+                                const struct jr_node_step *at,
+                                struct jr_span span, const char *name)
+{
+    struct jr_diag *diag =
+        jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
+                      "%%{%s} is known only in the cells of a sweep", name);
+    jr_diag_help(lint->diags, diag,
+                 "state `sweep`, or give --sweep PATH=A,B; %%{run_id} names "
+                 "any run");
+}
+
 /* The word of the %{...} at `start`. */
 static bool check_template_word(struct jr_lint *lint,
                                 const struct jr_node *node,
@@ -103,9 +122,13 @@ static bool check_template_word(struct jr_lint *lint,
         return false;
     }
     const char *name = jr_arena_strndup(lint->arena, word, len);
+    struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
+    if (name != NULL && is_out_of_sweep(lint, name)) {
+        report_out_of_sweep(lint, at, span, name);
+        return false;
+    }
     if (name == NULL || is_template_name(name))
         return name != NULL;
-    struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
     struct jr_diag *diag = jr_lint_error(
         lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
         "unknown per-rank template %s", jr_lint_quoted(lint, name, len));

@@ -71,17 +71,6 @@ void jr_spec_free(struct jr_spec_file *file)
     free(file);
 }
 
-/* Whether the spec says that it is only a base for others. */
-static bool is_template(const struct jr_node *root)
-{
-    const struct jr_node *flag = NULL;
-    if (root->kind == JR_NODE_MAPPING)
-        flag = jr_doc_get(root, "template");
-    return flag != NULL && flag->kind == JR_NODE_SCALAR &&
-           jr_scalar_type(flag) == JR_SCALAR_BOOL && flag->text[0] != 'f' &&
-           flag->text[0] != 'F';
-}
-
 static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
 {
     const struct jr_node_step at = {.key = "template"};
@@ -110,26 +99,35 @@ int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
 /* Everything after the tree is complete: lint and check. `errors` is how many
  * there were before it was read. */
 static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
-                          const char *name, size_t errors)
+                          size_t errors)
 {
     struct jr_diags *diags = lint->diags;
     const struct jr_node *root = file->doc.root;
-    lint->base = is_template(root);
+    lint->base = jr_assembly_is_template(root);
     if (lint->base && !lint->validate)
         refuse_template(lint, root);
     file->tree = jr_lint_spec(lint, root);
     if (file->tree != NULL)
         jr_check_spec(lint, root, file->tree);
     file->base = lint->base;
-    file->stem = jr_spec_stem(lint->arena, name);
-    file->folder = lint->folder;
-    file->here = jr_arena_strdup(lint->arena, lint->here);
     if (lint->arena->failed)
         (void)jr_diags_error(diags, JR_CODE_INTERNAL, root->span, NULL,
                              "out of memory");
     if (lint->arena->failed || file->tree == NULL || diags->errors > errors)
         return -1;
     return 0;
+}
+
+/* Keep what binding takes besides the tree. Returns whether the reading of the
+ * spec ends here, because it is several. */
+static bool stop_at_sweep(struct jr_spec_file *file, struct jr_lint *lint,
+                          const struct jr_assembly *assembly)
+{
+    file->folder = lint->folder;
+    file->here = jr_arena_strdup(lint->arena, lint->here);
+    file->stem = jr_spec_stem(lint->arena, assembly->file.name);
+    file->sweeps = jr_assembly_sweeps(assembly, &file->doc);
+    return file->sweeps;
 }
 
 /* Everything after the document is loaded. */
@@ -145,6 +143,7 @@ static int read_spec_doc(struct jr_spec_file *file,
         .here = assembly->here,
         .validate = options->validate,
         .strict = options->strict,
+        .cell = options->cell || options->values_count > 0,
         .composed = options->sets != NULL ||
                     (file->doc.root->kind == JR_NODE_MAPPING &&
                      jr_doc_pair(file->doc.root, "extends") != NULL),
@@ -153,11 +152,15 @@ static int read_spec_doc(struct jr_spec_file *file,
     size_t before = diags->errors, first = diags->count;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
-    if (assembled == 0)
-        ret = lint_and_check(file, &lint, assembly->file.name, errors);
+    if (assembled == 0 && stop_at_sweep(file, &lint, assembly))
+        ret = diags->errors > errors ? -1 : 0;
+    else if (assembled == 0)
+        ret = lint_and_check(file, &lint, errors);
     jr_extends_relate(&file->doc, diags, first);
     jr_lint_release(&lint);
-    return ret != 0 || options->unbound ? ret : jr_spec_bind(file, diags);
+    return ret != 0 || options->unbound || file->sweeps
+               ? ret
+               : jr_spec_bind(file, diags);
 }
 
 char *jr_spec_folder(const char *path)
@@ -368,8 +371,9 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
                  const struct jr_spec_options *options, struct jr_diags *diags)
 {
     bool is_text = source->path == NULL && source->argv == NULL;
-    JR_FREE char *here =
-        is_text ? strdup(source->folder) : jr_spec_folder(NULL);
+    const char *stated =
+        options->here == NULL && is_text ? source->folder : options->here;
+    JR_FREE char *here = stated != NULL ? strdup(stated) : jr_spec_folder(NULL);
     struct jr_assembly assembly = {.options = options, .here = here};
     *ret = NULL;
     if (here == NULL)

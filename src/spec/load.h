@@ -19,13 +19,21 @@
 struct jr_doc;
 struct jr_node;
 struct jr_reader;
+struct jr_stated_value;
 struct jr_spec_file; /* a spec, its text and its tree */
 
 /* What goes into a spec besides. Zeroed: nothing does, and it is to be run. */
 struct jr_spec_options {
     char *const *sets; /* PATH=VALUE of --set, NULL-terminated, or NULL */
-    const char *root;  /* the folder below which parents lie; NULL: the top
-                          of the checkout around the spec, else its folder */
+    const struct jr_stated_value *values; /* of a cell (sweep_axes.h) */
+    size_t values_count;
+    bool cell;        /* it is one of a sweep's, so that %{cell} is known */
+    bool sweeps;      /* stop at a `sweep`: see jr_spec_sweeps */
+    bool swept;       /* and it is one without that field, too */
+    const char *root; /* the folder below which parents lie; NULL: the top
+                         of the checkout around the spec, else its folder */
+    const char *here; /* absolute: what a path in --set is relative to; NULL: a
+                         text's own folder, else the current one */
     const struct jr_reader *reader; /* of parents; NULL: files below `root` */
     char *const *environ;           /* what ${env:NAME} reads; NULL: nothing */
     char *const *allow_env; /* globs of what it may read, NULL-terminated; NULL:
@@ -43,6 +51,11 @@ struct jr_spec_options {
 int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
                  const struct jr_spec_options *options, struct jr_diags *diags);
 
+/* Whether a spec was loaded with `sweeps` and is several: it is put together,
+ * but nothing in it has been read or checked, and it has no values.
+ * sweep_axes.h reads what it varies. */
+bool jr_spec_sweeps(const struct jr_spec_file *file);
+
 /* Make the values of a spec that was loaded `unbound` and has no mistake: they
  * take longer than all that finds mistakes. 0 at once when they are there, and
  * for a template; -1 is jobrun's own fault. */
@@ -57,6 +70,11 @@ enum jr_status jr_spec_status(const struct jr_diags *diags);
 int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
                       const char *folder, const char *text, size_t len,
                       struct jr_diags *diags);
+
+/* The folder below which the parents of a spec in `folder` are read, without
+ * links; malloc'ed, or NULL. `root` is that of jr_spec_options. One that is not
+ * there is as good as any: nothing is read below it. */
+char *jr_spec_parents_root(const char *root, const char *folder);
 
 /* The absolute folder of `path`, malloc'ed, as jr_spec_load takes it; "-" and
  * NULL mean the current one. NULL if it cannot be determined. */

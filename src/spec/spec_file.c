@@ -34,6 +34,11 @@ const char *jr_spec_folder_of(const struct jr_spec_file *file)
     return file->folder;
 }
 
+bool jr_spec_sweeps(const struct jr_spec_file *file)
+{
+    return file->sweeps;
+}
+
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
 {
     return file->spec;

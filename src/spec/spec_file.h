@@ -12,6 +12,7 @@ struct jr_spec_file {
     struct jr_node *tree;
     const char *folder, *here, *stem; /* what binding takes besides the tree */
     bool base;                        /* a template */
+    bool sweeps;                      /* see jr_spec_sweeps */
     struct jr_spec *spec;
 };
 

@@ -3,12 +3,15 @@
  *
  *   golden check [OPTION...] FILE      the findings, as a terminal shows them
  *   golden normal [OPTION...] FILE     the spec in normal form
- *   golden command N CMD...            that of the spec that -n N -- CMD implies
- *   golden schema                      the JSON Schema
+ *   golden command N CMD...            that of the spec that -n N -- CMD
+ * implies golden schema                      the JSON Schema
  *
  *   -s PATH=VALUE    --set              -e NAME=VALUE    in the environment
  *   -r DIR           --root             -a GLOB          --allow-env
  *   -v               as validate reads it                -S   and --strict
+ *   -w PATH=A,B      --sweep
+ *
+ * Of a sweep the findings are those of its cells up to the first that has some.
  *
  * Exit status: 0 without an error, 3 with one, 2 for wrong usage.
  */
@@ -20,6 +23,8 @@
 #include "doc/doc.h"
 #include "spec/load.h"
 #include "spec/jsonschema.h"
+#include "sweep/shared_files.h"
+#include "sweep/swept_spec.h"
 
 enum { MOST = 32 }; /* of an option that may be repeated */
 
@@ -50,6 +55,32 @@ static int tell(struct jr_spec_file *file, struct jr_diags *diags, bool normal)
     return show(&out, status);
 }
 
+/* The cells of a sweep, whose file is taken over. */
+static int tell_cells(struct jr_spec_file *file,
+                      const struct jr_swept_words *words,
+                      struct jr_diags *diags)
+{
+    struct jr_swept_spec swept;
+    struct jr_spec_file *cell = NULL;
+    struct jr_shared_files files;
+    struct jr_buf out = JR_BUF_INIT;
+    jr_shared_files_init(&files);
+    int failed = jr_swept_spec_open(&swept, file, words, diags);
+    for (size_t i = 0; failed == 0 && i < swept.cells.count; i++) {
+        jr_spec_free(cell);
+        failed = jr_swept_spec_load(&cell, &swept, i, diags) != 0 ||
+                 jr_shared_files_add(&files, cell, i, diags) != 0;
+    }
+    int status = diags->errors > 0 ? 3 : 0;
+    jr_diags_sort(diags);
+    jr_diags_render(&out, diags, JR_DIAG_HUMAN, false);
+    jr_diags_release(diags);
+    jr_spec_free(cell);
+    jr_shared_files_release(&files);
+    jr_swept_spec_close(&swept);
+    return show(&out, status);
+}
+
 static void add(struct words *words, char *word)
 {
     if (words->count < MOST)
@@ -58,18 +89,21 @@ static void add(struct words *words, char *word)
 
 static int read_file(int argc, char **argv, bool normal)
 {
-    struct words sets = {0}, environ_ = {0}, allowed = {0};
-    struct jr_spec_options options = {.environ = environ_.items};
+    struct words sets = {0}, environ_ = {0}, allowed = {0}, sweeps = {0};
+    struct jr_spec_options options = {.environ = environ_.items,
+                                      .sweeps = true};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     int option;
-    while ((option = getopt(argc, argv, "s:e:r:a:vS")) != -1) {
+    while ((option = getopt(argc, argv, "s:e:r:a:w:vS")) != -1) {
         if (option == 's')
             add(&sets, optarg);
         else if (option == 'e')
             add(&environ_, optarg);
         else if (option == 'a')
             add(&allowed, optarg);
+        else if (option == 'w')
+            add(&sweeps, optarg);
         else if (option == 'r')
             options.root = optarg;
         else if (option == 'S')
@@ -84,7 +118,11 @@ static int read_file(int argc, char **argv, bool normal)
     if (options.validate)
         options.allow_env = allowed.items;
     const struct jr_spec_source source = {.path = argv[optind]};
-    (void)jr_spec_load(&file, &source, &options, &diags);
+    options.swept = sweeps.count > 0;
+    const struct jr_swept_words words = {&source, &options, sweeps.items};
+    if (jr_spec_load(&file, &source, &options, &diags) == 0 &&
+        jr_spec_sweeps(file))
+        return tell_cells(file, &words, &diags);
     return tell(file, &diags, normal);
 }
 

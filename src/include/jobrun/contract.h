@@ -53,6 +53,11 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     JR_CONTRACT_AXIS(X, "PIPELINE", "pipeline")                                \
     JR_CONTRACT_AXIS(X, "DATA", "data")
 
+/* Added in the cells of a sweep. */
+#define JR_CONTRACT_CELL(X)                                                    \
+    X("JOBRUN_CELL", "%{cell}", "")                                            \
+    X("JOBRUN_SWEEP_ID", "%{sweep_id}", "")
+
 /* Added by `env_profiles: [torch]`. */
 #define JR_CONTRACT_TORCH(X)                                                   \
     X("ROLE_RANK", "%{rank}", "")                                              \

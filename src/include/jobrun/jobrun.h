@@ -42,6 +42,10 @@ struct jr_session_options {
     char *const *envp; /* the environment that the ranks inherit and ${env:NAME}
                           reads, NULL-terminated; NULL: this process's own */
     char *const *sets; /* PATH=VALUE of --set, NULL-terminated; NULL: none */
+    char *const *sweeps; /* PATH=A,B of --sweep, NULL-terminated; NULL: none */
+    const char *cell;  /* which cell of the sweep to take: its number, or values
+                          that only one has, "vars.lr=0.1,vars.seed=2"; NULL:
+                          none, so that a spec that is several is refused */
     const char *root;  /* the folder below which parents lie; NULL: the top of
                           the checkout around the spec, else its folder */
     char *const *args; /* words behind the entrypoint's own, NULL-terminated;
@@ -87,7 +91,8 @@ JR_API struct jr_session *jr_session_open(
  * not run is then lost. NULL is allowed. */
 JR_API void jr_session_close(struct jr_session *session);
 
-/* Read and check the spec, with its parents and `sets`: once in a session.
+/* Read and check the spec, with its parents and `sets`: once in a session. Of a
+ * sweep it is the cell that the options name; JR_STATUS_USAGE without one.
  * JR_STATUS_INVALID; JR_STATUS_UNRESOLVED where all that is wrong is that
  * something has to come from outside. */
 JR_API enum jr_status jr_session_load(struct jr_session *session,

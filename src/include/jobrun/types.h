@@ -16,6 +16,9 @@
 /* More ranks than this, or nodes, are taken for a mistake. */
 #define JR_RANKS_MAX (1u << 20)
 
+/* A sweep of more cells is refused. */
+#define JR_SWEEP_CELLS_MAX 100000u
+
 /* A mesh axis, fastest first: ranks are laid out [data][pipeline][model]. */
 #define JR_AXES(X)                                                             \
     X(MODEL, "model", "tensor parallelism: the fastest axis")                  \
@@ -176,6 +179,18 @@
     X(NONE, "none", "nothing")                                                 \
     X(TORCH, "torch", "process group, device, one group per mesh axis")
 
+/* Which cell of a sweep is the best. */
+#define JR_SWEEP_GOALS(X)                                                      \
+    X(MAX, "max", "the one with the largest value")                            \
+    X(MIN, "min", "the one with the smallest value")
+
+/* Which of the values of a cell's ranks counts. */
+#define JR_SWEEP_OFS(X)                                                        \
+    X(MEAN, "mean", "the mean of all")                                         \
+    X(MIN, "min", "the smallest")                                              \
+    X(MAX, "max", "the largest")                                               \
+    X(FIRST, "first", "that of the first rank that has one")
+
 /* What a per-rank template may name: %{rank}. */
 #define JR_TEMPLATE_NAMES(X)                                                   \
     X(RANK, "rank", "the rank in the world")                                   \
@@ -193,7 +208,9 @@
     X(RUN_DIR, "run_dir", "the folder of the run")                             \
     X(RANK_DIR, "rank_dir", "the folder of the rank in this attempt")          \
     X(ATTEMPT, "attempt", "0, or how often the job was restarted")             \
-    X(DEVICE, "device", "the index or UUID of its device; empty for none")
+    X(DEVICE, "device", "the index or UUID of its device; empty for none")     \
+    X(CELL, "cell", "the number of its cell, in a sweep only")                 \
+    X(SWEEP_ID, "sweep_id", "the name of the sweep, in a sweep only")
 
 /* What only the tables of contract.h may name. */
 #define JR_TEMPLATE_INTERNALS(X)                                               \
@@ -250,6 +267,8 @@
 #define JR_ENUM_PYTHON(name, word, help)       JR_PYTHON_##name,
 #define JR_ENUM_INIT(name, word, help)         JR_INIT_##name,
 #define JR_ENUM_DIALECT(name, word, help)      JR_MPI_##name,
+#define JR_ENUM_SWEEP_GOAL(name, word, help)   JR_GOAL_##name,
+#define JR_ENUM_SWEEP_OF(name, word, help)     JR_OF_##name,
 #define JR_ENUM_TEMPLATE(name, word, help)     JR_TEMPLATE_##name,
 
 enum jr_axis { JR_AXES(JR_ENUM_AXIS) JR_AXIS_COUNT };
@@ -273,6 +292,8 @@ enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
 enum jr_form { JR_FORMS(JR_ENUM_FORM) };
 enum jr_python_form { JR_PYTHON_FORMS(JR_ENUM_PYTHON) };
 enum jr_python_init { JR_PYTHON_INITS(JR_ENUM_INIT) };
+enum jr_sweep_goal { JR_SWEEP_GOALS(JR_ENUM_SWEEP_GOAL) };
+enum jr_sweep_of { JR_SWEEP_OFS(JR_ENUM_SWEEP_OF) };
 enum jr_mpi_dialect { JR_MPI_DIALECTS(JR_ENUM_DIALECT) };
 enum jr_template {
     JR_TEMPLATE_NAMES(JR_ENUM_TEMPLATE) JR_TEMPLATE_INTERNALS(JR_ENUM_TEMPLATE)

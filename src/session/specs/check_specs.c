@@ -1,5 +1,6 @@
 #include "session/specs/check_specs.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +8,9 @@
 #include "doc/doc.h"
 #include "resolve/device_profile.h"
 #include "resolve/resolve.h"
+#include "session/specs/check_cells.h"
 #include "spec/load.h"
+#include "sweep/swept_spec.h"
 
 #include "base/banned.h"
 
@@ -147,58 +150,75 @@ static bool end_file(struct jr_spec_checks *checks, enum jr_status status)
 /* Hold a spec that is valid in itself against the machines, if there are any:
  * a template is for none. Only that takes its values. */
 static enum jr_status check_targets(struct jr_spec_checks *checks,
-                                    struct jr_spec_file *spec)
+                                    struct jr_spec_file *spec,
+                                    struct jr_diags *diags)
 {
     const struct jr_span nowhere = {0};
     enum jr_status status = JR_STATUS_OK;
     if (checks->options.on == NULL &&
         jr_doc_get(jr_spec_tree(spec), "targets") == NULL)
         return JR_STATUS_OK;
-    if (jr_spec_bind(spec, &checks->diags) != 0)
+    if (jr_spec_bind(spec, diags) != 0)
         return JR_STATUS_LAUNCH;
     if (jr_spec_get(spec) == NULL)
         return JR_STATUS_OK;
     if (checks->options.on != NULL)
         status = try_target(spec, checks->machine, checks->options.on, nowhere,
-                            &checks->diags);
+                            diags);
     if (status == JR_STATUS_INVALID)
         return status;
-    return worse_status(status,
-                        try_targets(spec, &checks->arena, &checks->diags));
+    return worse_status(status, try_targets(spec, &checks->arena, diags));
 }
 
-static int load_checked_spec(struct jr_spec_checks *checks,
-                             struct jr_spec_file **ret, const char *path)
+/* Where a spec is read from; `folder` is malloc'ed, and outlives it. */
+static struct jr_spec_source checked_source(struct jr_spec_checks *checks,
+                                            const char *path, char **folder)
 {
     struct jr_spec_source source = {.path = path};
+    if (strcmp(path, "-") != 0 || checks->input.data == NULL)
+        return source;
+    *folder = jr_spec_folder(path);
+    checks->arena.failed |= *folder == NULL;
+    return (struct jr_spec_source){.name = "stdin",
+                                   .folder = *folder,
+                                   .text = checks->input.data,
+                                   .len = checks->input.len};
+}
+
+/* Load a spec, or each of its cells, and check it. *ret quotes findings. */
+static enum jr_status check_spec(struct jr_spec_checks *checks,
+                                 struct jr_spec_file **ret, const char *path)
+{
     JR_FREE char *folder = NULL;
-    if (strcmp(path, "-") == 0 && checks->input.data != NULL) {
-        folder = jr_spec_folder(path);
-        source = (struct jr_spec_source){.name = "stdin",
-                                         .folder = folder,
-                                         .text = checks->input.data,
-                                         .len = checks->input.len};
-        checks->arena.failed |= folder == NULL;
-    }
-    if (checks->arena.failed)
-        return -1;
-    const struct jr_spec_options options = jr_check_reading(&checks->options);
-    return jr_spec_load(ret, &source, &options, &checks->diags);
+    const struct jr_spec_source source = checked_source(checks, path, &folder);
+    struct jr_spec_options options = jr_check_reading(&checks->options);
+    char *const *sweeps = checks->options.sweeps;
+    options.sweeps = true;
+    options.swept = sweeps != NULL && sweeps[0] != NULL;
+    if (checks->arena.failed ||
+        jr_spec_load(ret, &source, &options, &checks->diags) != 0)
+        return JR_STATUS_INVALID;
+    if (!jr_spec_sweeps(*ret))
+        return check_targets(checks, *ret, &checks->diags);
+    const struct jr_swept_words words = {&source, &options, sweeps};
+    struct jr_spec_file *file = *ret;
+    *ret = NULL;
+    return jr_check_cells(checks, file, &words, check_targets);
 }
 
 static void check_file(struct jr_spec_checks *checks, const char *path)
 {
-    struct jr_spec_file **spec = jr_arena_push(
-        &checks->arena, &checks->specs, &checks->specs_count, sizeof *spec);
-    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
-    if (spec == NULL || !begin_file(checks, name))
+    size_t place = checks->specs_count;
+    struct jr_spec_file *spec = NULL;
+    if (jr_arena_push(&checks->arena, &checks->specs, &checks->specs_count,
+                      sizeof(struct jr_spec_file *)) == NULL ||
+        !begin_file(checks, strcmp(path, "-") == 0 ? "stdin" : path))
         return;
-    enum jr_status status = JR_STATUS_INVALID;
-    if (load_checked_spec(checks, spec, path) == 0)
-        status = check_targets(checks, *spec);
+    enum jr_status status = check_spec(checks, &spec, path);
+    checks->specs[place] = spec;
     if (end_file(checks, status)) { /* then nobody quotes it */
-        jr_spec_free(*spec);
-        *spec = NULL;
+        jr_spec_free(spec);
+        checks->specs[place] = NULL;
     }
 }
 
@@ -247,6 +267,10 @@ void jr_spec_checks_release(struct jr_spec_checks *checks)
     jr_diags_release(&checks->diags);
     for (size_t i = 0; i < checks->specs_count; i++)
         jr_spec_free(checks->specs[i]);
+    for (size_t i = 0; i < checks->swept_count; i++) {
+        jr_swept_spec_close(checks->swept[i]);
+        free(checks->swept[i]);
+    }
     jr_arena_release(&checks->arena);
     jr_buf_release(&checks->input);
 }

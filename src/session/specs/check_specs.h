@@ -15,11 +15,14 @@
 struct jr_host;
 struct jr_spec_file;
 struct jr_spec_options;
+struct jr_swept_spec;
 
 /* How specs are read when they are checked. */
 struct jr_check_options {
-    char *const *sets; /* PATH=VALUE of --set, NULL-terminated; NULL: none */
-    const char *root;  /* see jr_session_options */
+    char *const *sets;   /* PATH=VALUE of --set, NULL-terminated; NULL: none */
+    char *const *sweeps; /* PATH=A,B of --sweep; the same */
+    const char *cell;    /* of a sweep this one alone; NULL: every cell */
+    const char *root;    /* see jr_session_options */
     char *const *environ;
     char *const *allow_env; /* globs of what ${env:NAME} may read of it,
                                NULL-terminated; what else comes from there is
@@ -44,6 +47,8 @@ struct jr_spec_checks {
     struct jr_host *machine; /* that of `on` */
     struct jr_spec_file **specs;
     size_t specs_count;
+    struct jr_swept_spec **swept; /* of the specs that are several */
+    size_t swept_count;
 };
 
 /* Begin with no file. What is found wrong with the machine of `on` is a mistake

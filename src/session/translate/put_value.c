@@ -196,7 +196,8 @@ static const char *find_deciding_field(const char *name)
         {"ROCR_VISIBLE_DEVICES", "devices"},
         {"ASCEND_RT_VISIBLE_DEVICES", "devices"},
         {"TORCH_DISTRIBUTED_BACKEND", "backends.default"},
-        JR_CONTRACT_VARIABLES(VARIABLE) JR_CONTRACT_TORCH(VARIABLE){0},
+        JR_CONTRACT_VARIABLES(VARIABLE) JR_CONTRACT_CELL(VARIABLE)
+            JR_CONTRACT_TORCH(VARIABLE){0},
     };
     for (size_t i = 0; rows[i].name != NULL; i++)
         if (strcmp(rows[i].name, name) == 0)

@@ -1,0 +1,345 @@
+#include "session/sweep/cell_needs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "doc/doc.h"
+#include "resolve/resolve.h"
+#include "session/session.h"
+#include "session/stages.h"
+#include "session/sweep/session_cells.h"
+#include "sweep/swept_spec.h"
+
+#include "base/banned.h"
+
+/* Fields that have a part in what a cell needs. */
+static const char *const sizing[] = {"world_size",
+                                     "local_world_size",
+                                     "nodes",
+                                     "device",
+                                     "device_visibility",
+                                     "oversubscribe",
+                                     "threads",
+                                     "bind",
+                                     "parallelism",
+                                     "backends",
+                                     "env_profiles",
+                                     "start_method",
+                                     NULL};
+
+/* The finding of needs. */
+struct finding {
+    struct jr_cell_needs *needs;
+    struct jr_session *session;
+    struct jr_swept_spec *swept;
+    struct jr_buf text; /* the sizing fields as they are written, and all that
+                           they refer to */
+    json_t *known;      /* the kind of each combination */
+};
+
+static bool is_sizing(const char *path)
+{
+    for (size_t i = 0; sizing[i] != NULL; i++) {
+        size_t len = strlen(sizing[i]);
+        if (strncmp(path, sizing[i], len) == 0 &&
+            (path[len] == '\0' || path[len] == '.'))
+            return true;
+    }
+    return strncmp(path, "extends.", strlen("extends.")) == 0;
+}
+
+/* Append what stands at a path, and what an axis puts there. */
+static void add_path_text(struct finding *finding, const char *path)
+{
+    const struct jr_node *root = jr_spec_doc(finding->swept->file)->root;
+    const struct jr_node *node = jr_doc_find(root, path);
+    size_t field;
+    const struct jr_sweep_axis *axis =
+        jr_sweep_axes_find(&finding->swept->axes, path, &field);
+    if (node != NULL)
+        jr_doc_emit_line(&finding->text, node);
+    for (size_t i = 0; axis != NULL && i < axis->count; i++) {
+        const struct jr_node *value =
+            axis->values[i * axis->fields_count + field];
+        if (value->kind != JR_NODE_SCALAR || strchr(value->text, '$') != NULL)
+            jr_doc_emit_line(&finding->text, value);
+    }
+    jr_buf_char(&finding->text, '\n');
+}
+
+/* Gather the text of the sizing fields, and of what is referred to in it. The
+ * text grows while it is read, and each path is added once. */
+static void gather_text(struct finding *finding)
+{
+    json_t *seen = json_object();
+    for (size_t i = 0; sizing[i] != NULL; i++)
+        add_path_text(finding, sizing[i]);
+    for (size_t at = 0; !finding->text.failed && at < finding->text.len;) {
+        const char *from = strstr(finding->text.data + at, "${");
+        if (from == NULL)
+            break;
+        size_t len = strcspn(from + 2, "}:");
+        char *path = strndup(from + 2, len);
+        at = (size_t)(from - finding->text.data) + 2;
+        if (path != NULL && json_object_get(seen, path) == NULL) {
+            (void)json_object_set_new(seen, path, json_true());
+            add_path_text(finding, path);
+        }
+        free(path);
+    }
+    json_decref(seen);
+}
+
+/* Whether a field has a part in what is needed. */
+static bool has_part(const struct finding *finding, const char *path)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&name, "${%s}", path);
+    if (is_sizing(path) || name.failed || finding->text.failed)
+        return true;
+    return finding->text.data != NULL &&
+           strstr(finding->text.data, name.data) != NULL;
+}
+
+/* Whether an axis has. */
+static bool *find_sizing_axes(const struct finding *finding)
+{
+    const struct jr_sweep_axes *axes = &finding->swept->axes;
+    bool *counts =
+        jr_arena_array(&finding->needs->arena, axes->count + 1, sizeof *counts);
+    for (size_t i = 0; counts != NULL && i < axes->count; i++)
+        for (size_t j = 0; j < axes->axes[i].fields_count; j++)
+            counts[i] |= has_part(finding, axes->axes[i].fields[j].path);
+    return counts;
+}
+
+/* What a cell says of sizing fields, as a text. */
+static void add_kind_text(struct jr_buf *out, const struct finding *finding,
+                          size_t cell, const bool *counts)
+{
+    const struct jr_cells *cells = &finding->swept->cells;
+    if (cells->axes->count > 0 && jr_cells_value_index(cells, cell, 0) >= 0) {
+        for (size_t i = 0; i < cells->axes->count; i++)
+            if (counts[i])
+                jr_buf_printf(out, "%ld,",
+                              jr_cells_value_index(cells, cell, i));
+        return;
+    }
+    struct jr_stated_value *values = finding->swept->values;
+    size_t count = jr_cells_values(cells, cell, values);
+    for (size_t i = 0; i < count; i++)
+        if (has_part(finding, values[i].path)) {
+            jr_buf_printf(out, "+%s=", values[i].path);
+            jr_doc_emit_line(out, values[i].value);
+        }
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t cores_of(const struct jr_host_cpus *cpus)
+{
+    uint32_t cores = cpus->usable_cores > 0 ? cpus->usable_cores : cpus->usable;
+    if (cpus->quota >= 1 && cpus->quota < cores)
+        cores = (uint32_t)cpus->quota;
+    return cores > 0 ? cores : 1;
+}
+
+static uint32_t visible_devices(const struct jr_host *host)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < host->devices_count; i++)
+        count += host->devices[i].visible;
+    return count;
+}
+
+/* What a resolved cell needs. A rank needs a core, or as many as its threads
+ * are stated to be; ranks that the machine's CPUs were counted for need all of
+ * its cores. */
+static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
+                        const struct jr_spec *spec, const struct jr_host *host,
+                        bool local)
+{
+    uint32_t cores = cores_of(&host->cpus), threads = 1;
+    ret->nodes = local ? 1 : job->nodes;
+    ret->ranks = job->world_size;
+    ret->device = job->device;
+    ret->device_name = job->device_name;
+    ret->oversubscribe = spec->oversubscribe;
+    uint32_t here = local ? job->world_size : job->local_world_sizes[0];
+    if (job->own.devices_count > 0) {
+        ret->devices = least(here, job->own.devices_count);
+        return;
+    }
+    if (spec->threads != NULL)
+        threads = *spec->threads;
+    uint64_t most = (uint64_t)here * threads;
+    ret->cores = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
+    if (ret->cores > cores && ret->cores <= host->cpus.usable)
+        ret->cores = cores;
+}
+
+/* "cell 3 (vars.lr=0.1)" */
+static void name_cell(struct jr_buf *out, const struct finding *finding,
+                      size_t cell)
+{
+    jr_buf_printf(out, "cell %zu (", cell);
+    jr_cells_text(out, &finding->swept->cells, cell);
+    jr_buf_char(out, ')');
+}
+
+/* Whether a cell can run here if it is alone. */
+static bool check_room(struct finding *finding, const struct jr_cell_need *need)
+{
+    const struct jr_room *room = &finding->needs->room;
+    struct jr_buf cell JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diags *diags = &finding->session->diags;
+    name_cell(&cell, finding, need->cell);
+    if (need->nodes > 1) {
+        struct jr_diag *diag = jr_diags_error(
+            diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
+            "%s needs %u nodes, and a sweep runs its cells on one",
+            cell.failed ? "" : cell.data, need->nodes);
+        jr_diag_help(diags, diag,
+                     "run it alone: --cell %zu; or all nodes' ranks here: "
+                     "--local",
+                     need->cell);
+        return false;
+    }
+    if (need->oversubscribe ||
+        (need->devices <= room->devices && need->cores <= room->cores))
+        return true;
+    bool on_devices = need->devices > 0;
+    struct jr_diag *diag = jr_diags_error(
+        diags,
+        on_devices ? JR_CODE_MORE_RANKS_THAN_DEVICES
+                   : JR_CODE_MORE_RANKS_THAN_CPUS,
+        finding->swept->axes.at, NULL, "%s needs %u %s, and there are %u",
+        cell.failed ? "" : cell.data, on_devices ? need->devices : need->cores,
+        on_devices ? "devices" : "CPU cores",
+        on_devices ? room->devices : room->cores);
+    jr_diag_help(diags, diag,
+                 "use fewer ranks or threads, or let them share: "
+                 "oversubscribe: true");
+    return false;
+}
+
+/* Resolve a cell on the session's machine. */
+static enum jr_status measure_cell(struct finding *finding,
+                                   struct jr_cell_need *ret)
+{
+    struct jr_session *session = finding->session;
+    struct jr_spec_file *file = NULL;
+    struct jr_resolution resolution = JR_RESOLUTION_INIT;
+    const struct jr_resolve_options options = {
+        .local = session->options.local,
+        .node_rank = session->options.node_rank,
+        .args = session->options.args,
+        .environ = session->options.envp,
+    };
+    enum jr_status status = JR_STATUS_OK;
+    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) !=
+        0)
+        status = jr_spec_status(&session->diags);
+    if (file != NULL)
+        jr_session_keep_cell_file(session, file);
+    if (status == JR_STATUS_OK && jr_spec_get(file) == NULL)
+        status = JR_STATUS_INVALID;
+    if (status == JR_STATUS_OK)
+        status = jr_session_read_devices(session, file);
+    if (status == JR_STATUS_OK)
+        status = jr_resolve(&resolution, file, &session->host, &options,
+                            &session->diags);
+    if (status != JR_STATUS_OK)
+        return status;
+    finding->needs->room = (struct jr_room){visible_devices(&session->host),
+                                            cores_of(&session->host.cpus)};
+    measure_job(ret, &resolution.job, jr_spec_get(file), &session->host,
+                session->options.local);
+    ret->device_name =
+        jr_arena_strdup(&finding->needs->arena, ret->device_name);
+    jr_resolution_release(&resolution);
+    return check_room(finding, ret) ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
+}
+
+/* The kind of a cell, which is resolved if it is the first of its kind. */
+static enum jr_status find_kind(struct finding *finding, size_t cell,
+                                const bool *counts)
+{
+    struct jr_cell_needs *needs = finding->needs;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_kind_text(&text, finding, cell, counts);
+    const char *name = text.data == NULL ? "" : text.data;
+    const json_t *known = json_object_get(finding->known, name);
+    if (known != NULL) {
+        needs->kind_of[cell] = (uint32_t)json_integer_value(known);
+        return JR_STATUS_OK;
+    }
+    size_t kind = needs->count;
+    struct jr_cell_need *need = jr_arena_push(&needs->arena, &needs->kinds,
+                                              &needs->count, sizeof *need);
+    if (need == NULL || text.failed)
+        return JR_STATUS_LAUNCH;
+    need->cell = cell;
+    needs->kind_of[cell] = (uint32_t)kind;
+    (void)json_object_set_new(finding->known, name,
+                              json_integer((json_int_t)kind));
+    return measure_cell(finding, need);
+}
+
+static enum jr_status find_kinds(struct finding *finding)
+{
+    const struct jr_cells *cells = &finding->swept->cells;
+    struct jr_cell_needs *needs = finding->needs;
+    gather_text(finding);
+    const bool *counts = find_sizing_axes(finding);
+    needs->kind_of =
+        jr_arena_array(&needs->arena, cells->count, sizeof *needs->kind_of);
+    if (counts == NULL || needs->kind_of == NULL)
+        return JR_STATUS_LAUNCH;
+    for (size_t i = 0; i < cells->count; i++) {
+        enum jr_status status = find_kind(finding, i, counts);
+        if (status != JR_STATUS_OK)
+            return status;
+    }
+    return JR_STATUS_OK;
+}
+
+enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
+                                  struct jr_session *session,
+                                  struct jr_error *err)
+{
+    size_t first = session->diags.count;
+    struct finding finding = {.needs = ret,
+                              .session = session,
+                              .swept = session->swept,
+                              .text = JR_BUF_INIT,
+                              .known = json_object()};
+    *ret = (struct jr_cell_needs){.parallel = session->swept->axes.parallel};
+    enum jr_status status = find_kinds(&finding);
+    jr_buf_release(&finding.text);
+    json_decref(finding.known);
+    return jr_session_end_stage(session, first, status, err);
+}
+
+void jr_cell_needs_release(struct jr_cell_needs *needs)
+{
+    jr_arena_release(&needs->arena);
+}
+
+bool jr_cell_needs_fit(const struct jr_cell_needs *needs,
+                       const struct jr_cell_need *need,
+                       const struct jr_room *held, uint32_t running)
+{
+    if (running == 0)
+        return true;
+    if (needs->parallel > 0 && running >= needs->parallel)
+        return false;
+    if (need->oversubscribe && needs->parallel > 0)
+        return true;
+    return held->devices + need->devices <= needs->room.devices &&
+           held->cores + need->cores <= needs->room.cores;
+}

@@ -1,0 +1,61 @@
+/*
+ * What the cells of a sweep need of a machine, and what it has.
+ *
+ * Cells differ in what they need only by axes that have a part in it: sizes,
+ * devices, parents, and what is referred to by these. So one cell of each
+ * combination of these axes is resolved, and speaks for the others; 100,000
+ * learning rates are one.
+ */
+#ifndef JR_CELL_NEEDS_H
+#define JR_CELL_NEEDS_H
+
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+#include "base/arena.h"
+
+struct jr_session;
+
+/* What a cell holds while it runs. */
+struct jr_cell_need {
+    uint32_t nodes, ranks;
+    uint32_t devices; /* 0: it runs on CPUs */
+    uint32_t cores;   /* physical ones; 0: it runs on devices */
+    enum jr_device device;
+    const char *device_name; /* as spelled: "cuda" */
+    bool oversubscribe; /* it may run beside others where it does not fit */
+    size_t cell;        /* the one that was resolved */
+};
+
+/* What there is for all cells together. */
+struct jr_room {
+    uint32_t devices, cores;
+};
+
+struct jr_cell_needs {
+    struct jr_arena arena;
+    struct jr_cell_need *kinds; /* that differ */
+    size_t count;
+    uint32_t *kind_of; /* of each cell */
+    struct jr_room room;
+    uint32_t parallel; /* cells at once at most; 0: no limit */
+};
+
+/* Find what the cells of the session's sweep need on the machine whose facts it
+ * has. A cell that cannot be resolved there, or that can never run there, is a
+ * finding of the session: the status is that of jr_resolve, or
+ * JR_STATUS_UNRESOLVED. Release it in any case. */
+enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
+                                  struct jr_session *session,
+                                  struct jr_error *err);
+
+/* Free it. */
+void jr_cell_needs_release(struct jr_cell_needs *needs);
+
+/* Whether a cell fits beside others that hold `held`, of which there are
+ * `running`. */
+bool jr_cell_needs_fit(const struct jr_cell_needs *needs,
+                       const struct jr_cell_need *need,
+                       const struct jr_room *held, uint32_t running);
+
+#endif

@@ -1,0 +1,183 @@
+/* What became of a cell, by its own record, and of the sweep. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "judge/words.h"
+#include "record/record_folder.h"
+#include "session/stages.h"
+#include "session/sweep/sweep_run_parts.h"
+#include "sweep/cell_result.h"
+
+#include "base/banned.h"
+
+static void tell_line(const struct jr_sweep_run *run, const struct jr_buf *line)
+{
+    if (run->options->line != NULL && !line->failed && line->data != NULL)
+        run->options->line(run->options->data, line->data);
+}
+
+/* The word of the contract, and no other text that a file may hold. */
+static const char *known_status(const json_t *results)
+{
+    const char *word = jr_json_get_str(results, "status");
+    enum jr_run_status status;
+    if (word == NULL || !jr_run_status_of(word, &status))
+        return "launch_failed";
+    return jr_run_status_word(status);
+}
+
+bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
+{
+    struct jr_cell_state *state = &run->states[cell];
+    char folder[16];
+    jr_cell_folder(folder, state->number);
+    JR_CLOSE int fd = openat(run->cells_fd, folder,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *results =
+        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    if (results == NULL)
+        return false;
+    const char *print = jr_json_get_str(results, "fingerprint");
+    json_decref(state->result);
+    state->status = known_status(results);
+    state->seconds = jr_json_get_real(results, "seconds");
+    state->result = jr_cell_result(results);
+    (void)snprintf(state->fingerprint, sizeof state->fingerprint, "%s",
+                   print == NULL ? "" : print);
+    json_decref(results);
+    return true;
+}
+
+/* "cell 7 failed after 1.2 s   vars.lr=0.1   accuracy 0.95" */
+static void tell_cell(const struct jr_sweep_run *run, size_t cell)
+{
+    const struct jr_cell_state *state = &run->states[cell];
+    const struct jr_cells *cells = &run->session->swept->cells;
+    const char *field = cells->axes->best.field;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "%zu/%zu  cell %04u %s after %.1f s   ", run->done,
+                  run->to_run, state->number, state->status, state->seconds);
+    jr_cells_text(&line, cells, cell);
+    if (field != NULL && state->result != NULL) {
+        jr_buf_str(&line, "   ");
+        jr_buf_safe(&line, field);
+        jr_buf_char(&line, ' ');
+        jr_cell_result_text(&line, json_object_get(state->result, field));
+    }
+    tell_line(run, &line);
+}
+
+void jr_sweep_take_cell(struct jr_sweep_run *run,
+                        const struct jr_cell_process *process)
+{
+    struct jr_cell_state *state = &run->states[process->cell];
+    if (!jr_sweep_read_cell(run, process->cell))
+        state->status = "launch_failed";
+    bool good = strcmp(state->status, "succeeded") == 0;
+    run->done++;
+    if (!good && run->stop_signal == 0) {
+        uint32_t most = run->session->swept->axes.stop_after;
+        run->failed++;
+        run->closing |= most > 0 && run->failed >= most;
+    }
+    json_t *values = jr_cells_json(&run->session->swept->cells, process->cell);
+    jr_journal_add(&run->journal, JR_JOURNAL_CELL_ENDED, state->number, values,
+                   state->status);
+    json_decref(values);
+    tell_cell(run, process->cell);
+}
+
+/* The class of a status, as an exit status; see JR_STATUSES. */
+static int status_class(const char *status)
+{
+    static const struct {
+        const char *word;
+        int code;
+    } rows[] = {{"succeeded", 0},
+                {"failed", JR_STATUS_FAILED},
+                {"stopped", JR_STATUS_FAILED},
+                {"incomplete", JR_STATUS_INCOMPLETE},
+                {"timed_out", JR_STATUS_TIMEOUT},
+                {"hung", JR_STATUS_TIMEOUT},
+                {"launch_failed", JR_STATUS_LAUNCH},
+                {"yielded", JR_STATUS_YIELDED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].word, status) == 0)
+            return rows[i].code;
+    return 0; /* it has not begun */
+}
+
+/* How many cells have each of the ends, and the exit status of all. */
+static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
+                      size_t *ret_bad)
+{
+    const struct jr_cells *cells = &run->session->swept->cells;
+    int lowest = 0;
+    *ret_good = *ret_bad = 0;
+    for (size_t i = 0; i < cells->count; i++) {
+        int code = status_class(run->states[i].status);
+        bool good = strcmp(run->states[i].status, "succeeded") == 0;
+        *ret_good += good;
+        *ret_bad += code != 0;
+        if (code != 0 && (lowest == 0 || code < lowest))
+            lowest = code;
+    }
+    if (lowest == 0 && *ret_good < cells->count)
+        lowest = JR_STATUS_LAUNCH;
+    return run->stop_signal != 0 ? 128 + run->stop_signal : lowest;
+}
+
+/* "lr-scan: 23 of 24 cells delivered, 1 failed; best cell 0002: accuracy 0.96"
+ */
+static void tell_end(const struct jr_sweep_run *run,
+                     const struct jr_sweep_record *record, size_t good,
+                     size_t bad)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t count = record->cells->count, left = count - good - bad;
+    long best = jr_sweep_record_best(record);
+    jr_buf_printf(&line, "%s: %zu of %zu cells delivered", run->name, good,
+                  count);
+    if (bad > 0)
+        jr_buf_printf(&line, ", %zu did not", bad);
+    if (left > 0)
+        jr_buf_printf(&line, ", %zu did not begin", left);
+    if (best >= 0) {
+        const char *field = record->cells->axes->best.field;
+        jr_buf_printf(&line, "; best cell %04u: ", record->states[best].number);
+        jr_buf_safe(&line, field);
+        jr_buf_char(&line, ' ');
+        jr_cell_result_text(
+            &line, json_object_get(record->states[best].result, field));
+    }
+    tell_line(run, &line);
+    jr_buf_clear(&line);
+    jr_buf_printf(&line, "        %s/%s", run->log_dir, run->dir.id);
+    tell_line(run, &line);
+}
+
+int jr_sweep_end(struct jr_sweep_run *run)
+{
+    size_t good, bad;
+    struct jr_error err = {0};
+    const struct jr_sweep_record record = {.cells = &run->session->swept->cells,
+                                           .states = run->states};
+    int code = count_ends(run, &good, &bad);
+    jr_journal_add(&run->journal, JR_JOURNAL_SWEEP_ENDED, -1, NULL, NULL);
+    jr_journal_close(&run->journal);
+    if (jr_sweep_write(run, &err) != 0) {
+        jr_session_note(run->session, err.text);
+        code = code == 0 ? JR_STATUS_LAUNCH : code;
+    }
+    if (run->journal.failed && code == 0) {
+        jr_session_note(run->session, "the journal of the sweep is not whole");
+        code = JR_STATUS_LAUNCH;
+    }
+    tell_end(run, &record, good, bad);
+    return code;
+}

@@ -1,0 +1,234 @@
+/*
+ * The loop of a sweep. It sleeps until a signal comes: SIGCHLD for a process
+ * that ended, the others from whoever wants something of the cells.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "record/live_run.h"
+#include "session/stages.h"
+#include "session/sweep/sweep_run_parts.h"
+#include "spawn/reap_descendants.h"
+
+#include "base/banned.h"
+
+#define END_WAIT_NS (10 * UINT64_C(1000000000))
+
+static struct jr_cell_process *find_process(struct jr_sweep_run *run, pid_t pid)
+{
+    for (size_t i = 0; i < run->running_count; i++)
+        if (run->running[i].pid == pid)
+            return &run->running[i];
+    return NULL;
+}
+
+/* A cell is over: its room is free, and what became of it is noted. */
+static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
+{
+    jr_schedule_end(&run->schedule, &process->grant);
+    jr_sweep_take_cell(run, process);
+    jr_arena_release(&process->arena);
+    *process = run->running[--run->running_count];
+}
+
+/* The guard of a cell was killed: its runner ends the run, and is ours until it
+ * has ended. Returns whether that is still so. */
+static bool has_runner(const struct jr_sweep_run *run,
+                       const struct jr_cell_process *process, pid_t *ret_runner)
+{
+    struct jr_live live;
+    char folder[16];
+    jr_cell_folder(folder, run->states[process->cell].number);
+    *ret_runner = 0;
+    if (jr_live_open(&live, run->cells_dir, folder, NULL) != 0)
+        return false;
+    *ret_runner = live.held.pid;
+    bool running = live.standing == JR_STANDING_RUNNING;
+    jr_live_close(&live);
+    return running;
+}
+
+/* Kill the children that are neither the guard nor the runner of a cell: what a
+ * cell left whose guard and runner were both killed. */
+static void kill_strays(struct jr_sweep_run *run, const pid_t *runners)
+{
+    char path[64];
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    (void)snprintf(path, sizeof path, "proc/%d/task/%d/children", getpid(),
+                   getpid());
+    if (!jr_io_fact(&text, "/", path) || text.data == NULL)
+        return;
+    char *save = NULL;
+    for (char *word = strtok_r(text.data, " \n", &save); word != NULL;
+         word = strtok_r(NULL, " \n", &save)) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        bool known = find_process(run, pid) != NULL;
+        for (size_t i = 0; i < run->running_count && !known; i++)
+            known = runners[i] == pid;
+        if (!known && pid > 0)
+            (void)kill(pid, SIGKILL);
+    }
+}
+
+/* Cells without a guard are over once their runners are. */
+static void end_orphans(struct jr_sweep_run *run)
+{
+    pid_t *runners = jr_arena_array(&run->session->arena, run->running_most + 1,
+                                    sizeof *runners);
+    bool any = false, lost = false;
+    for (size_t i = 0; runners != NULL && i < run->running_count; i++) {
+        struct jr_cell_process *process = &run->running[i];
+        if (process->pid != 0)
+            continue;
+        any = true;
+        lost |= !has_runner(run, process, &runners[i]);
+    }
+    if (!any || !lost || runners == NULL)
+        return;
+    kill_strays(run, runners);
+    for (size_t i = 0; i < run->running_count;) {
+        struct jr_cell_process *process = &run->running[i];
+        pid_t runner;
+        char folder[16];
+        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+        if (process->pid != 0 || has_runner(run, process, &runner)) {
+            i++;
+            continue;
+        }
+        jr_cell_folder(folder, run->states[process->cell].number);
+        if (jr_lost_sweep(&line, run->cells_dir, folder) > 0 && !line.failed)
+            jr_session_note(run->session, line.data);
+        end_cell(run, process);
+    }
+}
+
+/* Reap what has ended. What is not a guard was left by one that was killed. */
+static void reap_cells(struct jr_sweep_run *run)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct jr_cell_process *process = find_process(run, pid);
+        if (process == NULL)
+            continue;
+        process->exit_status = status;
+        if (WIFEXITED(status))
+            end_cell(run, process);
+        else
+            process->pid = 0;
+    }
+    end_orphans(run);
+}
+
+static void pass_signal(const struct jr_sweep_run *run, int sig)
+{
+    for (size_t i = 0; i < run->running_count; i++)
+        if (run->running[i].pid > 0)
+            (void)kill(run->running[i].pid, sig);
+}
+
+/* Every running cell gets the signal, as a run would; what stops runs ends the
+ * sweep, too. */
+static void take_signal(struct jr_sweep_run *run)
+{
+    pid_t pid;
+    int sig = jr_signal_read(run->signal_fd, &pid);
+    enum jr_signal_use use = sig == 0 ? JR_SIGNAL_NONE : run->signals.use[sig];
+    if (sig == SIGCHLD || use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
+        return;
+    if (use == JR_SIGNAL_STOP) {
+        if (run->stop_signal == 0)
+            run->stop_signal = sig;
+        run->closing = true;
+    }
+    pass_signal(run, sig);
+    if (use == JR_SIGNAL_SUSPEND)
+        (void)kill(getpid(), SIGSTOP);
+}
+
+/* Begin what there is room for. */
+static void begin_cells(struct jr_sweep_run *run)
+{
+    struct jr_error err = {0};
+    while (!run->closing && run->running_count < run->running_most) {
+        struct jr_cell_process *process = &run->running[run->running_count];
+        *process = (struct jr_cell_process){0};
+        if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
+                              &process->grant))
+            break;
+        if (jr_cell_process_start(run, process, &err) != 0) {
+            jr_session_note(run->session, err.text);
+            run->closing = true;
+            jr_schedule_end(&run->schedule, &process->grant);
+            jr_arena_release(&process->arena);
+            break;
+        }
+        run->running_count++;
+        run->states[process->cell].status = "running";
+        json_t *values =
+            jr_cells_json(&run->session->swept->cells, process->cell);
+        jr_journal_add(&run->journal, JR_JOURNAL_CELL_STARTED,
+                       run->states[process->cell].number, values, NULL);
+        json_decref(values);
+    }
+}
+
+static void await_event(struct jr_sweep_run *run)
+{
+    struct pollfd fd = {.fd = run->signal_fd, .events = POLLIN};
+    uint64_t due = jr_journal_sync(&run->journal, false), now = jr_clock_ns();
+    int wait_ms = -1;
+    if (due != 0)
+        wait_ms = due <= now ? 0 : (int)((due - now) / 1000000) + 1;
+    if (poll(&fd, 1, wait_ms) == 1)
+        take_signal(run);
+}
+
+static int open_loop(struct jr_sweep_run *run)
+{
+    sigset_t set, ignored;
+    static const struct jr_policy none;
+    const struct jr_session *session = run->session;
+    const struct jr_spec *spec = session->cell_files_count > 0
+                                     ? jr_spec_get(session->cell_files[0])
+                                     : NULL;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&run->signals, spec != NULL ? &spec->policy : &none,
+                    &ignored);
+    jr_signals_set(&run->signals, &set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, &run->mask);
+    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return run->signal_fd < 0 ? -1 : prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void jr_sweep_loop(struct jr_sweep_run *run)
+{
+    struct jr_reap reap;
+    if (open_loop(run) != 0) {
+        jr_session_note(run->session, "could not set up the sweep");
+        run->closing = true;
+    }
+    for (;;) {
+        reap_cells(run);
+        begin_cells(run);
+        if (run->running_count == 0)
+            break;
+        await_event(run);
+    }
+    jr_reap(&reap, END_WAIT_NS, NULL);
+    if (run->signal_fd >= 0)
+        (void)close(run->signal_fd);
+    run->signal_fd = -1;
+}

@@ -1,0 +1,90 @@
+/* What the files of sweep_run.h share: for them alone. */
+#ifndef JR_SWEEP_RUN_PARTS_H
+#define JR_SWEEP_RUN_PARTS_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "eventloop/signals.h"
+#include "session/session.h"
+#include "session/sweep/cell_needs.h"
+#include "session/sweep/sweep_run.h"
+#include "sweep/journal.h"
+#include "sweep/schedule.h"
+#include "sweep/sweep_file.h"
+#include "sweep/swept_spec.h"
+
+/* A cell that runs. */
+struct jr_cell_process {
+    size_t cell;
+    pid_t pid;             /* of its guard; 0: that was killed */
+    int exit_status;       /* of the guard, as waitpid(2) has it */
+    struct jr_arena arena; /* of the grant */
+    struct jr_grant grant;
+    uint64_t began_ns;
+};
+
+struct jr_sweep_run {
+    struct jr_session *session; /* of the sweep */
+    const struct jr_sweep_options *options;
+    struct jr_cell_needs needs;
+    struct jr_run_folder dir; /* of the sweep */
+    int cells_fd;
+    const char *cells_dir; /* absolute */
+    const char *log_dir;   /* absolute */
+    const char *name;
+    struct jr_journal journal;
+    struct jr_schedule schedule;
+    struct jr_slots *slots;       /* of each kind of needs */
+    uint32_t *device_index;       /* of the devices that are shared out, their
+                                     places in host.devices */
+    struct jr_cell_state *states; /* of each cell */
+    bool *skips;                  /* cells that are not run */
+    struct jr_cell_process *running; /* room for as many as there can be */
+    size_t running_count, running_most;
+    struct jr_signals signals;
+    sigset_t mask; /* as it was */
+    int signal_fd;
+    int stop_signal; /* the first that stops the sweep; 0 */
+    uint32_t failed; /* cells, since it began or was resumed */
+    size_t done, to_run;
+    bool closing; /* no other cell begins */
+};
+
+/* sweep_begin.c */
+
+/* Find the needs, check all cells, and make the folder. */
+enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err);
+
+/* Free all of it. */
+void jr_sweep_close(struct jr_sweep_run *run);
+
+/* Write sweep.json as it is now. 0 or -1. */
+int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
+
+/* cell_process.c */
+
+/* Begin a cell; -1 with `err` where no process can be made. */
+int jr_cell_process_start(struct jr_sweep_run *run,
+                          struct jr_cell_process *process,
+                          struct jr_error *err);
+
+/* sweep_loop.c */
+
+/* Run all cells to their end, or to that of the sweep. */
+void jr_sweep_loop(struct jr_sweep_run *run);
+
+/* sweep_end.c */
+
+/* Take over what became of a cell, note it, and tell it. */
+void jr_sweep_take_cell(struct jr_sweep_run *run,
+                        const struct jr_cell_process *process);
+
+/* Read the record of a cell in the folder of that number into its state. False
+ * where it has no results. */
+bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
+
+/* Write the record of the sweep, tell the end, and return the exit status. */
+int jr_sweep_end(struct jr_sweep_run *run);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * --sweep PATH=A,B: an axis on the command line. Values end at commas outside
+ * of brackets, braces and quotes, and are read as YAML; a single A..B is a
+ * range. PATH may be several with commas, as in a spec.
+ */
+#include <string.h>
+
+#include "base/num.h"
+#include "spec/sweep_parts.h"
+
+#include "base/banned.h"
+
+#define NAME "--sweep"
+
+/* The end of the value that begins at `text`. */
+static const char *value_end(const char *text)
+{
+    int depth = 0;
+    char quote = 0;
+    for (; *text != '\0'; text++) {
+        if (quote != 0)
+            quote = *text == quote ? 0 : quote;
+        else if (*text == '\'' || *text == '"')
+            quote = *text;
+        else if (*text == '[' || *text == '{')
+            depth++;
+        else if (*text == ']' || *text == '}')
+            depth--;
+        else if (*text == ',' && depth <= 0)
+            break;
+    }
+    return text;
+}
+
+/* An option on its way to an axis. */
+struct option {
+    struct jr_sweep_reading *reading;
+    const char *text, *folder;
+};
+
+/* Read the value from byte `from` to `to` of the option, which keeps its place
+ * there; NULL after a finding. */
+static struct jr_node *read_option_value(const struct option *option,
+                                         size_t from, size_t to)
+{
+    struct jr_sweep_reading *reading = option->reading;
+    size_t errors = reading->diags->errors;
+    const char *text = jr_arena_strndup(reading->arena, option->text, to);
+    struct jr_doc value;
+    if (text == NULL)
+        return NULL;
+    (void)jr_doc_load_value(&value, NAME, text, from, reading->diags);
+    struct jr_node *root = value.root;
+    if (value.source != NULL)
+        value.source->folder = jr_arena_strdup(reading->arena, option->folder);
+    jr_arena_adopt(reading->arena, &value.arena);
+    return reading->diags->errors > errors ? NULL : root;
+}
+
+/* "0..4" as {from: 0, to: 4}; NULL: it is no range. */
+static struct jr_node *read_dotted_range(const struct option *option,
+                                         const struct jr_node *value)
+{
+    struct jr_arena *arena = option->reading->arena;
+    const char *dots = value->kind == JR_NODE_SCALAR && value->plain
+                           ? strstr(value->text, "..")
+                           : NULL;
+    int64_t from, to;
+    if (dots == NULL)
+        return NULL;
+    const char *first =
+        jr_arena_strndup(arena, value->text, (size_t)(dots - value->text));
+    if (first == NULL || !jr_num_i64(first, &from) ||
+        !jr_num_i64(dots + 2, &to))
+        return NULL;
+    struct jr_node *range = jr_node_mapping(arena);
+    if (range == NULL)
+        return NULL;
+    range->span = value->span;
+    jr_node_set(arena, range, "from", jr_node_scalar(arena, first, true));
+    jr_node_set(arena, range, "to", jr_node_scalar(arena, dots + 2, true));
+    return range;
+}
+
+/* The values after the `=`, which is byte `at`; NULL after a finding. */
+static struct jr_node *read_option_values(const struct option *option,
+                                          size_t at)
+{
+    struct jr_arena *arena = option->reading->arena;
+    struct jr_node *list = jr_node_sequence(arena);
+    for (const char *from = option->text + at + 1; list != NULL;) {
+        const char *end = value_end(from);
+        struct jr_node *value =
+            read_option_value(option, (size_t)(from - option->text),
+                              (size_t)(end - option->text));
+        if (value == NULL)
+            return NULL;
+        jr_node_append(arena, list, value);
+        list->span = value->span;
+        if (*end == '\0')
+            break;
+        from = end + 1;
+    }
+    if (list == NULL || list->count != 1)
+        return list;
+    struct jr_node *range = read_dotted_range(option, list->items[0]);
+    bool draw = jr_sweep_is_draw(list->items[0]) ||
+                (list->items[0]->kind == JR_NODE_MAPPING &&
+                 jr_doc_get(list->items[0], "from") != NULL);
+    return range != NULL ? range : draw ? list->items[0] : list;
+}
+
+/* The path, as a key that has its place in the option. */
+static struct jr_node *read_option_key(const struct option *option, size_t len)
+{
+    struct jr_sweep_reading *reading = option->reading;
+    struct jr_source *source = jr_arena_alloc(reading->arena, sizeof *source);
+    struct jr_node *key =
+        jr_node_scalar_n(reading->arena, option->text, len, true);
+    if (source == NULL || key == NULL)
+        return NULL;
+    *source = (struct jr_source){.name = NAME,
+                                 .text = option->text,
+                                 .len = strlen(option->text),
+                                 .folder = option->folder,
+                                 .option = true};
+    key->span = jr_point_bytes(source, 0, len);
+    return key;
+}
+
+void jr_sweep_read_options(struct jr_sweep_reading *reading,
+                           char *const *sweeps, const char *folder)
+{
+    for (; sweeps != NULL && *sweeps != NULL; sweeps++) {
+        const struct option option = {
+            reading, jr_arena_strdup(reading->arena, *sweeps), folder};
+        if (option.text == NULL)
+            return;
+        size_t len = strcspn(option.text, "=");
+        struct jr_node *key = read_option_key(&option, len);
+        if (key == NULL)
+            return;
+        if (reading->axes->at.line == 0)
+            reading->axes->at = key->span;
+        if (len == 0 || option.text[len] == '\0') {
+            struct jr_diag *diag =
+                jr_sweep_refuse(reading, JR_CODE_WRONG_AXIS, key->span, NULL,
+                                "--sweep wants PATH=VALUES");
+            jr_diag_help(reading->diags, diag, "--sweep vars.lr=0.1,0.01");
+            continue;
+        }
+        struct jr_node *values = read_option_values(&option, len);
+        if (values != NULL)
+            jr_sweep_add_axis(reading, key, values);
+    }
+}

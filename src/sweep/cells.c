@@ -1,0 +1,319 @@
+#include "sweep/cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#include "base/banned.h"
+
+/* The making of cells. */
+struct expansion {
+    struct jr_cells *cells;
+    const struct jr_sweep_axes *axes;
+    struct jr_diags *diags;
+    bool *excluded; /* by the place in the product */
+};
+
+/* Which values of an axis an entry is about: all that it says of fields of this
+ * axis is so. */
+static bool does_value_match(const struct jr_sweep_axis *axis, size_t index,
+                             const struct jr_sweep_choice *choice)
+{
+    struct jr_node *const *values = axis->values + index * axis->fields_count;
+    for (size_t i = 0; i < choice->count; i++)
+        for (size_t j = 0; j < axis->fields_count; j++)
+            if (strcmp(axis->fields[j].path, choice->fields[i].path) == 0 &&
+                jr_sweep_values_compare(values[j], choice->values[i]) != 0)
+                return false;
+    return true;
+}
+
+/* Exclude what an entry names among the places from `first` on that differ in
+ * the axes from number `axis` on. Returns how many there are. */
+static size_t exclude_below(struct expansion *expansion,
+                            const struct jr_sweep_choice *choice, size_t axis,
+                            size_t first)
+{
+    const struct jr_sweep_axes *axes = expansion->axes;
+    size_t found = 0;
+    if (axis == axes->count) {
+        found = !expansion->excluded[first];
+        expansion->excluded[first] = true;
+        return found > 0 ? found : 1;
+    }
+    const struct jr_sweep_axis *own = &axes->axes[axis];
+    for (size_t i = 0; i < own->count; i++)
+        if (does_value_match(own, i, choice))
+            found += exclude_below(expansion, choice, axis + 1,
+                                   first * own->count + i);
+    return found;
+}
+
+static void exclude_cells(struct expansion *expansion)
+{
+    const struct jr_sweep_axes *axes = expansion->axes;
+    for (size_t i = 0; axes->count > 0 && i < axes->excludes_count; i++) {
+        const struct jr_sweep_choice *choice = &axes->excludes[i];
+        if (exclude_below(expansion, choice, 0, 0) > 0)
+            continue;
+        struct jr_diag *diag = jr_diags_warning(
+            expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,
+            "sweep.exclude", "no combination of the axes has these values");
+        jr_diag_help(expansion->diags, diag,
+                     "values are compared by type: 1 is not 1.0");
+    }
+}
+
+static int refuse_cells(struct expansion *expansion, struct jr_span at,
+                        enum jr_diag_code code, const char *text)
+{
+    (void)jr_diags_error(expansion->diags, code, at, "sweep", "%s", text);
+    return -1;
+}
+
+/* The place in the product of the cell that an entry of `include` is, which has
+ * a value of each axis and nothing else; -1: it is none. */
+static long find_cell_place(const struct jr_sweep_axes *axes,
+                            const struct jr_sweep_choice *choice)
+{
+    size_t place = 0, fields = 0;
+    for (size_t i = 0; i < axes->count; i++) {
+        const struct jr_sweep_axis *axis = &axes->axes[i];
+        size_t value = 0;
+        while (value < axis->count && !does_value_match(axis, value, choice))
+            value++;
+        if (value == axis->count)
+            return -1;
+        place = place * axis->count + value;
+        fields += axis->fields_count;
+    }
+    bool whole = axes->count > 0 && fields == choice->count;
+    for (size_t i = 0, field; whole && i < choice->count; i++)
+        whole =
+            jr_sweep_axes_find(axes, choice->fields[i].path, &field) != NULL;
+    return whole ? (long)place : -1;
+}
+
+/* An entry by what it says, whatever the order of its fields. */
+struct entry {
+    char *text;
+    size_t index;
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = strcmp(a->text, b->text);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+json_t *jr_cell_value_json(const struct jr_node *node)
+{
+    bool list = node->kind == JR_NODE_SEQUENCE;
+    if (node->kind != JR_NODE_SCALAR) {
+        json_t *json = list ? json_array() : json_object();
+        for (size_t i = 0; i < node->count; i++)
+            if (list)
+                jr_json_append(json, jr_cell_value_json(node->items[i]));
+            else
+                jr_json_set(json, node->pairs[i].key->text,
+                            jr_cell_value_json(node->pairs[i].value));
+        return json;
+    }
+    const char *text = node->text + (node->text[0] == '+');
+    enum jr_scalar_type type = jr_scalar_type(node);
+    int64_t whole;
+    double real;
+    if (type == JR_SCALAR_NULL)
+        return json_null();
+    if (type == JR_SCALAR_BOOL)
+        return json_boolean(node->text[0] == 't' || node->text[0] == 'T');
+    if (type == JR_SCALAR_INT && jr_num_i64(text, &whole))
+        return json_integer(whole);
+    if (type == JR_SCALAR_FLOAT && jr_num_double(text, &real))
+        return json_real(real);
+    return jr_json_str(node->text);
+}
+
+static json_t *choice_json(const struct jr_sweep_choice *choice)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < choice->count; i++)
+        jr_json_set(object, choice->fields[i].path,
+                    jr_cell_value_json(choice->values[i]));
+    return object;
+}
+
+/* Whether no two entries say the same. */
+static int check_entries(struct expansion *expansion)
+{
+    const struct jr_sweep_axes *axes = expansion->axes;
+    size_t count = axes->includes_count;
+    struct entry *entries = calloc(count + 1, sizeof *entries);
+    int status = entries == NULL ? -1 : 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        json_t *object = choice_json(&axes->includes[i]);
+        char *text = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT);
+        json_decref(object);
+        entries[i] = (struct entry){text, i};
+        status = text == NULL ? -1 : 0;
+    }
+    if (status != 0)
+        expansion->cells->arena.failed = true;
+    else
+        qsort(entries, count, sizeof *entries, compare_entries);
+    for (size_t i = 1; status == 0 && i < count; i++)
+        if (strcmp(entries[i - 1].text, entries[i].text) == 0)
+            status = refuse_cells(
+                expansion, axes->includes[entries[i].index].node->span,
+                JR_CODE_CELL_TWICE, "this cell is included twice");
+    for (size_t i = 0; entries != NULL && i < count; i++)
+        free(entries[i].text);
+    free(entries);
+    return status;
+}
+
+static int check_includes(struct expansion *expansion)
+{
+    const struct jr_sweep_axes *axes = expansion->axes;
+    int status = check_entries(expansion);
+    for (size_t i = 0; i < axes->includes_count; i++) {
+        long place = find_cell_place(axes, &axes->includes[i]);
+        if (place >= 0 && !expansion->excluded[place])
+            status = refuse_cells(expansion, axes->includes[i].node->span,
+                                  JR_CODE_CELL_TWICE,
+                                  "the axes make this cell already");
+    }
+    return status;
+}
+
+static void number_cells(struct expansion *expansion, size_t product)
+{
+    struct jr_cells *cells = expansion->cells;
+    const struct jr_sweep_axes *axes = expansion->axes;
+    size_t fields = 0;
+    for (size_t i = 0; i < axes->count; i++)
+        fields += axes->axes[i].fields_count;
+    cells->most_values = fields;
+    for (size_t i = 0; i < product; i++)
+        if (!expansion->excluded[i])
+            cells->places[cells->count++] = (uint32_t)i;
+    for (size_t i = 0; i < axes->includes_count; i++) {
+        cells->places[cells->count++] = (uint32_t)(axes->product + i);
+        if (axes->includes[i].count > cells->most_values)
+            cells->most_values = axes->includes[i].count;
+    }
+}
+
+int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
+                    struct jr_diags *diags)
+{
+    size_t product = axes->count == 0 ? 0 : (size_t)axes->product;
+    size_t most = product + axes->includes_count;
+    struct expansion expansion = {.cells = ret, .axes = axes, .diags = diags};
+    *ret = (struct jr_cells){.axes = axes};
+    ret->places = jr_arena_array(&ret->arena, most, sizeof *ret->places);
+    expansion.excluded = calloc(product + 1, sizeof *expansion.excluded);
+    int status = ret->places == NULL || expansion.excluded == NULL ? -1 : 0;
+    if (status == 0) {
+        exclude_cells(&expansion);
+        status = check_includes(&expansion);
+    }
+    if (status == 0)
+        number_cells(&expansion, product);
+    free(expansion.excluded);
+    if (ret->arena.failed)
+        status = refuse_cells(&expansion, axes->at, JR_CODE_INTERNAL,
+                              "out of memory");
+    else if (status == 0 && ret->count > JR_SWEEP_CELLS_MAX)
+        status = refuse_cells(&expansion, axes->at, JR_CODE_TOO_MANY_CELLS,
+                              "the axes and `include` make more than 100000 "
+                              "cells");
+    else if (status == 0 && ret->count == 0)
+        status = refuse_cells(&expansion, axes->at, JR_CODE_SWEEP_INCOMPLETE,
+                              "`exclude` leaves no cell");
+    return status;
+}
+
+void jr_cells_release(struct jr_cells *cells)
+{
+    jr_arena_release(&cells->arena);
+    cells->count = 0;
+}
+
+long jr_cells_value_index(const struct jr_cells *cells, size_t i, size_t axis)
+{
+    const struct jr_sweep_axes *axes = cells->axes;
+    size_t place = cells->places[i];
+    if (place >= axes->product || axes->count == 0)
+        return -1;
+    for (size_t at = axes->count - 1; at > axis; at--)
+        place /= axes->axes[at].count;
+    return (long)(place % axes->axes[axis].count);
+}
+
+size_t jr_cells_values(const struct jr_cells *cells, size_t i,
+                       struct jr_stated_value *ret)
+{
+    const struct jr_sweep_axes *axes = cells->axes;
+    size_t count = 0;
+    if (axes->count == 0 || cells->places[i] >= axes->product) {
+        size_t entry = cells->places[i] - (size_t)axes->product;
+        const struct jr_sweep_choice *choice = &axes->includes[entry];
+        for (; count < choice->count; count++)
+            ret[count] =
+                (struct jr_stated_value){.path = choice->fields[count].path,
+                                         .key = choice->fields[count].key,
+                                         .value = choice->values[count]};
+        return count;
+    }
+    for (size_t at = 0; at < axes->count; at++) {
+        const struct jr_sweep_axis *axis = &axes->axes[at];
+        size_t value = (size_t)jr_cells_value_index(cells, i, at);
+        for (size_t j = 0; j < axis->fields_count; j++)
+            ret[count++] = (struct jr_stated_value){
+                .path = axis->fields[j].path,
+                .key = axis->fields[j].key,
+                .at = axis->fields[j].at,
+                .value = axis->values[value * axis->fields_count + j]};
+    }
+    return count;
+}
+
+json_t *jr_cells_json(const struct jr_cells *cells, size_t i)
+{
+    struct jr_stated_value *values =
+        calloc(cells->most_values + 1, sizeof *values);
+    json_t *object = values == NULL ? NULL : json_object();
+    size_t count = object == NULL ? 0 : jr_cells_values(cells, i, values);
+    for (size_t j = 0; j < count; j++)
+        jr_json_set(object, values[j].path,
+                    jr_cell_value_json(values[j].value));
+    free(values);
+    return object;
+}
+
+void jr_cell_value_text(struct jr_buf *out, const struct jr_node *value)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_doc_emit_line(&line, value);
+    out->failed |= line.failed;
+    if (line.data != NULL)
+        jr_buf_safe(out, line.data);
+}
+
+void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
+{
+    struct jr_stated_value *values =
+        calloc(cells->most_values + 1, sizeof *values);
+    size_t count = values == NULL ? 0 : jr_cells_values(cells, i, values);
+    out->failed |= values == NULL;
+    for (size_t j = 0; j < count; j++) {
+        jr_buf_str(out, j == 0 ? "" : ",");
+        jr_buf_safe(out, values[j].path);
+        jr_buf_char(out, '=');
+        jr_cell_value_text(out, values[j].value);
+    }
+    free(values);
+}

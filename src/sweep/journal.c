@@ -1,0 +1,149 @@
+#include "sweep/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define SYNC_NS   UINT64_C(1000000000)
+#define MOST_READ (UINT64_C(1) << 30)
+
+#define WORD(name, word) word,
+static const char *const words[] = {JR_JOURNAL_EVENTS(WORD) NULL};
+#undef WORD
+
+static struct flock whole_file(void)
+{
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+}
+
+pid_t jr_journal_holder(int dir_fd)
+{
+    struct flock lock = whole_file();
+    JR_CLOSE int fd = openat(dir_fd, JR_JOURNAL_FILE,
+                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return 0;
+    return lock.l_pid;
+}
+
+/* A journal that does not end with a line break was torn: what follows is to be
+ * a line of its own. */
+static void end_torn_line(int fd)
+{
+    char last;
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+        (void)jr_io_write_all(fd, "\n", 1);
+}
+
+int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
+                    pid_t *ret_holder, struct jr_error *err)
+{
+    struct flock lock = whole_file();
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(dir_fd, JR_JOURNAL_FILE, flags, mode);
+    *ret = (struct jr_journal){.fd = -1};
+    *ret_holder = 0;
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, JR_JOURNAL_FILE);
+    if (fcntl(fd, F_SETLK, &lock) != 0) {
+        int why = errno;
+        lock = whole_file();
+        if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+            *ret_holder = lock.l_pid;
+        (void)close(fd);
+        errno = why;
+        return jr_error_sys(
+            err, *ret_holder != 0 ? JR_STATUS_USAGE : JR_STATUS_LAUNCH,
+            JR_JOURNAL_FILE);
+    }
+    end_torn_line(fd);
+    ret->fd = fd;
+    return 0;
+}
+
+void jr_journal_add(struct jr_journal *journal, enum jr_journal_event event,
+                    long cell, const json_t *values, const char *status)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *object = json_object();
+    char time[32];
+    jr_clock_rfc3339(time, jr_clock_wall_ns());
+    jr_json_set_str(object, "time", time);
+    jr_json_set_int(object, "ns", (json_int_t)jr_clock_ns());
+    jr_json_set_str(object, "event", words[event]);
+    if (cell >= 0)
+        jr_json_set_int(object, "cell", cell);
+    if (values != NULL)
+        jr_json_set(object, "values", json_deep_copy(values));
+    if (status != NULL)
+        jr_json_set_str(object, "status", status);
+    jr_json_print(&line, object, 0);
+    json_decref(object);
+    jr_buf_char(&line, '\n');
+    if (line.failed || jr_io_write_all(journal->fd, line.data, line.len) != 0)
+        journal->failed = true;
+    if (journal->dirty_ns == 0)
+        journal->dirty_ns = jr_clock_ns();
+}
+
+uint64_t jr_journal_sync(struct jr_journal *journal, bool now)
+{
+    if (journal->dirty_ns == 0 || journal->fd < 0)
+        return 0;
+    if (!now && jr_clock_ns() < journal->dirty_ns + SYNC_NS)
+        return journal->dirty_ns + SYNC_NS;
+    (void)fdatasync(journal->fd);
+    journal->dirty_ns = 0;
+    return 0;
+}
+
+void jr_journal_close(struct jr_journal *journal)
+{
+    if (journal->fd < 0)
+        return;
+    (void)jr_journal_sync(journal, true);
+    (void)close(journal->fd);
+    journal->fd = -1;
+}
+
+static void take_line(const char *text, size_t len,
+                      void (*take)(void *data, enum jr_journal_event event,
+                                   const json_t *line),
+                      void *data)
+{
+    json_t *line = jr_json_parse(text, len, NULL);
+    const char *word =
+        json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
+    for (unsigned i = 0; word != NULL && words[i] != NULL; i++)
+        if (strcmp(words[i], word) == 0)
+            take(data, (enum jr_journal_event)i, line);
+    json_decref(line);
+}
+
+bool jr_journal_read(int dir_fd,
+                     void (*take)(void *data, enum jr_journal_event event,
+                                  const json_t *line),
+                     void *data)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_io_read_file(&text, dir_fd, JR_JOURNAL_FILE, MOST_READ, NULL) != 0)
+        return false;
+    const char *at = text.data == NULL ? "" : text.data;
+    const char *end = at + text.len;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL) /* torn */
+            break;
+        take_line(at, (size_t)(stop - at), take, data);
+        at = stop + 1;
+    }
+    return true;
+}

@@ -1,0 +1,64 @@
+/*
+ * Which cell begins next, and on which cores and devices: values only, so that
+ * a test can play through it.
+ *
+ * Cells begin in their order whenever what they need is free. One that does not
+ * fit is passed over by later ones that do, but only a few times: then all wait
+ * until it fits, so that a large cell comes to its turn among many small ones.
+ */
+#ifndef JR_SCHEDULE_H
+#define JR_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+/* What a kind of cells needs. */
+struct jr_slots {
+    uint32_t cores, devices;
+    bool shares; /* takes what it gets, also beside others */
+};
+
+/* What a cell was given: numbers of cores and devices, as many as it needs;
+ * none where it shares, or has all there is. */
+struct jr_grant {
+    uint32_t *cores, *devices;
+    uint32_t cores_count, devices_count;
+};
+
+struct jr_schedule {
+    struct jr_arena arena;
+    const struct jr_slots *kinds;
+    size_t kinds_count;
+    const uint32_t *kind_of; /* of each cell */
+    const bool *skips;       /* cells that are not to be run */
+    size_t count;
+    size_t *next; /* of each kind: the first cell that may begin */
+    bool *core_taken, *device_taken;
+    struct jr_slots room, free;
+    uint32_t parallel; /* cells at once at most; 0: no limit */
+    uint32_t running;
+    uint32_t passed; /* how often the first waiting cell was passed over */
+};
+
+/* Begin: nothing runs. All pointers are borrowed. Without memory the arena has
+ * failed. */
+void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with);
+
+/* Free it. */
+void jr_schedule_release(struct jr_schedule *schedule);
+
+/* The cell that begins now, and what it gets, in `arena`; false: none does. */
+bool jr_schedule_next(struct jr_schedule *schedule, struct jr_arena *arena,
+                      size_t *ret_cell, struct jr_grant *ret);
+
+/* A cell has ended: give back what it had. */
+void jr_schedule_end(struct jr_schedule *schedule,
+                     const struct jr_grant *grant);
+
+/* Whether cells are left that have not begun. */
+bool jr_schedule_has_more(const struct jr_schedule *schedule);
+
+#endif

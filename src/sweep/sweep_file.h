@@ -1,0 +1,38 @@
+/* sweep.json: the axes, and each cell with its values and what became of it. */
+#ifndef JR_SWEEP_FILE_H
+#define JR_SWEEP_FILE_H
+
+#include "sweep/cells.h"
+
+#define JR_SWEEP_FILE  "sweep.json"
+#define JR_SWEEP_CELLS "cells" /* the folder with those of the cells */
+
+/* What became of a cell. */
+struct jr_cell_state {
+    uint32_t number;    /* by which it is known, whatever becomes of the axes */
+    const char *status; /* a word of results.json, not_started or running */
+    char fingerprint[65]; /* of what ran; "": it did not */
+    double seconds;
+    json_t *result; /* jr_cell_result; NULL: none; owned */
+};
+
+/* The sweep as it is written. */
+struct jr_sweep_record {
+    const char *sweep_id, *name;
+    const char *spec; /* the spec's file, absolute; NULL: it has none */
+    const struct jr_cells *cells;
+    const struct jr_cell_state *states;
+};
+
+/* The name of a cell's folder: "0007". */
+void jr_cell_folder(char ret[static 16], uint32_t number);
+
+/* Append sweep.json; `drain` as elsewhere. */
+void jr_sweep_record_json(struct jr_buf *out,
+                          const struct jr_sweep_record *record,
+                          const struct jr_drain *drain);
+
+/* The index of the best of the cells, -1: none has the value. */
+long jr_sweep_record_best(const struct jr_sweep_record *record);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * A spec that is several: what it varies, its cells, and the spec of each.
+ *
+ * The spec and its parents are read once: cells that are loaded an hour later
+ * are of the same texts, whatever became of the files.
+ */
+#ifndef JR_SWEPT_SPEC_H
+#define JR_SWEPT_SPEC_H
+
+#include "doc/source_reader.h"
+#include "sweep/cells.h"
+
+struct jr_swept_spec {
+    struct jr_arena arena;
+    struct jr_spec_file *file; /* put together, and not read any further */
+    struct jr_sweep_axes axes;
+    struct jr_cells cells;
+    struct jr_spec_source source;   /* of each cell: a text */
+    struct jr_spec_options options; /* the same */
+    struct jr_stated_value *values; /* room for those of a cell */
+    char *root;
+    struct jr_reader files, reader; /* of parents, and what remembers them */
+    struct read_file *read;         /* cached_reader.c */
+};
+
+/* What the command line and the caller of jr_spec_load said. */
+struct jr_swept_words {
+    const struct jr_spec_source *source;
+    const struct jr_spec_options *options;
+    char *const *sweeps; /* of --sweep, NULL-terminated, or NULL */
+};
+
+/* Make *ret of a file for which jr_spec_sweeps is true, and which is taken over
+ * in any case. The words are borrowed. 0, or -1 with findings; close it in any
+ * case, after the findings. */
+int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
+                       const struct jr_swept_words *words,
+                       struct jr_diags *diags);
+
+/* Free it. */
+void jr_swept_spec_close(struct jr_swept_spec *swept);
+
+/* Load cell `i` as jr_spec_load does. Its positions are those of the file, and
+ * of its values in the sweep. */
+int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept,
+                       size_t i, struct jr_diags *diags);
+
+/* Make `swept->reader`, which reads each file once. cached_reader.c */
+void jr_cached_reader_init(struct jr_swept_spec *swept);
+
+#endif

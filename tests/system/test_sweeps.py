@@ -1,0 +1,380 @@
+"""Sweeps: cells that are checked, planned, chosen and run, and what becomes of
+them when something goes wrong."""
+import json
+import os
+import pathlib
+import signal
+import time
+
+import harness
+
+SPEC = """\
+version: 1
+name: scan
+device: cpu
+world_size: 1
+vars: {n: 0, seed: 0}
+env: {N: "${vars.n}", SEED: "${vars.seed}"}
+entrypoint:
+  shell: |
+%s
+%s"""
+GRID = """\
+sweep:
+  axes: {vars.n: [1, 2, 3], vars.seed: [0, 1]}
+  exclude: [{vars.n: 3, vars.seed: 1}]
+"""
+BLOCKS = """\
+sweep: {axes: {vars.n: [0, 1, 2, 3]}}
+timeouts: {stop_grace: 500ms}
+"""
+
+
+class Sweep(harness.Case):
+    def spec(self, shell="true", more=GRID, name="scan.jobrun.yaml"):
+        return self.write(name, SPEC % (
+            "".join(f"    {line}\n" for line in shell.splitlines()), more))
+
+    def latest(self):
+        return self.folder / "runs" / "latest"
+
+    def sweep(self):
+        return json.loads((self.latest() / "sweep.json").read_text())
+
+    def statuses(self):
+        return [cell["status"] for cell in self.sweep()["cells"]]
+
+    def journal(self):
+        lines = (self.latest() / "journal.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def until(self, what, message):
+        limit = time.monotonic() + harness.LIMIT
+        while not what():
+            self.assertLess(time.monotonic(), limit, message)
+            time.sleep(0.01)
+
+    def started(self, count):
+        """The pids that cells have left in the folder, once there are so many."""
+        def pids():
+            return [int(text) for path in self.folder.glob("pid.*")
+                    if (text := path.read_text().strip())]
+        self.until(lambda: len(pids()) >= count, f"no {count} ranks")
+        return pids()
+
+    def gone(self, pids):
+        def alive(pid):
+            try:
+                text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            except OSError:
+                return False
+            return text.rpartition(")")[2].split()[0] not in "ZX"
+        self.until(lambda: not any(alive(pid) for pid in pids),
+                   f"some of {pids} live")
+
+
+class Cells(Sweep):
+    def test_every_cell_is_checked(self):
+        self.spec()
+        self.expect(self.jobrun("validate", "scan.jobrun.yaml"), 0)
+        self.spec(more="sweep: {axes: {world_size: [1, 2x, 3]}}\n")
+        done = self.expect(self.jobrun("validate", "scan.jobrun.yaml"), 3)
+        self.assertIn("(cell 1: world_size=2x)", done.stdout)
+        self.spec(more=GRID + "threads: x\n")
+        done = self.expect(self.jobrun("validate", "scan.jobrun.yaml"), 3)
+        self.assertEqual(done.stdout.count("JR0211"), 1)
+        self.assertNotIn("(cell", done.stdout)
+
+    def test_targets_are_tried_for_every_cell(self):
+        self.write("t.jobrun.yaml", "version: 1\nentrypoint: ['true']\n"
+                   "targets: ['1x2:H100']\nsweep: {axes: {world_size: "
+                   "[2, 4]}}\n")
+        done = self.expect(self.jobrun("validate", "t.jobrun.yaml"), 4)
+        self.assertIn("(cell 1: world_size=4)", done.stdout)
+
+    def test_plan_lists_cells_and_needs(self):
+        self.spec(more="sweep:\n  axes: {vars.n: [1, 2], threads: [1, 4]}\n")
+        done = self.expect(self.jobrun("plan", "scan.jobrun.yaml", "--on",
+                                       "1x0,4c", "--json"), 0)
+        plan = json.loads(done.stdout)
+        self.assertEqual([cell["cores"] for cell in plan["cells"]],
+                         [1, 4, 1, 4])
+        self.assertEqual((plan["at_once"], plan["rounds"]), (1, 4))
+        done = self.expect(self.jobrun("plan", "scan.jobrun.yaml", "--on",
+                                       "1x0,2c"), 4)
+        self.assertIn("cell 1 (vars.n=1,threads=4) needs 4 CPU cores",
+                      done.stderr)
+
+    def test_plan_counts_devices(self):
+        self.write("t.jobrun.yaml", "version: 1\nentrypoint: ['true']\n"
+                   "world_size: 2\nvars: {a: 0}\nenv: {A: '${vars.a}'}\n"
+                   "sweep: {axes: {vars.a: {from: 1, to: 7}}}\n")
+        plan = json.loads(self.expect(
+            self.jobrun("plan", "t.jobrun.yaml", "--on", "1x8:H100", "--json"),
+            0).stdout)
+        self.assertEqual({cell["devices"] for cell in plan["cells"]}, {2})
+        self.assertEqual((plan["at_once"], plan["rounds"]), (4, 2))
+
+    def test_mistakes_are_told_at_once(self):
+        for sweep in ("vars.nn=1,2", "vars.n=", "devices=0,1",
+                      "vars.n=1..1000000000"):
+            with self.subTest(sweep):
+                self.spec()
+                done = self.expect(self.jobrun("plan", "scan.jobrun.yaml",
+                                               "--sweep", sweep), 3)
+                self.assertIn("--sweep:", done.stderr)
+
+    def test_one_cell_is_an_ordinary_run(self):
+        self.spec("echo n=$N seed=$SEED cell=$JOBRUN_CELL")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--cell", "0003"), 0)
+        self.assertIn("n=2 seed=1 cell=3", done.stdout)
+        self.assertTrue((self.latest() / "run.json").exists())
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--cell",
+                                       "vars.n=3"), 0)
+        self.assertIn("n=3 seed=0 cell=4", done.stdout)
+        resolved = self.expect(self.jobrun("resolve", "scan.jobrun.yaml",
+                                           "--cell", "3"), 0).stdout
+        self.assertNotIn("sweep", resolved)
+        for cell in ("5", "vars.n=1", "vars.m=1"):
+            self.expect(self.jobrun("scan.jobrun.yaml", "--cell", cell), 2)
+
+    def test_other_verbs_want_a_cell(self):
+        self.spec()
+        for words in (["resolve"], ["render", "--engine", "slurm"]):
+            with self.subTest(words[0]):
+                done = self.expect(self.jobrun(
+                    words[0], "scan.jobrun.yaml", *words[1:]), 2)
+                self.assertIn("--cell 0 (vars.n=1,vars.seed=0)", done.stderr)
+        for words in (["--debug", "0"], ["--stdin", "0"], ["--detach"]):
+            with self.subTest(words[0]):
+                done = self.expect(self.jobrun("scan.jobrun.yaml", *words), 2)
+                self.assertIn("--cell 0", done.stderr)
+        done = self.expect(self.jobrun("-n", "1", "--cell", "0", "--", "true"),
+                           2)
+        self.assertIn("no `sweep`", done.stderr)
+
+    def test_rendered_commands_name_the_cell(self):
+        self.spec()
+        done = self.expect(self.jobrun(
+            "render", "scan.jobrun.yaml", "--engine", "slurm", "--on", "1x0,2c",
+            "--cell", "1", "--sweep", "vars.seed=4,5"), 0)
+        self.assertIn("--sweep vars.seed=4,5 --cell 1", done.stdout)
+
+
+class Running(Sweep):
+    def test_each_cell_is_a_run(self):
+        self.spec('echo "{\\"n\\": $N}" > "$JOBRUN_RESULT_FILE"\n'
+                  'echo "$JOBRUN_RUN_ID $JOBRUN_SWEEP_ID $JOBRUN_CELL"',
+                  GRID + "  best: {field: n, goal: max}\n"
+                  "results: {fields: {n: {type: integer}}}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("5 of 5 cells delivered; best cell 0004: n 3",
+                      done.stderr)
+        sweep = self.sweep()
+        name = self.latest().resolve().name
+        self.assertEqual(sweep["sweep_id"], name)
+        self.assertEqual(sweep["counts"], {"succeeded": 5})
+        self.assertEqual(sweep["best"]["cell"], 4)
+        self.assertEqual([cell["values"] for cell in sweep["cells"]], [
+            {"vars.n": n, "vars.seed": seed}
+            for n, seed in ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0))])
+        for number, cell in enumerate(sweep["cells"]):
+            folder = self.latest() / cell["run"]
+            results = json.loads((folder / "results.json").read_text())
+            self.assertEqual(results["fingerprint"], cell["fingerprint"])
+            self.assertEqual(cell["result"], {"n": cell["values"]["vars.n"]})
+            self.assertEqual(
+                (folder / "attempt_0/0/stdout.log").read_text(),
+                f"{name}.{number:04} {name} {number}\n")
+        prints = {cell["fingerprint"] for cell in sweep["cells"]}
+        self.assertEqual(len(prints), 5)
+        self.assertEqual([line["event"] for line in self.journal()].count(
+            "cell_ended"), 5)
+
+    def test_a_failed_cell_stops_nobody(self):
+        self.spec("[ $N -ne 2 ] || exit $((7 + SEED))")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        self.assertEqual(self.statuses(), [
+            "succeeded", "succeeded", "failed", "failed", "succeeded"])
+
+    def test_the_lowest_class_counts(self):
+        self.spec("[ $N -ne 2 ] || exit 9", GRID + "exit_status: rank\n"
+                  "results: {from: file}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        self.spec("true", GRID + "results: {from: file}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 5)
+
+    def test_stop_after(self):
+        self.spec("[ $N -ne 1 ]", GRID + "  stop_after: 1\n  parallel: 1\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        self.assertEqual(self.statuses(), ["failed"] + ["not_started"] * 4)
+        self.assertIn("1 did not, 4 did not begin", done.stderr)
+
+    def test_one_at_a_time_uses_the_console(self):
+        self.spec("echo cell $JOBRUN_CELL")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--parallel", "1"),
+                           0)
+        self.assertEqual(done.stdout.splitlines(),
+                         [f"[0] cell {n}" for n in range(5)])
+
+    def test_cells_have_cores_of_their_own(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("SKIPPED: there is one CPU")
+        self.spec("grep Cpus_allowed_list /proc/self/status > cpus.$N\n"
+                  ": > pid.$N\n"
+                  "while [ $(ls pid.* | wc -l) -lt 2 ]; do sleep 0.01; done",
+                  "sweep: {axes: {vars.n: [1, 2]}}\n")
+        done = self.jobrun("scan.jobrun.yaml")
+        if "of 1 CPU core" in done.stderr:
+            self.skipTest("SKIPPED: there is one core")
+        self.expect(done, 0)
+        first, second = ((self.folder / f"cpus.{n}").read_text()
+                         for n in (1, 2))
+        self.assertNotEqual(first, second)
+
+    def test_cells_have_devices_of_their_own(self):
+        self.write("acme.facts.yaml", "format_version: 1\n"
+                   "variable: ACME_VISIBLE\ndevices:\n" + "".join(
+                       f"- {{index: {i}, model: A1}}\n" for i in (0, 2, 5)))
+        self.spec("echo $ACME_VISIBLE > pid.$N\n"
+                  "while [ $(ls pid.* | wc -l) -lt 3 ]; do sleep 0.01; done",
+                  "sweep: {axes: {vars.n: [1, 2, 3]}}\n").write_text(
+            (self.folder / "scan.jobrun.yaml").read_text().replace(
+                "device: cpu", "device: custom:acme\nbackends: custom:acme"))
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        self.assertIn("each 1 of 3 custom:acme", done.stderr)
+        self.assertEqual(sorted((self.folder / f"pid.{n}").read_text()
+                                for n in (1, 2, 3)), ["0\n", "2\n", "5\n"])
+
+    def test_more_than_fits(self):
+        cores = len(os.sched_getaffinity(0))
+        self.spec(": > pid.$N\nwhile [ $(ls pid.* | wc -l) -lt 6 ]; do "
+                  "sleep 0.01; done",
+                  "oversubscribe: true\nsweep: {axes: {vars.n: {from: 1, to: "
+                  "6}}, parallel: 6}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        self.spec("true", f"threads: {cores + 1}\n" + GRID)
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 4)
+        self.assertIn("oversubscribe: true", done.stderr)
+        self.assertEqual(self.sweep()["counts"], {"succeeded": 6})
+
+    def test_no_cell_begins_if_one_is_wrong(self):
+        self.spec("true", "sweep: {axes: {world_size: [1, 1x]}}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 3)
+        self.assertIn("(cell 1: world_size=1x)", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_cell_that_cannot_begin(self):
+        self.spec("true", "workdir: \"dir${vars.n}\"\n" + GRID)
+        (self.folder / "dir1").mkdir()
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 7)
+        self.assertEqual(self.statuses(), ["succeeded"] * 2 +
+                         ["launch_failed"] * 3)
+        self.assertIn("dir2", json.dumps([
+            json.loads((self.latest() / "cells/0002/results.json").read_text()),
+            done.stderr]))
+
+    def test_two_of_one_id(self):
+        self.spec()
+        self.expect(self.jobrun("scan.jobrun.yaml", "--run-id", "mine"), 0)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--run-id", "mine"), 7)
+        self.assertEqual(self.latest().resolve().name, "mine")
+
+    def test_without_a_spec(self):
+        done = self.expect(self.jobrun("-n", "1", "--sweep", "env.A=1..3", "--",
+                                       "sh", "-c", "exit $((A == 2))"), 1)
+        self.assertIn("2 of 3 cells delivered, 1 did not", done.stderr)
+
+    def test_parents_are_read_once(self):
+        self.write("a.yaml", "env: {FROM: a}\n")
+        self.write("b.yaml", "env: {FROM: b}\n")
+        self.spec("echo $FROM; rm -f a.yaml b.yaml",
+                  "extends: {base: a.yaml}\nsweep: {axes: {extends.base: "
+                  "[a.yaml, b.yaml], vars.n: [1, 2]}, parallel: 1}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--parallel", "1"),
+                           0)
+        self.assertEqual(done.stdout.split(),
+                         ["[0]", "a", "[0]", "a", "[0]", "b", "[0]", "b"])
+
+
+class Ends(Sweep):
+    """What a cell starts outlives nothing, whoever is killed."""
+    SHELL = ("setsid sleep 600 & echo $! > pid.$N.child\n"
+             "echo $$ > pid.$N\nsleep 600")
+
+    def blocked(self, most=1):
+        self.spec(self.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--parallel", most)
+        return sweep, self.started(2 * most)
+
+    def guard_and_runner(self, sweep):
+        guard = harness.children(sweep.pid)[0]
+        return guard, harness.runner_of(guard)
+
+    def test_a_signal(self):
+        sweep, pids = self.blocked()
+        sweep.send_signal(signal.SIGTERM)
+        self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGTERM)
+        self.gone(pids)
+        self.assertEqual(self.statuses(), ["stopped"] + ["not_started"] * 3)
+
+    def test_the_sweep_is_killed(self):
+        sweep, pids = self.blocked()
+        sweep.kill()
+        sweep.wait(harness.LIMIT)
+        self.gone(pids)
+        self.until((self.latest() / "cells/0000/results.json").exists,
+                   "no record")
+
+    def kill_in_cell(self, which):
+        sweep, pids = self.blocked()
+        guard, runner = self.guard_and_runner(sweep)
+        if which == "both":
+            os.kill(guard, signal.SIGSTOP)
+        for pid in ({"guard": [guard], "runner": [runner],
+                     "both": [runner, guard]}[which]):
+            os.kill(pid, signal.SIGKILL)
+        self.gone(pids)
+        self.until(lambda: len(self.started(4)) == 4, "no other cell")
+        others = [pid for pid in self.started(4) if pid not in pids]
+        sweep.send_signal(signal.SIGTERM)
+        self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGTERM)
+        self.gone(others)
+        self.assertEqual(self.statuses()[0], "launch_failed")
+        self.assertEqual(self.statuses()[1], "stopped")
+
+    def test_a_guard_is_killed(self):
+        self.kill_in_cell("guard")
+
+    def test_a_runner_is_killed(self):
+        self.kill_in_cell("runner")
+
+    def test_both_are_killed(self):
+        self.kill_in_cell("both")
+
+    def test_other_signals_reach_all_cells(self):
+        self.spec("trap 'echo got > got.$N; exit 0' USR1\necho $$ > pid.$N\n"
+                  "while :; do sleep 0.05; done",
+                  "oversubscribe: true\nstop_target: leader\n"
+                  "sweep: {axes: {vars.n: [0, 1]}, parallel: 2}\n")
+        sweep = self.start("scan.jobrun.yaml")
+        self.started(2)
+        sweep.send_signal(signal.SIGUSR1)
+        self.assertEqual(sweep.wait(harness.LIMIT), 0)
+        self.assertEqual(len(list(self.folder.glob("got.*"))), 2)
+
+    def test_the_terminal_s_interrupt_is_no_second_stop(self):
+        self.spec("trap 'sleep 0.3; echo done > done; exit 3' TERM\n"
+                  "echo $$ > pid.$N\nwhile :; do sleep 0.05; done",
+                  BLOCKS.replace("500ms", "20s"))
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1",
+                           start_new_session=True)
+        self.started(1)
+        os.killpg(sweep.pid, signal.SIGINT)
+        self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGINT)
+        self.assertTrue((self.folder / "done").exists())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,231 @@
+/* Cells: their order, their numbers, their values, and which one a text means.
+ */
+#include "sweep/cell_columns.h"
+#include "swept.h"
+
+#define TEXT_OF(text) ((char[]){text})
+
+/* "0.1 1|0.1 2|...": the values of all cells. */
+static void add_cells(struct jr_buf *out, const struct jr_cells *cells)
+{
+    struct jr_stated_value values[8];
+    for (size_t i = 0; i < cells->count; i++) {
+        size_t count = jr_cells_values(cells, i, values);
+        jr_buf_str(out, i == 0 ? "" : "|");
+        for (size_t j = 0; j < count; j++) {
+            jr_buf_str(out, j == 0 ? "" : " ");
+            jr_cell_value_text(out, values[j].value);
+        }
+    }
+}
+
+static void check_cells(const char *body, const char *expected)
+{
+    struct swept s;
+    struct jr_buf text = JR_BUF_INIT;
+    swept_open(&s, body, NULL);
+    CU_ASSERT_EQUAL(s.status, 0);
+    if (s.status == 0)
+        add_cells(&text, &s.spec.cells);
+    JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
+static void are_the_product_the_last_axis_fastest(void)
+{
+    check_cells("sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2]}}\n",
+                "0.1 1|0.1 2|0.01 1|0.01 2");
+    check_cells("sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n",
+                "1 2|3 4");
+}
+
+static void are_numbered_without_gaps(void)
+{
+    check_cells("sweep:\n  axes: {vars.lr: [1, 2, 3], vars.seed: [1, 2]}\n"
+                "  exclude: [{vars.lr: 2}, {vars.lr: 3, vars.seed: 1}]\n"
+                "  include: [{vars.lr: 9}, {vars.lr: 2, vars.seed: 2}]\n",
+                "1 1|1 2|3 2|9|2 2");
+}
+
+static void may_be_included_alone(void)
+{
+    check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n",
+                "1|2 1");
+}
+
+static void count_what_ranges_hit(void)
+{
+    check_cells("sweep: {axes: {vars.lr: {from: 0.1, to: 0.3, step: 0.1}}}\n",
+                "0.1|0.2|0.3");
+    check_cells("sweep: {axes: {vars.lr: {from: 3, to: 0, step: -2}}}\n",
+                "3|1");
+    check_cells("sweep: {axes: {vars.lr: {from: 1, to: -1}}}\n", "1|0|-1");
+    check_cells("sweep: {axes: {vars.lr: {from: 0, to: 1, step: 0.4}}}\n",
+                "0|0.4|0.8");
+}
+
+static void are_drawn_alike_for_all_others(void)
+{
+    struct swept few, many;
+    struct jr_stated_value a[2], b[2];
+    swept_open(&few,
+               "sweep: {axes: {vars.lr: {uniform: [0, 1]}, vars.seed: [1, 2]}, "
+               "samples: 3, seed: 7}\n",
+               NULL);
+    swept_open(&many,
+               "sweep: {axes: {vars.lr: {uniform: [0, 1]}, vars.seed: [1, 2, "
+               "3]}, samples: 5, seed: 7}\n",
+               NULL);
+    CU_ASSERT_EQUAL(few.spec.cells.count, 6);
+    CU_ASSERT_EQUAL(many.spec.cells.count, 15);
+    for (size_t i = 0; i < 3; i++) {
+        (void)jr_cells_values(&few.spec.cells, 3 + i, a);
+        (void)jr_cells_values(&many.spec.cells, 10 + i, b);
+        JR_ASSERT_TEXT(a[1].value->text, b[1].value->text);
+    }
+    /* SHA-256 of "7:vars.lr:0" begins with 0x9f7d2f0c.. */
+    (void)jr_cells_values(&few.spec.cells, 0, a);
+    CU_ASSERT_TRUE(a[1].value->text[0] == '0');
+    swept_close(&few);
+    swept_close(&many);
+}
+
+static void leave_out_equal_draws(void)
+{
+    struct swept s;
+    swept_open(&s,
+               "sweep: {axes: {vars.lr: {integers: [1, 2]}}, samples: 40}\n",
+               NULL);
+    CU_ASSERT_EQUAL(s.spec.cells.count, 2);
+    CU_ASSERT_EQUAL(s.diags.warnings, 1);
+    swept_close(&s);
+}
+
+static void are_refused_if_none_is_left(void)
+{
+    struct swept s;
+    swept_open(&s,
+               "sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1}, "
+               "{vars.lr: 2}]}\n",
+               NULL);
+    CU_ASSERT_EQUAL(s.status, -1);
+    CU_ASSERT_EQUAL(s.diags.errors, 1);
+    swept_close(&s);
+}
+
+static void take_the_axes_of_options(void)
+{
+    char *const sweeps[] = {TEXT_OF("vars.lr=0.5,'a,b',[1, 2]"),
+                            TEXT_OF("threads=1..2"), NULL};
+    struct jr_buf text = JR_BUF_INIT;
+    struct swept s;
+    swept_open(&s, "sweep: {axes: {vars.lr: [1], vars.seed: [7]}}\n", sweeps);
+    CU_ASSERT_EQUAL_FATAL(s.status, 0);
+    add_cells(&text, &s.spec.cells);
+    JR_ASSERT_TEXT(text.data, "7 0.5 1|7 0.5 2|7 a,b 1|7 a,b 2|7 [1, 2] 1|"
+                              "7 [1, 2] 2");
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
+static void have_values_by_type(void)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    struct swept s;
+    swept_open(&s,
+               "sweep: {include: [{vars.lr: 1, vars.seed: \"1\", threads: 2, "
+               "env.A: [1.5, null, true]}]}\n",
+               NULL);
+    CU_ASSERT_EQUAL_FATAL(s.status, 0);
+    json_t *json = jr_cells_json(&s.spec.cells, 0);
+    jr_json_print(&text, json, 0);
+    JR_ASSERT_TEXT(text.data, "{\"vars.lr\": 1, \"vars.seed\": \"1\", "
+                              "\"threads\": 2, \"env.A\": [1.5, null, true]}");
+    json_decref(json);
+    jr_buf_clear(&text);
+    jr_cells_text(&text, &s.spec.cells, 0);
+    JR_ASSERT_TEXT(text.data, "vars.lr=1,vars.seed=\"1\",threads=2,"
+                              "env.A=[1.5, null, true]");
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
+#define GRID "sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2, 3]}}\n"
+
+static void are_chosen_by_number_or_values(void)
+{
+    static const struct {
+        const char *text;
+        long cell; /* -1: none */
+    } vectors[] = {{"6", -1},
+                   {"-1", -1},
+                   {"", -1},
+                   {"vars.lr=0.1", -1},
+                   {"vars.lr=0.5,vars.seed=1", -1},
+                   {"vars.lx=0.1", -1},
+                   {"vars.lr", -1},
+                   {"vars.lr=0.1,", -1},
+                   {"99999999999999999999", -1},
+                   {"0", 0},
+                   {"0005", 5},
+                   {"vars.lr=1e-2,vars.seed=2", 4},
+                   {"vars.seed=3,vars.lr=0.1", 2}};
+    struct swept s;
+    swept_open(&s, GRID, NULL);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_error err = {0};
+        size_t cell = 77;
+        int status =
+            jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
+        CU_ASSERT_EQUAL(status, vectors[i].cell < 0 ? -1 : 0);
+        CU_ASSERT_EQUAL(cell, vectors[i].cell < 0 ? 77 : vectors[i].cell);
+        CU_ASSERT_EQUAL(err.status, vectors[i].cell < 0 ? JR_STATUS_USAGE : 0);
+    }
+    swept_close(&s);
+}
+
+static void say_which_ones_a_choice_leaves(void)
+{
+    struct jr_error err = {0};
+    size_t cell;
+    struct swept s;
+    swept_open(&s, GRID, NULL);
+    CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, "vars.lr=0.01", &err),
+                    -1);
+    JR_ASSERT_TEXT(err.text, "vars.lr=0.01 is true of 3 cells (3, 4, 5): state "
+                             "more values, or a number");
+    swept_close(&s);
+}
+
+static void make_columns_as_wide_as_their_values(void)
+{
+    struct jr_cell_columns columns;
+    struct jr_buf text = JR_BUF_INIT;
+    struct swept s;
+    swept_open(&s,
+               "sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: 2, "
+               "threads: 4}]}\n",
+               NULL);
+    jr_cell_columns_init(&columns, &s.spec.cells);
+    jr_cell_columns_head(&text, &columns);
+    JR_ASSERT_TEXT(text.data, "lr      threads  ");
+    jr_buf_clear(&text);
+    jr_cell_columns_row(&text, &columns, 0);
+    JR_ASSERT_TEXT(text.data, "0.1     -        ");
+    jr_buf_clear(&text);
+    jr_cell_columns_row(&text, &columns, 2);
+    JR_ASSERT_TEXT(text.data, "2       4        ");
+    jr_cell_columns_release(&columns);
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
+JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
+             CASE(are_the_product_the_last_axis_fastest),
+             CASE(are_numbered_without_gaps), CASE(may_be_included_alone),
+             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
+             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options),
+             CASE(have_values_by_type), CASE(are_chosen_by_number_or_values),
+             CASE(say_which_ones_a_choice_leaves),
+             CASE(make_columns_as_wide_as_their_values))

@@ -1,0 +1,132 @@
+/* The journal: what is written can be read, torn lines are passed over, and two
+ * processes do not write one. */
+#include "sweep/journal.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+struct read_lines {
+    struct jr_buf text;
+};
+
+static void take(void *data, enum jr_journal_event event, const json_t *line)
+{
+    struct read_lines *lines = data;
+    const char *status = jr_json_get_str(line, "status");
+    jr_buf_printf(&lines->text, "%d:%lld:%s ", (int)event,
+                  json_is_integer(json_object_get(line, "cell"))
+                      ? jr_json_get_int(line, "cell")
+                      : -1LL,
+                  status == NULL ? "-" : status);
+}
+
+static int open_scratch(struct scratch *scratch)
+{
+    scratch_start(scratch);
+    return open(scratch->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void check_lines(int dir, const char *expected)
+{
+    struct read_lines lines = {JR_BUF_INIT};
+    CU_ASSERT_TRUE(jr_journal_read(dir, take, &lines));
+    JR_ASSERT_TEXT(lines.text.data == NULL ? "" : lines.text.data, expected);
+    jr_buf_release(&lines.text);
+}
+
+static void is_not_there_at_first(void)
+{
+    struct scratch scratch;
+    struct read_lines lines = {JR_BUF_INIT};
+    int dir = open_scratch(&scratch);
+    CU_ASSERT_FALSE(jr_journal_read(dir, take, &lines));
+    CU_ASSERT_EQUAL(jr_journal_holder(dir), 0);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+static void reads_back_what_was_written(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    json_t *values = json_pack("{s:f}", "vars.lr", 0.1);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    jr_journal_add(&journal, JR_JOURNAL_SWEEP_STARTED, -1, NULL, NULL);
+    jr_journal_add(&journal, JR_JOURNAL_CELL_STARTED, 0, values, NULL);
+    jr_journal_add(&journal, JR_JOURNAL_CELL_ENDED, 0, values, "failed");
+    CU_ASSERT_NOT_EQUAL(jr_journal_sync(&journal, false), 0);
+    CU_ASSERT_EQUAL(jr_journal_sync(&journal, true), 0);
+    CU_ASSERT_FALSE(journal.failed);
+    jr_journal_close(&journal);
+    check_lines(dir, "0:-1:- 2:0:- 3:0:failed ");
+    json_decref(values);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+static void passes_over_what_is_torn_or_foreign(void)
+{
+    static const char text[] =
+        "{\"event\": \"cell_ended\", \"cell\": 1, \"status\": \"failed\"}\n"
+        "not JSON\n{\"event\": \"of another build\"}\n[1]\n"
+        "{\"event\": \"cell_ended\", \"ce";
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    int fd = openat(dir, JR_JOURNAL_FILE, O_CREAT | O_WRONLY, 0600);
+    CU_ASSERT_EQUAL(write(fd, text, sizeof text - 1), sizeof text - 1);
+    (void)close(fd);
+    check_lines(dir, "3:1:failed ");
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    jr_journal_add(&journal, JR_JOURNAL_SWEEP_RESUMED, -1, NULL, NULL);
+    jr_journal_close(&journal);
+    check_lines(dir, "3:1:failed 1:-1:- ");
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+static void is_one_process_s_own(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder, parent = getpid();
+    int dir = open_scratch(&scratch), status = -1;
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct jr_error err = {0};
+        struct jr_journal other;
+        bool refused =
+            jr_journal_open(&other, dir, 0600, &holder, &err) == -1 &&
+            err.status == JR_STATUS_USAGE && holder == parent &&
+            jr_journal_holder(dir) == parent;
+        _exit(refused ? 0 : 1);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+    jr_journal_close(&journal);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+static void says_when_a_line_was_lost(void)
+{
+    struct jr_journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    jr_journal_add(&journal, JR_JOURNAL_SWEEP_STARTED, -1, NULL, NULL);
+    CU_ASSERT_TRUE(journal.failed);
+    jr_journal_close(&journal);
+}
+
+JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
+             CASE(reads_back_what_was_written),
+             CASE(passes_over_what_is_torn_or_foreign),
+             CASE(is_one_process_s_own), CASE(says_when_a_line_was_lost))

@@ -1,0 +1,169 @@
+/* Which cell begins when, and on what: the schedule played through. */
+#include "sweep/schedule.h"
+
+#include "base/buf.h"
+#include "unit.h"
+
+enum { MOST = 64 };
+
+/* A schedule with cells of kinds, and what runs. */
+struct play {
+    struct jr_schedule schedule;
+    struct jr_arena arena;
+    struct jr_grant grants[MOST];
+    bool skips[MOST];
+    struct jr_buf told; /* "b0 b1 e0": began and ended */
+};
+
+static void start(struct play *play, const struct jr_slots *kinds,
+                  size_t kinds_count, const uint32_t *kind_of, size_t count,
+                  struct jr_slots room, uint32_t parallel)
+{
+    const struct jr_schedule with = {.kinds = kinds,
+                                     .kinds_count = kinds_count,
+                                     .kind_of = kind_of,
+                                     .skips = play->skips,
+                                     .count = count,
+                                     .room = room,
+                                     .parallel = parallel};
+    play->arena = JR_ARENA_INIT;
+    play->told = JR_BUF_INIT;
+    jr_schedule_init(&play->schedule, &with);
+}
+
+static void begin(struct play *play)
+{
+    size_t cell;
+    struct jr_grant grant;
+    while (jr_schedule_next(&play->schedule, &play->arena, &cell, &grant)) {
+        play->grants[cell] = grant;
+        jr_buf_printf(&play->told, "b%zu ", cell);
+    }
+}
+
+static void end(struct play *play, size_t cell)
+{
+    jr_schedule_end(&play->schedule, &play->grants[cell]);
+    jr_buf_printf(&play->told, "e%zu ", cell);
+    begin(play);
+}
+
+static void finish(struct play *play, const char *expected)
+{
+    JR_ASSERT_TEXT(play->told.data == NULL ? "" : play->told.data, expected);
+    jr_buf_release(&play->told);
+    jr_schedule_release(&play->schedule);
+    jr_arena_release(&play->arena);
+}
+
+static const struct jr_slots one_core[] = {{.cores = 1}};
+static const uint32_t all_zero[MOST];
+
+static void begins_in_order_as_room_becomes_free(void)
+{
+    struct play play = {0};
+    start(&play, one_core, 1, all_zero, 4, (struct jr_slots){.cores = 2}, 0);
+    begin(&play);
+    CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule));
+    end(&play, 1);
+    end(&play, 0);
+    CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
+    end(&play, 2);
+    end(&play, 3);
+    finish(&play, "b0 b1 e1 b2 e0 b3 e2 e3 ");
+}
+
+static void gives_each_cell_its_own(void)
+{
+    static const struct jr_slots two[] = {{.cores = 2}, {.devices = 1}};
+    static const uint32_t kinds[] = {0, 1, 1, 0};
+    struct play play = {0};
+    start(&play, two, 2, kinds, 4, (struct jr_slots){.cores = 4, .devices = 2},
+          0);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].cores[0], 0);
+    CU_ASSERT_EQUAL(play.grants[0].cores[1], 1);
+    CU_ASSERT_EQUAL(play.grants[3].cores[0], 2);
+    CU_ASSERT_EQUAL(play.grants[1].devices[0], 0);
+    CU_ASSERT_EQUAL(play.grants[2].devices[0], 1);
+    CU_ASSERT_EQUAL(play.grants[2].cores_count, 0);
+    finish(&play, "b0 b1 b2 b3 ");
+}
+
+static void gives_back_what_was_had(void)
+{
+    struct play play = {0};
+    start(&play, one_core, 1, all_zero, 3, (struct jr_slots){.cores = 2}, 0);
+    begin(&play);
+    end(&play, 0);
+    CU_ASSERT_EQUAL(play.grants[2].cores[0], 0);
+    finish(&play, "b0 b1 e0 b2 ");
+}
+
+static void obeys_the_limit(void)
+{
+    struct play play = {0};
+    start(&play, one_core, 1, all_zero, 3, (struct jr_slots){.cores = 8}, 1);
+    begin(&play);
+    end(&play, 0);
+    finish(&play, "b0 e0 b1 ");
+}
+
+static void lets_cells_share_if_told_to(void)
+{
+    static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
+    struct play play = {0};
+    start(&play, shares, 1, all_zero, 5, (struct jr_slots){.cores = 2}, 3);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].cores_count, 2);
+    CU_ASSERT_EQUAL(play.grants[1].cores_count, 0);
+    end(&play, 0);
+    CU_ASSERT_EQUAL(play.grants[3].cores_count, 2);
+    finish(&play, "b0 b1 b2 e0 b3 ");
+}
+
+static void runs_alone_what_is_too_large(void)
+{
+    static const struct jr_slots large[] = {{.cores = 9}};
+    struct play play = {0};
+    start(&play, large, 1, all_zero, 2, (struct jr_slots){.cores = 2}, 0);
+    begin(&play);
+    end(&play, 0);
+    finish(&play, "b0 e0 b1 ");
+}
+
+static void skips_what_is_done(void)
+{
+    struct play play = {.skips = {true, false, true, false}};
+    start(&play, one_core, 1, all_zero, 4, (struct jr_slots){.cores = 4}, 0);
+    begin(&play);
+    finish(&play, "b1 b3 ");
+}
+
+/* Cell 1 needs all there is; the small ones behind it go first only so often.
+ */
+static void brings_a_large_cell_to_its_turn(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
+    static const uint32_t kind_of[MOST] = {0, 1};
+    struct play play = {0};
+    size_t ended = 0, began = 0;
+    start(&play, kinds, 2, kind_of, MOST, (struct jr_slots){.cores = 2}, 0);
+    begin(&play);
+    JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
+    for (ended = 2; ended < MOST && strstr(play.told.data, "b1 ") == NULL;
+         ended++)
+        end(&play, ended == 2 ? 0 : ended - 1);
+    began = play.schedule.next[0];
+    CU_ASSERT_PTR_NOT_NULL(strstr(play.told.data, "b1 "));
+    CU_ASSERT_TRUE(began < 24);
+    jr_buf_release(&play.told);
+    jr_schedule_release(&play.schedule);
+    jr_arena_release(&play.arena);
+}
+
+JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
+             CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
+             CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
+             CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
+             CASE(brings_a_large_cell_to_its_turn))

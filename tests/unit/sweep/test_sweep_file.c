@@ -1,0 +1,135 @@
+/* sweep.json: what it says of the axes, the cells, and the best of them. */
+#include "sweep/sweep_file.h"
+#include "swept.h"
+
+#define BODY                                                                   \
+    "sweep:\n  axes: {vars.lr: [0.1, 0.01], \"vars.seed,threads\": "           \
+    "[[1, 2]]}\n  best: {field: loss, goal: %s}\n"
+
+static json_t *write_file(struct swept *s, struct jr_cell_state *states)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    const struct jr_sweep_record record = {.sweep_id = "id",
+                                           .name = "s",
+                                           .cells = &s->spec.cells,
+                                           .states = states};
+    jr_sweep_record_json(&text, &record, NULL);
+    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    jr_buf_release(&text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    return json;
+}
+
+static void check_part(const json_t *json, const char *key,
+                       const char *expected)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_json_print(&out, json_object_get(json, key), 0);
+    JR_ASSERT_TEXT(out.data, expected);
+    jr_buf_release(&out);
+}
+
+static void open_goal(struct swept *s, const char *goal)
+{
+    struct jr_buf body = JR_BUF_INIT;
+    jr_buf_printf(&body, BODY, goal);
+    swept_open(s, body.data, NULL);
+    CU_ASSERT_EQUAL_FATAL(s->status, 0);
+    CU_ASSERT_EQUAL_FATAL(s->spec.cells.count, 2);
+    jr_buf_release(&body);
+}
+
+static void says_what_has_not_begun(void)
+{
+    struct swept s;
+    open_goal(&s, "min");
+    struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
+                                     {.number = 5, .status = "running"}};
+    json_t *json = write_file(&s, states);
+    check_part(json, "axes",
+               "[{\"path\": \"vars.lr\", \"values\": [0.1, 0.01]}, {\"path\": "
+               "\"vars.seed,threads\", \"values\": [[1, 2]]}]");
+    check_part(json, "counts", "{\"not_started\": 1, \"running\": 1}");
+    check_part(json, "best",
+               "{\"field\": \"loss\", \"goal\": \"min\", \"of\": \"mean\", "
+               "\"cell\": null}");
+    const json_t *cells = json_object_get(json, "cells");
+    check_part(json_array_get(cells, 0), "run", "null");
+    check_part(json_array_get(cells, 0), "seconds", "null");
+    check_part(json_array_get(cells, 0), "fingerprint", "null");
+    check_part(json_array_get(cells, 1), "cell", "5");
+    check_part(json_array_get(cells, 1), "run", "\"cells/0005\"");
+    check_part(json_array_get(cells, 1), "values",
+               "{\"vars.lr\": 0.01, \"vars.seed\": 1, \"threads\": 2}");
+    json_decref(json);
+    swept_close(&s);
+}
+
+static void names_the_best_that_delivered(void)
+{
+    static const struct {
+        const char *goal;
+        double a, b;
+        const char *b_status;
+        long best;
+    } vectors[] = {{"min", 2, 1, "failed", 0},
+                   {"min", 2, 1, "succeeded", 1},
+                   {"max", 2, 1, "succeeded", 0},
+                   {"max", -2, -1, "succeeded", 1},
+                   {"min", 1, 1, "succeeded", 0}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct swept s;
+        open_goal(&s, vectors[i].goal);
+        json_t *a = json_pack("{s:f}", "loss", vectors[i].a);
+        json_t *b = json_pack("{s:f}", "loss", vectors[i].b);
+        struct jr_cell_state states[] = {
+            {.number = 0, .status = "succeeded", .result = a},
+            {.number = 1, .status = vectors[i].b_status, .result = b}};
+        const struct jr_sweep_record record = {.cells = &s.spec.cells,
+                                               .states = states};
+        CU_ASSERT_EQUAL(jr_sweep_record_best(&record), vectors[i].best);
+        json_decref(a);
+        json_decref(b);
+        swept_close(&s);
+    }
+}
+
+static int count_pieces(void *data, struct jr_buf *text)
+{
+    ++*(int *)data;
+    jr_buf_clear(text);
+    return 0;
+}
+
+static void is_written_in_pieces(void)
+{
+    struct swept s;
+    struct jr_buf text = JR_BUF_INIT;
+    int pieces = 0;
+    const struct jr_drain drain = {count_pieces, &pieces};
+    swept_open(&s, "sweep: {axes: {vars.lr: {from: 1, to: 2000}}}\n", NULL);
+    struct jr_cell_state *states = calloc(2000, sizeof *states);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(states);
+    for (uint32_t i = 0; i < 2000; i++)
+        states[i] = (struct jr_cell_state){.number = i, .status = "failed"};
+    const struct jr_sweep_record record = {
+        .sweep_id = "i", .cells = &s.spec.cells, .states = states};
+    jr_sweep_record_json(&text, &record, &drain);
+    CU_ASSERT_TRUE(pieces > 2);
+    jr_buf_release(&text);
+    free(states);
+    swept_close(&s);
+}
+
+static void numbers_folders_in_four_digits(void)
+{
+    char folder[16];
+    jr_cell_folder(folder, 7);
+    JR_ASSERT_TEXT(folder, "0007");
+    jr_cell_folder(folder, 99999);
+    JR_ASSERT_TEXT(folder, "99999");
+}
+
+JR_UNIT_MAIN("sweep_file", CASE(says_what_has_not_begun),
+             CASE(names_the_best_that_delivered), CASE(is_written_in_pieces),
+             CASE(numbers_folders_in_four_digits))

@@ -1,0 +1,150 @@
+/* The spec of each cell: its values in their places, and what it is read from.
+ */
+#include "doc/source_reader.h"
+#include "sweep/shared_files.h"
+#include "swept.h"
+
+static void load_cell(struct swept *s, size_t i, struct jr_spec_file **ret)
+{
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_load(ret, &s->spec, i, &s->diags), 0);
+}
+
+static void put_values_in_their_places(void)
+{
+    struct jr_spec_file *cell = NULL;
+    struct swept s;
+    swept_open(
+        &s,
+        "world_size: 8\nsweep:\n"
+        "  axes: {vars.lr: [1, \"${vars.seed}0\"], world_size: [2, 4]}\n",
+        NULL);
+    load_cell(&s, 3, &cell);
+    const struct jr_spec *spec = jr_spec_get(cell);
+    CU_ASSERT_EQUAL(*spec->world_size, 4);
+    JR_ASSERT_TEXT(spec->entrypoint.argv[1], "00");
+    CU_ASSERT_PTR_NULL(jr_doc_get(jr_spec_tree(cell), "sweep"));
+    const struct jr_span at = jr_spec_where(cell, "world_size");
+    CU_ASSERT_EQUAL(at.line, 6);
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
+static void know_the_number_of_the_cell(void)
+{
+    struct jr_spec_file *cell = NULL;
+    struct swept s;
+    swept_open(&s,
+               "env: {C: \"%{cell}\", S: \"%{sweep_id}\"}\n"
+               "sweep: {axes: {vars.lr: [1, 2]}}\n",
+               NULL);
+    load_cell(&s, 0, &cell);
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
+static void point_at_the_value_that_is_wrong(void)
+{
+    struct jr_spec_file *cell = NULL;
+    struct swept s;
+    swept_open(&s, "sweep: {axes: {threads: [1, x]}}\n", NULL);
+    CU_ASSERT_EQUAL(jr_swept_spec_load(&cell, &s.spec, 1, &s.diags), -1);
+    CU_ASSERT_EQUAL(s.diags.errors, 1);
+    CU_ASSERT_EQUAL(s.diags.items[0].span.line, 4);
+    CU_ASSERT_EQUAL(s.diags.items[0].span.column, 29);
+    jr_diags_release(&s.diags);
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
+/* Parents, of which each reading is counted. */
+struct pages {
+    int read;
+};
+
+static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
+                     struct jr_error *err)
+{
+    union {
+        const void *given;
+        struct pages *pages;
+    } context = {reader->context};
+    context.pages->read++;
+    if (strcmp(reading->path, "gone.yaml") == 0)
+        return jr_error_set(err, JR_STATUS_INVALID, "there is none");
+    jr_buf_printf(&reading->text, "env: {FROM: %s}\n", reading->path);
+    reading->file = (struct jr_file){reading->path, reading->path, "/jobs"};
+    return 0;
+}
+
+static void take_other_parents_and_read_each_once(void)
+{
+    static const char text[] =
+        "version: 1\nentrypoint: [./t]\nextends: {base: a.yaml}\n"
+        "sweep: {axes: {extends.base: [b.yaml, gone.yaml, b2.yaml]}}\n";
+    struct pages pages = {0};
+    const struct jr_reader reader = {read_page, &pages};
+    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
+                                          .folder = "/jobs",
+                                          .text = text,
+                                          .len = sizeof text - 1};
+    const struct jr_spec_options options = {.sweeps = true, .reader = &reader};
+    const struct jr_swept_words words = {&source, &options, NULL};
+    struct jr_spec_file *file = NULL, *cell = NULL;
+    struct swept s = {0};
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
+                          0);
+    s.spec.files = reader;
+    jr_cached_reader_init(&s.spec);
+    s.spec.options.reader = &s.spec.reader;
+    pages.read = 0;
+    for (int i = 0; i < 3; i++) {
+        load_cell(&s, 0, &cell);
+        JR_ASSERT_TEXT(jr_spec_get(cell)->env[0].value, "b.yaml");
+        jr_spec_free(cell);
+    }
+    CU_ASSERT_EQUAL(pages.read, 1);
+    CU_ASSERT_EQUAL(jr_swept_spec_load(&cell, &s.spec, 1, &s.diags), -1);
+    CU_ASSERT_EQUAL(s.diags.items[0].span.line, 4);
+    jr_diags_release(&s.diags);
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
+static void check_shared(const char *body, int status)
+{
+    struct jr_shared_files files;
+    struct swept s;
+    int found = 0;
+    swept_open(&s, body, NULL);
+    jr_shared_files_init(&files);
+    for (size_t i = 0; i < s.spec.cells.count; i++) {
+        struct jr_spec_file *cell = NULL;
+        load_cell(&s, i, &cell);
+        found |= jr_shared_files_add(&files, cell, i, &s.diags);
+        jr_spec_free(cell);
+    }
+    CU_ASSERT_EQUAL(found, status);
+    jr_diags_release(&s.diags);
+    jr_shared_files_release(&files);
+    swept_close(&s);
+}
+
+#define AXIS "world_size: 1\nsweep: {axes: {vars.lr: [1, 2]}}\n"
+
+static void may_not_share_files(void)
+{
+    check_shared(AXIS "results: {file: out.json}\n", -1);
+    check_shared(AXIS "results: {artifacts: [\"w/%{rank}\"]}\n", -1);
+    check_shared(AXIS "results: {file: \"%{cell}.json\"}\n", 0);
+    check_shared(AXIS "results: {file: \"out/${vars.lr}.json\"}\n", 0);
+    check_shared(AXIS "results: {artifacts: [\"%{rank_dir}/w\"]}\n", 0);
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: out.json}\n",
+                 0);
+}
+
+JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
+             CASE(put_values_in_their_places),
+             CASE(know_the_number_of_the_cell),
+             CASE(take_other_parents_and_read_each_once),
+             CASE(may_not_share_files))
