@@ -1,0 +1,238 @@
+/* The streams between the controller and its srun, without an srun: what is
+ * sent waits for room, and what comes is taken line by line. */
+#include "cluster/controller_parts.h"
+
+#include <errno.h>
+
+#include "fake_controller.h"
+#include "generated/version.h"
+
+static struct fake_controller fake;
+static char notes[1024];
+static char command[] = "exec sleep 1000";
+
+static void take_note(void *data, const char *line)
+{
+    size_t len = strlen(notes);
+    (void)data;
+    (void)snprintf(notes + len, sizeof notes - len, "[%s]", line);
+}
+
+/* A real program in srun's place: a shell with `text`, which is found as srun.
+ */
+static void connect(const char *text)
+{
+    static char path[64], *envp[2];
+    char file[128];
+    fake_controller_start(&fake);
+    notes[0] = '\0';
+    (void)close(fake.controller.in.fd);
+    (void)snprintf(path, sizeof path, "PATH=%s", fake.scratch.dir);
+    envp[0] = path;
+    CU_ASSERT_EQUAL(setenv("PATH", fake.scratch.dir, 1), 0);
+    (void)snprintf(file, sizeof file, "#!/bin/sh\nPATH=/bin:/usr/bin\n%s\n",
+                   text);
+    scratch_write(&fake.scratch, "srun", file);
+    CU_ASSERT_EQUAL(fchmodat(fake.scratch.fd, "srun", 0700, 0), 0);
+    fake.controller.options.envp = envp;
+    fake.controller.options.note = take_note;
+    fake.controller.bytes = malloc(JR_CONTROLLER_PIECE);
+    fake.controller.run = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
+                          0);
+}
+
+static void leave(void)
+{
+    jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
+    jr_controller_disconnect(&fake.controller);
+    free(fake.controller.bytes);
+    fake.controller.in.fd = -1;
+    fake_controller_end(&fake);
+}
+
+/* Turn until srun is gone, and all it had is read. */
+static void turn_to_the_end(void)
+{
+    while (!fake.controller.ended)
+        jr_controller_turn(&fake.controller);
+}
+
+/* What is sent is counted, byte by byte. */
+static void counts_what_it_sends(void)
+{
+    fake_controller_start(&fake);
+    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+    uint64_t one = fake.controller.sent_bytes;
+    CU_ASSERT_TRUE(one > 0);
+    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+    CU_ASSERT_EQUAL(fake.controller.sent_bytes, 2 * one);
+    CU_ASSERT_EQUAL(fake.controller.outbox.len, 0);
+    CU_ASSERT_EQUAL(fake.controller.sent, 0);
+    CU_ASSERT_FALSE(fake.controller.in_watched);
+    fake_controller_check_sent(&fake, "stop stop");
+    fake_controller_end(&fake);
+}
+
+/* What srun has no room for waits, in its order, and goes as soon as there is.
+ */
+static void waits_for_room(void)
+{
+    static char spec[200000];
+    connect("exec cat > /dev/null");
+    memset(spec, 's', sizeof spec - 1);
+    int before = fake.controller.srun.pid;
+    CU_ASSERT_EQUAL(kill(before, SIGSTOP), 0);
+    for (int i = 0; i < 30; i++)
+        jr_controller_send(
+            &fake.controller,
+            &(struct jr_message){.type = JR_TO_NODES_SPEC, .spec = spec});
+    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+    CU_ASSERT_TRUE(fake.controller.outbox.len > 0);
+    CU_ASSERT_TRUE(fake.controller.in_watched);
+    CU_ASSERT_TRUE(fake.controller.sent < fake.controller.outbox.len);
+    CU_ASSERT_TRUE(fake.controller.sent_bytes > 5999000);
+    CU_ASSERT_EQUAL(kill(before, SIGCONT), 0);
+    while (fake.controller.outbox.len > 0)
+        jr_controller_turn(&fake.controller);
+    CU_ASSERT_FALSE(fake.controller.in_watched);
+    CU_ASSERT_EQUAL(fake.controller.sent, 0);
+    leave();
+}
+
+/* Where nobody reads any more, nothing waits. */
+static void nothing_waits_for_nobody(void)
+{
+    fake_controller_start(&fake);
+    (void)close(fake.sent);
+    fake.sent = -1;
+    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+    CU_ASSERT_EQUAL(fake.controller.outbox.len, 0);
+    CU_ASSERT_EQUAL(fake.controller.sent, 0);
+    fake_controller_end(&fake);
+}
+
+/* The end of the input is seen by the agents; a second time is none. */
+static void closes_its_input(void)
+{
+    char byte;
+    fake_controller_start(&fake);
+    jr_controller_close_input(&fake.controller);
+    CU_ASSERT_EQUAL(fake.controller.in.fd, -1);
+    CU_ASSERT_EQUAL(read(fake.sent, &byte, 1), 0);
+    jr_controller_close_input(&fake.controller);
+    jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+    CU_ASSERT_EQUAL(fake.controller.in.fd, -1);
+    fake_controller_end(&fake);
+}
+
+/* Frames are messages, other lines notes; both streams, and last lines without
+ * an end. */
+static void takes_lines(void)
+{
+    static const struct {
+        const char *text, *notes, *last;
+    } vectors[] = {
+        {"exit 0", "", ""},
+        {"echo; echo >&2", "", ""},
+        {"echo 'x lacks support for cpu binding y' >&2", "", ""},
+        {"echo out", "[out]", ""},
+        {"printf out", "[out]", ""},
+        {"echo one >&2; echo two >&2", "[one][two]", "two"},
+        {"printf 'one\\ntwo' >&2", "[one][two]", "two"},
+        {"echo '{\"n\": 0, \"x\": 1}'", "[{\"n\": 0, \"x\": 1}]", ""},
+        {"echo '{\"n\": 0, \"t\": \"nonsense\"}'", "", ""},
+        {"printf '\\r'; exit 0", "[\r]", ""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        connect(vectors[i].text);
+        turn_to_the_end();
+        JR_ASSERT_TEXT(notes, vectors[i].notes);
+        JR_ASSERT_TEXT(fake.controller.last_line, vectors[i].last);
+        CU_ASSERT_EQUAL(fake.controller.srun.pid, 0);
+        leave();
+    }
+}
+
+/* How srun ended, for people. */
+static void says_how_srun_ended(void)
+{
+    static const struct {
+        const char *text, *said;
+    } vectors[] = {
+        {"exit 0", "srun ended with exit code 0"},
+        {"exit 7", "srun ended with exit code 7"},
+        {"kill -9 $$", "srun was killed by SIGKILL"},
+        {"kill -15 $$", "srun was killed by SIGTERM"},
+        {"echo late >&2; exit 1",
+         "srun ended with exit code 1; its last output: late"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf text = JR_BUF_INIT;
+        connect(vectors[i].text);
+        turn_to_the_end();
+        jr_controller_end(&text, &fake.controller);
+        JR_ASSERT_TEXT(text.data, vectors[i].said);
+        jr_buf_release(&text);
+        leave();
+    }
+}
+
+/* What comes is counted; a line without an end is taken in pieces. */
+static void a_line_without_an_end_is_taken(void)
+{
+    connect("head -c 400000 /dev/zero | tr '\\0' x; sleep 0.01; echo end");
+    turn_to_the_end();
+    CU_ASSERT_EQUAL(fake.controller.received_bytes, 400004);
+    CU_ASSERT_TRUE(strlen(notes) > 100);
+    leave();
+}
+
+/* Who does not leave when the input ends is told to; where an agent had
+ * answered, it is waited for. */
+static void an_srun_without_agents_is_ended(void)
+{
+    connect(command);
+    CU_ASSERT_TRUE(fake.controller.srun.pid > 0);
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        fake.nodes[i].state = JR_NODE_UNKNOWN;
+    leave();
+    CU_ASSERT_EQUAL(WTERMSIG(fake.controller.status), SIGTERM);
+    JR_ASSERT_TEXT(notes, "");
+}
+
+static void expire(void *owner)
+{
+    struct jr_controller *controller = owner;
+    controller->timed_out = true;
+}
+
+/* After its time it is killed, which is said. */
+static void an_srun_that_hangs_is_killed(void)
+{
+    char expected[256];
+    connect("trap '' TERM; echo ready; while :; do sleep 1000 & wait; done");
+    fake.controller.deadline =
+        (struct jr_timer){.due = expire, .owner = &fake.controller};
+    while (notes[0] == '\0')
+        jr_controller_turn(&fake.controller);
+    notes[0] = '\0';
+    int pid = fake.controller.srun.pid;
+    struct jr_timer now = {.at = 1, .due = expire, .owner = &fake.controller};
+    jr_loop_timer(&fake.controller.loop, &now);
+    leave();
+    (void)snprintf(expected, sizeof expected,
+                   "[srun (pid %d) did not end within 20s of its input, and "
+                   "was killed: a node or its agent hangs; squeue --steps "
+                   "shows whether its step is gone]",
+                   pid);
+    JR_ASSERT_TEXT(notes, expected);
+    CU_ASSERT_EQUAL(WTERMSIG(fake.controller.status), SIGKILL);
+}
+
+JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
+             CASE(nothing_waits_for_nobody), CASE(closes_its_input),
+             CASE(takes_lines), CASE(says_how_srun_ended),
+             CASE(a_line_without_an_end_is_taken),
+             CASE(an_srun_without_agents_is_ended),
+             CASE(an_srun_that_hangs_is_killed))

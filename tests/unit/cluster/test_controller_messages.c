@@ -1,0 +1,521 @@
+/* What the controller does with a message of a node, without an srun: who a
+ * node is, what stops and what hangs the run, and what is known of its ranks.
+ */
+#include "cluster/controller_run.h"
+
+#include <errno.h>
+
+#include "fake_controller.h"
+#include "generated/version.h"
+#include "store/event_table.h"
+
+#define HOUR_NS (3600000 * FAKE_MS)
+
+static struct fake_controller fake;
+
+static void receive(const char *line)
+{
+    json_t *frame = jr_message_read(line, strlen(line));
+    if (frame != NULL) /* else it is a line of srun's */
+        jr_controller_receive(&fake.controller, frame);
+    json_decref(frame);
+}
+
+static void event(uint32_t node, const struct jr_event *event)
+{
+    struct jr_buf line = JR_BUF_INIT;
+    jr_event_put(&line, event);
+    jr_controller_run_event(&fake.run, node, line.data,
+                            line.len - (line.data[line.len - 1] == '\n'));
+    jr_buf_release(&line);
+}
+
+static void all_in(enum jr_node_state state)
+{
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        fake.nodes[i].state = state;
+}
+
+/* A line of no node, or of no kind, is passed over. */
+static void passes_over_what_is_nobodys(void)
+{
+    static const char *const lines[] = {
+        "{\"n\": 3, \"t\": \"silent\"}",
+        "{\"n\": 99, \"t\": \"released\"}",
+        "{\"n\": 0, \"t\": \"stop\"}",
+        "{\"n\": 0, \"t\": \"nonsense\"}",
+        "{\"n\": 0}",
+        "{\"n\": 4294967296, \"t\": \"x\"}",
+        "{\"t\": 5}",
+        "{\"n\": 0, \"t\": \"hold\"}",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        fake_controller_start(&fake);
+        receive(lines[i]);
+        fake_controller_check_sent(&fake, "");
+        for (uint32_t k = 0; k < FAKE_NODES; k++)
+            CU_ASSERT_EQUAL(fake.nodes[k].state, JR_NODE_RUNNING);
+        CU_ASSERT_FALSE(fake.controller.refused);
+        fake_controller_end(&fake);
+    }
+}
+
+/* Any line is a sign of life of its node. */
+static void a_line_is_a_sign_of_life(void)
+{
+    fake_controller_start(&fake);
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        fake.nodes[i].silent = 3;
+    uint64_t before = jr_clock_ns();
+    receive("{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
+    CU_ASSERT_EQUAL(fake.nodes[0].silent, 3);
+    CU_ASSERT_EQUAL(fake.nodes[1].silent, 0);
+    CU_ASSERT_TRUE(fake_controller_is_after(fake.nodes[1].heard_ns, before, 0));
+    CU_ASSERT_EQUAL(fake.nodes[2].silent, 3);
+    fake_controller_end(&fake);
+}
+
+/* Who a node is: its name, its port, and its clock. */
+static void a_node_says_who_it_is(void)
+{
+    char line[256];
+    fake_controller_start(&fake);
+    fake.nodes[1].state = JR_NODE_UNKNOWN;
+    (void)snprintf(line, sizeof line,
+                   "{\"n\": 1, \"t\": \"hello\", \"version\": \"%s\", "
+                   "\"host\": \"gpu07\", \"port\": 4001, \"wall\": %llu, "
+                   "\"at\": 5}",
+                   JR_VERSION,
+                   (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
+    receive(line);
+    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
+    JR_ASSERT_TEXT(fake.nodes[1].host, "gpu07");
+    CU_ASSERT_EQUAL(fake.nodes[1].port, 4001);
+    CU_ASSERT_TRUE(fake.nodes[1].clock_offset_ns > (int64_t)HOUR_NS / 2);
+    CU_ASSERT_TRUE(fake.nodes[1].clock_offset_ns <= (int64_t)HOUR_NS);
+    CU_ASSERT_FALSE(fake.controller.refused);
+    struct jr_controller_node node = jr_controller_node(&fake.controller, 1);
+    JR_ASSERT_TEXT(node.host, "gpu07");
+    CU_ASSERT_EQUAL(node.port, 4001);
+    JR_ASSERT_TEXT(node.facts, "");
+    CU_ASSERT_EQUAL(node.facts_len, 0);
+    fake_controller_end(&fake);
+}
+
+/* Another version is refused, and the first refusal counts. */
+static void another_version_is_refused(void)
+{
+    static const struct {
+        const char *version, *said;
+    } vectors[] = {
+        {"\"0.0.1\"", "0.0.1"}, {"null", "unknown"}, {"7", "unknown"}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char line[256], text[256];
+        fake_controller_start(&fake);
+        all_in(JR_NODE_UNKNOWN);
+        (void)snprintf(line, sizeof line,
+                       "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": "
+                       "5}",
+                       vectors[i].version);
+        receive(line);
+        CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_REFUSED);
+        CU_ASSERT_TRUE(fake.controller.refused);
+        CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
+        (void)snprintf(text, sizeof text,
+                       "node 2 (n2): jobrun is of version %s there, and %s "
+                       "here; all nodes need the same",
+                       vectors[i].said, JR_VERSION);
+        JR_ASSERT_TEXT(fake.controller.refusal.text, text);
+        receive("{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
+        JR_ASSERT_TEXT(fake.controller.refusal.text, text);
+        fake_controller_end(&fake);
+    }
+}
+
+/* A node that cannot take part says with which status, and why. */
+static void a_refusal_has_a_status_and_a_reason(void)
+{
+    static const struct {
+        int code;
+        const char *why;
+        enum jr_status status;
+        const char *text;
+    } vectors[] = {
+        {JR_STATUS_UNRESOLVED, "no GPU", JR_STATUS_UNRESOLVED,
+         "node 1 (gpu07): no GPU"},
+        {JR_STATUS_LAUNCH, "", JR_STATUS_LAUNCH,
+         "node 1 (gpu07): it does not say why"},
+        {0, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+        {-1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+        {JR_STATUS_LAUNCH + 1, "x", JR_STATUS_LAUNCH, "node 1 (gpu07): x"},
+        {1, "x", (enum jr_status)1, "node 1 (gpu07): x"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char line[256];
+        fake_controller_start(&fake);
+        all_in(JR_NODE_KNOWN);
+        jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_WHY], vectors[i].why);
+        (void)snprintf(line, sizeof line,
+                       "{\"n\": 1, \"t\": \"refuse\", \"status\": %d, "
+                       "\"host\": \"gpu07\", \"at\": 5}",
+                       vectors[i].code);
+        receive(line);
+        CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_REFUSED);
+        CU_ASSERT_EQUAL(fake.controller.refusal.status, vectors[i].status);
+        JR_ASSERT_TEXT(fake.controller.refusal.text, vectors[i].text);
+        fake_controller_end(&fake);
+    }
+}
+
+static void a_second_agent_is_refused(void)
+{
+    fake_controller_start(&fake);
+    all_in(JR_NODE_KNOWN);
+    receive("{\"n\": 0, \"t\": \"hello\", \"at\": 5}");
+    CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_UNRESOLVED);
+    JR_ASSERT_TEXT(fake.controller.refusal.text,
+                   "node 0 (n0): srun started more than one agent there");
+    fake_controller_end(&fake);
+}
+
+/* Before there is a run, the first node that ends is the end of the start. */
+static void a_node_that_ends_ends_the_start(void)
+{
+    fake_controller_start(&fake);
+    all_in(JR_NODE_KNOWN);
+    fake.controller.run = NULL;
+    jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "gone");
+    CU_ASSERT_TRUE(fake.controller.agent_exited);
+    CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
+    JR_ASSERT_TEXT(fake.controller.last_line, "gone");
+    jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "later");
+    CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
+    JR_ASSERT_TEXT(fake.controller.last_line, "gone");
+    fake_controller_end(&fake);
+}
+
+/* When the clock of a node is known: between our `go` and its answer. */
+static void a_node_that_begins_has_a_clock(void)
+{
+    char line[128];
+    fake_controller_start(&fake);
+    uint64_t now = jr_clock_ns();
+    fake.run.go_ns = now - 2 * HOUR_NS;
+    (void)snprintf(line, sizeof line,
+                   "{\"n\": 1, \"t\": \"begun\", \"at\": %llu}",
+                   (unsigned long long)(now + 5 * HOUR_NS));
+    jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_OUT], "of before");
+    receive(line);
+    CU_ASSERT_TRUE(fake.nodes[1].has_begun);
+    CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 0);
+    int64_t off = fake.nodes[1].offset_ns - 6 * (int64_t)HOUR_NS;
+    CU_ASSERT_TRUE(off <= 0 && off >= -(int64_t)HOUR_NS / 2);
+    CU_ASSERT_TRUE(fake.nodes[1].clock_error_ns >= HOUR_NS);
+    CU_ASSERT_TRUE(fake.nodes[1].clock_error_ns < HOUR_NS + HOUR_NS / 2);
+    CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, fake.nodes[1].clock_error_ns);
+    fake.outcome.clock_error_ns = 4 * HOUR_NS;
+    receive(line);
+    CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, 4 * HOUR_NS);
+    CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 0), 0);
+    fake.nodes[1].offset_ns = 70;
+    CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 100), 30);
+    fake_controller_end(&fake);
+}
+
+/* The exit barrier opens once all nodes have returned, or one says so. */
+static void opens_the_exit_barrier_once(void)
+{
+    fake_controller_start(&fake);
+    receive("{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
+    receive("{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    receive("{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_check_sent(&fake, "");
+    receive("{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_check_sent(&fake, "release");
+    receive("{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_check_sent(&fake, "");
+    fake_controller_end(&fake);
+    fake_controller_start(&fake);
+    receive("{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_check_sent(&fake, "release");
+    fake_controller_end(&fake);
+}
+
+/* All nodes are asked, once, for how long they have been silent; the run hangs
+ * if it was long enough for each. */
+static void asks_all_about_silence(void)
+{
+    static const struct {
+        unsigned answers[FAKE_NODES]; /* milliseconds */
+        bool hangs;
+    } vectors[] = {
+        {{4999, 9000, 9000}, false}, {{9000, 9000, 0}, false},
+        {{0, 0, 0}, false},          {{5000, 5000, 5000}, true},
+        {{9000, 5000, 70000}, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        fake_controller_start(&fake);
+        fake.policy.timeouts.silence_ms = 5000;
+        receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_check_sent(&fake, "query");
+        receive("{\"n\": 2, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_check_sent(&fake, "");
+        for (uint32_t k = 0; k < FAKE_NODES; k++) {
+            char line[128];
+            fake_controller_check_sent(&fake, "");
+            (void)snprintf(line, sizeof line,
+                           "{\"n\": %u, \"t\": \"quiet\", \"for_ns\": "
+                           "%llu, \"at\": 5}",
+                           k, vectors[i].answers[k] * 1000000ULL);
+            receive(line);
+        }
+        fake_controller_check_sent(&fake, vectors[i].hangs ? "hang" : "");
+        CU_ASSERT_FALSE(fake.run.is_querying);
+        receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_check_sent(&fake, "query"); /* anew */
+        fake_controller_end(&fake);
+    }
+}
+
+/* A run that is being stopped neither asks nor hangs. */
+static void a_stopped_run_does_not_hang(void)
+{
+    fake_controller_start(&fake);
+    fake.policy.timeouts.silence_ms = 5000;
+    fake.run.stopped = true;
+    receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+    fake_controller_check_sent(&fake, "");
+    fake.run.stopped = false;
+    jr_controller_run_ask(&fake.run);
+    fake_controller_check_sent(&fake, "query");
+    fake.run.stopped = true;
+    for (uint32_t k = 0; k < FAKE_NODES; k++)
+        jr_controller_run_answer(&fake.run, k, HOUR_NS);
+    fake_controller_check_sent(&fake, "");
+    fake_controller_end(&fake);
+}
+
+/* A node that has ended is not asked; what its ranks wrote not long ago is no
+ * silence. */
+static void an_ended_node_is_not_asked(void)
+{
+    for (int late = 0; late < 2; late++) {
+        fake_controller_start(&fake);
+        fake.policy.timeouts.silence_ms = 5000;
+        fake.nodes[2].state = JR_NODE_DONE;
+        fake.outcomes[5].heard_ns = late ? jr_clock_ns() + HOUR_NS : 1;
+        jr_controller_run_ask(&fake.run);
+        CU_ASSERT_FALSE(fake.nodes[2].queried);
+        jr_controller_run_answer(&fake.run, 0, HOUR_NS);
+        fake_controller_check_sent(&fake, "query");
+        jr_controller_run_answer(&fake.run, 1, HOUR_NS);
+        fake_controller_check_sent(&fake, late ? "" : "hang");
+        fake_controller_end(&fake);
+    }
+}
+
+/* One that ends meanwhile is waited for no longer. */
+static void an_answer_may_never_come(void)
+{
+    fake_controller_start(&fake);
+    fake.policy.timeouts.silence_ms = 5000;
+    jr_controller_run_ask(&fake.run);
+    jr_controller_run_answer(&fake.run, 0, HOUR_NS);
+    jr_controller_run_answer(&fake.run, 1, HOUR_NS);
+    fake_controller_check_sent(&fake, "query");
+    fake.nodes[2].state = JR_NODE_LOST;
+    jr_controller_run_silence(&fake.run);
+    fake_controller_check_sent(&fake, "hang");
+    fake_controller_end(&fake);
+}
+
+/* What is known of a rank, from the events of its node and of no other. */
+static void keeps_what_is_known_of_ranks(void)
+{
+    fake_controller_start(&fake);
+    fake.nodes[1].offset_ns = 100;
+    event(1,
+          &(struct jr_event){
+              .name = JR_EVENT_RANK_STARTED, .rank = 2, .pid = 77, .ns = 500});
+    event(1,
+          &(struct jr_event){
+              .name = JR_EVENT_RANK_STARTED, .rank = 1, .pid = 78, .ns = 500});
+    event(1,
+          &(struct jr_event){
+              .name = JR_EVENT_RANK_STARTED, .rank = 4, .pid = 79, .ns = 500});
+    CU_ASSERT_EQUAL(fake.outcomes[2].pid, 77);
+    CU_ASSERT_NOT_EQUAL(fake.outcomes[2].started_ns, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[1].pid, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[4].pid, 0);
+    event(1, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
+                                .rank = 3,
+                                .pid = 77,
+                                .exit_code = -1,
+                                .signal = SIGSEGV});
+    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_SIGNALED);
+    CU_ASSERT_EQUAL(fake.outcomes[3].signal, SIGSEGV);
+    CU_ASSERT_EQUAL(fake.outcomes[3].exit_code, 0);
+    event(1, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
+                                .rank = 2,
+                                .pid = 77,
+                                .exit_code = 4});
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_EXITED);
+    CU_ASSERT_EQUAL(fake.outcomes[2].exit_code, 4);
+    CU_ASSERT_FALSE(fake.run.ended_well);
+    fake_controller_check_sent(&fake, "");
+    fake_controller_end(&fake);
+}
+
+/* The first rank that ends well is told to all nodes, once. */
+static void the_first_good_end_is_told(void)
+{
+    fake_controller_start(&fake);
+    for (uint32_t rank = 2; rank < 4; rank++) {
+        event(1, &(struct jr_event){
+                     .name = JR_EVENT_RANK_ENDED, .rank = rank, .pid = 7});
+        fake_controller_check_sent(&fake, rank == 2 ? "first" : "");
+    }
+    CU_ASSERT_TRUE(fake.run.ended_well);
+    fake_controller_end(&fake);
+}
+
+/* What begins to stop one node stops all; no other event does. */
+static void a_stop_of_one_is_a_stop_of_all(void)
+{
+    for (int name = 1; jr_event_word((enum jr_event_name)name) != NULL;
+         name++) {
+        bool stops = name == JR_EVENT_STOP || name == JR_EVENT_KILL ||
+                     name == JR_EVENT_START_FAILED;
+        fake_controller_start(&fake);
+        fake.policy.timeouts.stop_grace_ms = 30000;
+        fake.policy.on_hang.wait_ms = 5000;
+        uint64_t before = jr_clock_ns();
+        event(0, &(struct jr_event){.name = (enum jr_event_name)name,
+                                    .rank = 99,
+                                    .pid = 7,
+                                    .stage = JR_STAGE_EXEC});
+        fake_controller_check_sent(&fake, stops ? "stop" : "");
+        CU_ASSERT_EQUAL(fake.run.stopped, stops);
+        if (stops)
+            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at,
+                                                    before, 60000));
+        const char *events = fake_controller_read(&fake, "events");
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(events, jr_event_word((enum jr_event_name)name)));
+        CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"node\":0"));
+        fake_controller_end(&fake);
+    }
+}
+
+/* What is no event is not written down. */
+static void what_is_no_event_is_not_written(void)
+{
+    static const char *const lines[] = {"", "x", "{}",
+                                        "{\"event\": \"later\"}"};
+    fake_controller_start(&fake);
+    CU_ASSERT_EQUAL_FATAL(jr_controller_steps_open(&fake.run), 0);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        jr_controller_run_event(&fake.run, 0, lines[i], strlen(lines[i]));
+    JR_ASSERT_TEXT(fake_controller_read(&fake, "events"), "");
+    fake_controller_end(&fake);
+}
+
+/* A node that is lost takes its ranks with it, and the run where failures stop
+ * it: then nothing can be sent, and the end of the input tells the others. */
+static void a_lost_node_loses_its_ranks(void)
+{
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        fake_controller_start(&fake);
+        fake.policy.on_failure =
+            goes_on ? JR_ON_FAILURE_CONTINUE : JR_ON_FAILURE_STOP;
+        fake.outcomes[2].end = JR_END_EXITED;
+        fake.outcomes[3].pid = 7;
+        jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
+        CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
+        CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_EXITED);
+        CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_LOST);
+        CU_ASSERT_NOT_EQUAL(fake.outcomes[3].ended_ns, 0);
+        CU_ASSERT_FALSE(fake.outcomes[3].killed);
+        CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_NONE);
+        CU_ASSERT_EQUAL(fake.outcomes[4].end, JR_END_NONE);
+        JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
+        CU_ASSERT_TRUE(fake.nodes[1].returned);
+        CU_ASSERT_EQUAL(fake.run.stopped, !goes_on);
+        CU_ASSERT_EQUAL(fake.controller.in.fd >= 0, goes_on);
+        fake_controller_check_sent(&fake, "");
+        jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "too");
+        JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
+        fake_controller_end(&fake);
+    }
+}
+
+/* What srun prints about a task is about its node. */
+static void hears_of_lost_tasks(void)
+{
+    fake_controller_start(&fake);
+    (void)snprintf(fake.controller.last_line, sizeof fake.controller.last_line,
+                   "srun: error: n1: task 1: Killed");
+    jr_controller_handle_srun(&fake.controller);
+    CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_RUNNING);
+    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
+    CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_RUNNING);
+    JR_ASSERT_TEXT(fake.outcome.lost_text, "srun: error: n1: task 1: Killed");
+    fake_controller_end(&fake);
+}
+
+/* As the controller's own. */
+static void note_deadline(void *owner)
+{
+    struct jr_controller *controller = owner;
+    controller->timed_out = true;
+}
+
+/* Those that did not come, by the first of them. */
+static void says_who_did_not_come(void)
+{
+    static const struct {
+        enum jr_node_state states[FAKE_NODES];
+        const char *text;
+    } vectors[] = {
+        {{JR_NODE_UNKNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
+         "the 3 nodes did not answer within 1ms (timeouts.start); squeue shows "
+         "which nodes the job has now"},
+        {{JR_NODE_KNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
+         "node 1 (n1) and 1 other did not answer within 1ms (timeouts.start)"},
+        {{JR_NODE_KNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
+         "node 2 (n2) did not answer within 1ms (timeouts.start)"},
+        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
+         "node 0 (n0) and 1 other did not answer within 1ms (timeouts.start)"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        fake_controller_start(&fake);
+        fake.controller.options.start_ms = 1;
+        fake.controller.out.fd = fake.sent; /* srun has not ended */
+        fake.controller.deadline =
+            (struct jr_timer){.due = note_deadline, .owner = &fake.controller};
+        jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
+        fake.controller.run = NULL;
+        for (uint32_t k = 0; k < FAKE_NODES; k++)
+            fake.nodes[k].state = vectors[i].states[k];
+        CU_ASSERT_EQUAL(jr_controller_await(&fake.controller, JR_NODE_KNOWN,
+                                            "answer", &fake.err),
+                        -1);
+        JR_ASSERT_TEXT(fake.err.text, vectors[i].text);
+        CU_ASSERT_EQUAL(fake.err.status, JR_STATUS_LAUNCH);
+        CU_ASSERT_EQUAL(fake.controller.deadline.at, 0);
+        fake_controller_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN(
+    "controller_messages", CASE(passes_over_what_is_nobodys),
+    CASE(a_line_is_a_sign_of_life), CASE(a_node_says_who_it_is),
+    CASE(another_version_is_refused), CASE(a_refusal_has_a_status_and_a_reason),
+    CASE(a_second_agent_is_refused), CASE(a_node_that_ends_ends_the_start),
+    CASE(a_node_that_begins_has_a_clock), CASE(opens_the_exit_barrier_once),
+    CASE(asks_all_about_silence), CASE(a_stopped_run_does_not_hang),
+    CASE(an_ended_node_is_not_asked), CASE(an_answer_may_never_come),
+    CASE(keeps_what_is_known_of_ranks), CASE(the_first_good_end_is_told),
+    CASE(a_stop_of_one_is_a_stop_of_all), CASE(what_is_no_event_is_not_written),
+    CASE(a_lost_node_loses_its_ranks), CASE(hears_of_lost_tasks),
+    CASE(says_who_did_not_come))
