@@ -49,6 +49,8 @@ struct jr_cli {
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
     struct jr_strv sets, sweeps, allow_env;
+    bool skip_failed;   /* --resume */
+    const char *resume; /* "": the latest */
     const char *cell;   /* of a sweep */
     const char *root;   /* of parents */
     const char *frozen; /* a folder that submit made */

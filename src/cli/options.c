@@ -48,6 +48,11 @@ const struct jr_option jr_options[] = {
     TEXT(0, "cell", "CELL", cell, "run plan resolve validate render submit",
          "take one cell of a sweep: its number, or values such as "
          "vars.lr=0.1"),
+    MAYBE("resume", resume, "run",
+          "go on with the latest sweep of this spec, or begin one; --resume=ID "
+          "goes on with that one"),
+    FLAG(0, "skip-failed", skip_failed, "run",
+         "with --resume: leave cells that failed as they are"),
     NUMBER(0, "parallel", "N", parallel, "run plan",
            "run at most N cells of a sweep at once"),
     FLAG(0, "local", local, "run plan resolve rerun",

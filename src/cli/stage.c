@@ -299,6 +299,15 @@ static int check_sweep_options(const struct jr_cli *cli)
                          : cli->locked != NULL     ? "--locked"
                          : cli->detach             ? "--detach"
                                                    : NULL;
+    if (cli->skip_failed && cli->resume == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--skip-failed wants --resume: it leaves cells as "
+                          "they are that failed before");
+    if (cli->resume != NULL && cli->run_id != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--run-id names a new sweep: --resume=%s goes on "
+                          "with that one",
+                          cli->run_id);
     if (option == NULL)
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -317,6 +326,8 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
     struct jr_sweep_options options = {.parallel = cli->parallel_value,
+                                       .resume = cli->resume,
+                                       .skip_failed = cli->skip_failed,
                                        .line = print_sweep_line,
                                        .refused = print_refusal,
                                        .data = cli};

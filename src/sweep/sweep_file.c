@@ -153,6 +153,11 @@ void jr_sweep_record_json(struct jr_buf *out,
             return;
     }
     jr_buf_str(out, "\n  ],\n");
+    if (json_array_size(record->former) > 0) {
+        jr_buf_str(out, "  \"former\": ");
+        jr_json_print(out, record->former, 0);
+        jr_buf_str(out, ",\n");
+    }
     add_counts(out, record);
     add_best(out, record);
 }

@@ -22,6 +22,8 @@ struct jr_sweep_record {
     const char *spec; /* the spec's file, absolute; NULL: it has none */
     const struct jr_cells *cells;
     const struct jr_cell_state *states;
+    const json_t *former; /* cells that the axes do not have any more, whose
+                             numbers are taken: a list; NULL: there are none */
 };
 
 /* The name of a cell's folder: "0007". */

@@ -1,9 +1,13 @@
 """Sweeps: cells that are checked, planned, chosen and run, and what becomes of
 them when something goes wrong."""
+import contextlib
 import json
 import os
 import pathlib
+import random
+import shutil
 import signal
+import subprocess
 import time
 
 import harness
@@ -374,6 +378,148 @@ class Ends(Sweep):
         os.killpg(sweep.pid, signal.SIGINT)
         self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGINT)
         self.assertTrue((self.folder / "done").exists())
+
+
+class Resume(Sweep):
+    """Going on: what delivered is kept, and nothing else."""
+    def delivered(self):
+        """The inode of the results of each cell that delivered."""
+        found = {}
+        for path in self.folder.glob("runs/latest/cells/*/results.json"):
+            name = path.parent.name
+            if "." not in name and \
+                    json.loads(path.read_text())["status"] == "succeeded":
+                found[name] = path.stat().st_ino
+        return found
+
+    def counted(self):
+        """How often each value of n has run."""
+        text = (self.folder / "ran").read_text() if \
+            (self.folder / "ran").exists() else ""
+        return [text.split().count(str(n)) for n in range(6)]
+
+    def axes(self, more="", values="[0, 1, 2, 3]"):
+        return f"sweep: {{axes: {{vars.n: {values}}}{more}}}\n"
+
+    def test_only_what_did_not_deliver_runs_again(self):
+        self.spec("echo $N >> ran; [ $N -ne 2 ] || [ -e good ]", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        kept = self.delivered()
+        (self.folder / "good").touch()
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertIn("of which 3 have delivered", done.stderr)
+        self.assertEqual(self.counted(), [1, 1, 2, 1, 0, 0])
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+        for name, inode in kept.items():
+            self.assertEqual(self.delivered()[name], inode)
+        self.assertTrue((self.latest() / "cells/0002.1/results.json").exists())
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted(), [1, 1, 2, 1, 0, 0])
+
+    def test_failed_cells_can_be_left(self):
+        self.spec("echo $N >> ran; [ $N -ne 2 ]", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                "--skip-failed"), 1)
+        self.assertEqual(self.counted(), [1, 1, 1, 1, 0, 0])
+        self.expect(self.jobrun("scan.jobrun.yaml", "--skip-failed"), 2)
+
+    def test_cells_keep_their_numbers(self):
+        self.spec("echo $N >> ran", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        self.spec("echo $N >> ran", self.axes(values="[5, 3, 1, 4]"))
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted(), [1, 1, 1, 1, 1, 1])
+        sweep = self.sweep()
+        self.assertEqual({cell["values"]["vars.n"]: cell["cell"]
+                          for cell in sweep["cells"]},
+                         {5: 4, 3: 3, 1: 1, 4: 5})
+        self.assertEqual({cell["cell"] for cell in sweep["former"]}, {0, 2})
+        self.spec("echo $N >> ran", self.axes(values="[2, 0]"))
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted(), [1] * 6)
+
+    def test_a_changed_cell_runs_again(self):
+        self.spec("echo $N >> ran", self.axes(values="[0, 1]"))
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        self.spec("echo $N >> ran", self.axes(values="[0, 1]") +
+                  "labels: {team: a}\ntimeouts: {run: 1h}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted()[:2], [1, 1])
+        self.spec("echo $N >> ran", self.axes(values="[0, 1]") +
+                  "env_remove: [NOTHING]\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertIn("cell 1 has changed, and runs again: env_remove",
+                      done.stderr)
+        self.assertEqual(self.counted()[:2], [2, 2])
+
+    def test_there_is_none(self):
+        self.spec("true", self.axes())
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertIn("no sweep of this spec", done.stderr)
+        self.spec("true", self.axes(), "other.jobrun.yaml")
+        done = self.expect(self.jobrun("other.jobrun.yaml", "--resume"), 0)
+        self.assertIn("no sweep of this spec", done.stderr)
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume=x"), 2)
+        self.assertIn("no sweep 'x'", done.stderr)
+
+    def test_one_that_is_being_run(self):
+        self.spec(Ends.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        pids = self.started(2)
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 2)
+        self.assertIn(f"is being run by process {sweep.pid}", done.stderr)
+        sweep.terminate()
+        sweep.wait(harness.LIMIT)
+        self.gone(pids)
+
+    def test_what_was_tampered_with(self):
+        self.spec("echo $N >> ran", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        journal = self.latest() / "journal.jsonl"
+        journal.write_text("{\"event\": \"cell_ended\", \"cell\": 0\n[]\n{")
+        shutil.rmtree(self.latest() / "cells/0001")
+        (self.latest() / "cells/0002/results.json").write_text("{")
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted()[:4], [1, 2, 2, 1])
+        (self.latest() / "sweep.json").unlink()
+        name = self.latest().resolve().name
+        self.expect(self.jobrun("scan.jobrun.yaml", f"--resume={name}"), 0)
+        self.assertEqual(self.counted()[:4], [1, 2, 2, 1])
+
+    def test_killed_at_any_moment(self):
+        self.spec("sleep 0.0$((RANDOM_ % 5))\n"
+                  "echo \"{\\\"n\\\": $N}\" > \"$JOBRUN_RESULT_FILE\"\n",
+                  "results: {fields: {n: {type: integer}}}\n"
+                  "sweep: {axes: {vars.n: {from: 0, to: 11}}}\n")
+        dice = random.Random(int(os.environ.get("SEED", "7")))
+        kept = {}
+        for turn in range(int(os.environ.get("TURNS", "6"))):
+            sweep = self.start("scan.jobrun.yaml", "--resume",
+                               env={"RANDOM_": str(turn)},
+                               stderr=subprocess.DEVNULL)
+            time.sleep(dice.random() * 0.25)
+            victims = [sweep.pid]
+            for guard in harness.children(sweep.pid):
+                victims += [guard]
+                with contextlib.suppress(OSError):
+                    victims += harness.children(guard)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(dice.choice(victims), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(sweep.pid, signal.SIGKILL)
+            sweep.wait(harness.LIMIT)
+            now = self.delivered()
+            for name, inode in kept.items():
+                self.assertEqual(now.get(name), inode, f"{name} ran again")
+            kept.update(now)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                env={"RANDOM_": "0"}), 0)
+        for name, inode in kept.items():
+            self.assertEqual(self.delivered()[name], inode)
+        self.assertEqual([(cell["cell"], cell["status"], cell["result"])
+                          for cell in self.sweep()["cells"]],
+                         [(n, "succeeded", {"n": n}) for n in range(12)])
 
 
 if __name__ == "__main__":

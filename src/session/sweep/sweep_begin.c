@@ -82,7 +82,7 @@ static enum jr_status find_sweep_place(struct jr_sweep_run *run,
     return JR_STATUS_OK;
 }
 
-static int make_cells_folder(struct jr_sweep_run *run, struct jr_error *err)
+int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
 {
     const struct jr_run_folder *dir = &run->dir;
     mode_t mask = umask(0);
@@ -116,7 +116,7 @@ static int make_sweep_folder(struct jr_sweep_run *run,
     if (jr_run_folder_create(&run->dir, place->log_dir,
                              given != NULL ? given : id, given != NULL,
                              place->mode, err) != 0 ||
-        make_cells_folder(run, err) != 0 ||
+        jr_sweep_make_cells(run, err) != 0 ||
         jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
                         err) != 0)
         return -1;
@@ -149,18 +149,22 @@ static int fill_sweep_file(void *data, int fd)
     return text.failed ? -1 : write_piece(&writing, &text);
 }
 
+char *jr_sweep_spec_path(const struct jr_sweep_run *run)
+{
+    const char *name = run->session->spec_name;
+    return name == NULL ? NULL : realpath(name, NULL);
+}
+
 int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
 {
     const struct jr_session *session = run->session;
-    const struct jr_source *source = jr_spec_doc(session->swept->file)->source;
-    char *spec = source->option || session->spec_name == NULL
-                     ? NULL
-                     : realpath(session->spec_name, NULL);
+    char *spec = jr_sweep_spec_path(run);
     struct jr_sweep_record record = {.sweep_id = run->dir.id,
                                      .name = run->name,
                                      .spec = spec,
                                      .cells = &session->swept->cells,
-                                     .states = run->states};
+                                     .states = run->states,
+                                     .former = run->former};
     const struct jr_io_source bytes = {fill_sweep_file, &record};
     int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes,
                                     run->dir.file_mode, err);
@@ -230,6 +234,10 @@ static void begin_schedule(struct jr_sweep_run *run)
 static enum jr_status report_error(struct jr_error *err,
                                    const struct jr_error *why)
 {
+    if (why->status == JR_STATUS_OK) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
+    }
     (void)jr_error_set(err, why->status, "%s", why->text);
     return why->status;
 }
@@ -250,14 +258,17 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
         return status;
     begin_states(run);
     number_devices(run);
-    begin_schedule(run);
-    if (session->arena.failed || run->schedule.arena.failed) {
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
-    }
-    if (make_sweep_folder(run, &place, &why) != 0)
+    bool resumed = false;
+    if (session->arena.failed ||
+        (run->options->resume != NULL &&
+         jr_sweep_resume(run, place.mode, &resumed, &why) != 0) ||
+        (!resumed && make_sweep_folder(run, &place, &why) != 0))
         return report_error(err, &why);
-    return JR_STATUS_OK;
+    begin_schedule(run);
+    if (!session->arena.failed && !run->schedule.arena.failed)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
 }
 
 void jr_sweep_close(struct jr_sweep_run *run)
@@ -268,6 +279,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
     for (size_t i = 0;
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
+    json_decref(run->former);
     jr_schedule_release(&run->schedule);
     jr_cell_needs_release(&run->needs);
     jr_run_folder_close(&run->dir);
@@ -281,6 +293,8 @@ static void tell_begin(const struct jr_sweep_run *run)
     size_t count = run->session->swept->cells.count;
     jr_buf_printf(&line, "%s: %zu cell%s", run->name, count,
                   count == 1 ? "" : "s");
+    if (run->kept > 0)
+        jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && needs->kinds[0].devices > 0)
         jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
                       needs->room.devices, needs->kinds[0].device_name);

@@ -3,6 +3,7 @@
  * machine has room for.
  *
  *   sweep_begin.c   the folder, the needs, what cells there are
+ *   sweep_resume.c  the folder of a sweep that is gone on with
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
  *   sweep_end.c     what became of a cell, and of all
@@ -22,7 +23,10 @@
 
 /* What the command line says of a sweep. */
 struct jr_sweep_options {
-    uint32_t parallel; /* cells at once at most; 0: what the spec says */
+    uint32_t parallel;  /* cells at once at most; 0: what the spec says */
+    const char *resume; /* the id of a sweep to go on with; "": the latest of
+                           this spec, or a new one; NULL: a new one */
+    bool skip_failed;   /* leave what failed as it is */
     const struct jr_session_console *console; /* of the ranks of a cell, where
                                                  only one runs at once */
     /* A line about a cell that ended, and about the sweep. */

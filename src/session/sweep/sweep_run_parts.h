@@ -48,7 +48,9 @@ struct jr_sweep_run {
     int stop_signal; /* the first that stops the sweep; 0 */
     uint32_t failed; /* cells, since it began or was resumed */
     size_t done, to_run;
-    bool closing; /* no other cell begins */
+    size_t kept;    /* cells that had delivered before */
+    json_t *former; /* cells that the axes do not have any more; NULL */
+    bool closing;   /* no other cell begins */
 };
 
 /* sweep_begin.c */
@@ -59,8 +61,21 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err);
 /* Free all of it. */
 void jr_sweep_close(struct jr_sweep_run *run);
 
+/* The absolute path of the spec, malloc'ed; NULL: it is no file. */
+char *jr_sweep_spec_path(const struct jr_sweep_run *run);
+
+/* Make the folder of the cells in that of the sweep, or open it. 0 or -1. */
+int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err);
+
 /* Write sweep.json as it is now. 0 or -1. */
 int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
+
+/* sweep_resume.c */
+
+/* Open the sweep that the options name, and decide which of its cells run. 0;
+ * with *ret_found false where there is none, which was noted; -1 with `err`. */
+int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
+                    bool *ret_found, struct jr_error *err);
 
 /* cell_process.c */
 

@@ -1,0 +1,453 @@
+/*
+ * Going on with a sweep: which one, which of its cells have delivered, and what
+ * becomes of the others.
+ *
+ * A cell is known by its values, wherever they stand in the axes now, and keeps
+ * its number; values that are new get numbers that no cell has had. What counts
+ * as delivered is the cell's own record: status succeeded, with the fingerprint
+ * that the cell has now. Neither sweep.json nor the journal is believed about
+ * that. The folder of a cell that runs again is put aside, as 0007.1.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/diff_table.h"
+#include "base/io.h"
+#include "record/live_run.h"
+#include "resolve/spec_diff.h"
+#include "session/stages.h"
+#include "session/sweep/sweep_run_parts.h"
+
+#include "base/banned.h"
+
+enum { MOST_BYTES = 256 << 20, MOST_ASIDE = 10000 };
+
+/* What is known of the sweep from before. */
+struct past {
+    struct jr_sweep_run *run;
+    json_t *numbers; /* of cells, by their values as a text */
+    json_t *values;  /* of cells that have a number, by that */
+    bool *ended;     /* by number: the journal says so */
+    size_t ended_count;
+    uint32_t next; /* number that no cell has had */
+};
+
+/* The values of a cell as a text, whatever their order. NULL without memory. */
+static char *values_key(const json_t *values)
+{
+    return json_dumps(values, JSON_SORT_KEYS | JSON_COMPACT);
+}
+
+static void learn_number(struct past *past, const json_t *cell)
+{
+    const json_t *number = json_object_get(cell, "cell"),
+                 *values = json_object_get(cell, "values");
+    json_int_t value = json_integer_value(number);
+    if (!json_is_integer(number) || !json_is_object(values) || value < 0 ||
+        value >= UINT32_MAX)
+        return;
+    char *key = values_key(values), digits[32];
+    (void)snprintf(digits, sizeof digits, "%lld", (long long)value);
+    if (key != NULL && json_object_get(past->numbers, key) == NULL) {
+        (void)json_object_set_new(past->numbers, key, json_integer(value));
+        (void)json_object_set_new(past->values, digits, json_deep_copy(values));
+    }
+    free(key);
+    if (value >= past->next)
+        past->next = (uint32_t)value + 1;
+}
+
+/* Lines of the journal know cells, too: where sweep.json was lost they are what
+ * is left. */
+static void learn_line(void *data, enum jr_journal_event event,
+                       const json_t *line)
+{
+    struct past *past = data;
+    if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
+        return;
+    learn_number(past, line);
+    json_int_t number = jr_json_get_int(line, "cell");
+    if (event == JR_JOURNAL_CELL_ENDED && number >= 0 &&
+        (size_t)number < past->ended_count)
+        past->ended[number] = true;
+}
+
+static void learn_list(struct past *past, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        learn_number(past, json_array_get(list, i));
+}
+
+/* sweep.json of an open folder; NULL: it is not there, or none. */
+static json_t *read_sweep_file(int dir_fd)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_io_read_file(&text, dir_fd, JR_SWEEP_FILE, MOST_BYTES, NULL) != 0 ||
+        text.data == NULL)
+        return NULL;
+    return jr_json_parse(text.data, text.len, NULL);
+}
+
+/* Give each cell of now its number. */
+static int number_cells(struct past *past)
+{
+    struct jr_sweep_run *run = past->run;
+    const struct jr_cells *cells = &run->session->swept->cells;
+    for (size_t i = 0; i < cells->count; i++) {
+        json_t *values = jr_cells_json(cells, i);
+        char *key = values == NULL ? NULL : values_key(values);
+        json_decref(values);
+        if (key == NULL)
+            return -1;
+        const json_t *known = json_object_get(past->numbers, key);
+        char digits[32];
+        run->states[i].number =
+            known != NULL ? (uint32_t)json_integer_value(known) : past->next++;
+        (void)snprintf(digits, sizeof digits, "%u", run->states[i].number);
+        (void)json_object_del(past->values, digits);
+        free(key);
+    }
+    return 0;
+}
+
+/* Cells that the axes do not have any more keep their numbers. */
+static void keep_former(struct past *past)
+{
+    struct jr_sweep_run *run = past->run;
+    const char *digits;
+    json_t *values;
+    run->former = json_array();
+    json_object_foreach(past->values, digits, values) {
+        json_t *cell = json_object();
+        jr_json_set_int(cell, "cell", strtoll(digits, NULL, 10));
+        jr_json_set(cell, "values", json_incref(values));
+        jr_json_append(run->former, cell);
+    }
+}
+
+/* The resolution of a cell as it is now; the file is the caller's to free. */
+static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
+                         struct jr_resolution *ret)
+{
+    const struct jr_session *session = run->session;
+    struct jr_diags silent = JR_DIAGS_INIT;
+    const struct jr_resolve_options options = {
+        .local = session->options.local,
+        .node_rank = session->options.node_rank,
+        .args = session->options.args,
+        .environ = session->options.envp,
+    };
+    bool good = jr_resolve(ret, file, &session->host, &options, &silent) ==
+                JR_STATUS_OK;
+    jr_diags_release(&silent);
+    return good;
+}
+
+/* "world_size 8 -> 4, env.LR 0.1 -> 0.2": what of the experiment differs from
+ * what a cell ran. */
+static void add_changes(struct jr_buf *out, const struct jr_diff_side *then,
+                        const struct jr_diff_side *now)
+{
+    enum { MOST_TOLD = 3 };
+    struct jr_diff_table table = {0};
+    size_t told = 0;
+    if (jr_diff_make(&table, then, now, NULL) != 0)
+        return;
+    for (size_t i = 0; i < table.count && told < MOST_TOLD; i++) {
+        const struct jr_diff_table_row *row = &table.rows[i];
+        if (row->part == NULL || strcmp(row->part, "experiment") != 0)
+            continue;
+        jr_buf_str(out, told++ == 0 ? ": " : ", ");
+        jr_buf_safe(out, row->name);
+        jr_buf_char(out, ' ');
+        jr_buf_safe(out, row->a.value == NULL ? "-" : row->a.value);
+        jr_buf_str(out, " -> ");
+        jr_buf_safe(out, row->b.value == NULL ? "-" : row->b.value);
+    }
+    jr_diff_table_release(&table);
+}
+
+/* Tell what changed in a cell that had delivered. */
+static void tell_change(struct jr_sweep_run *run, size_t cell,
+                        struct jr_spec_file *file,
+                        const struct jr_resolution *now)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT,
+                       text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_spec_file *then = NULL;
+    struct jr_resolution old = JR_RESOLUTION_INIT;
+    char path[64], folder[16];
+    jr_cell_folder(folder, run->states[cell].number);
+    (void)snprintf(path, sizeof path, "%s/resolved.yaml", folder);
+    jr_buf_printf(&line, "cell %u has changed, and runs again",
+                  run->states[cell].number);
+    const char *spec_folder = jr_spec_folder_of(file);
+    if (jr_io_read_file(&text, run->cells_fd, path, 1 << 20, NULL) == 0 &&
+        text.data != NULL &&
+        jr_spec_load_text(&then, path, spec_folder, text.data, text.len,
+                          &silent) == 0 &&
+        resolve_cell(run, then, &old)) {
+        const struct jr_diff_side a = {then, &old}, b = {file, now};
+        add_changes(&line, &a, &b);
+        jr_resolution_release(&old);
+    }
+    jr_diags_release(&silent);
+    jr_spec_free(then);
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
+}
+
+/* Whether what a cell delivered is of the experiment that it is now. */
+static bool is_still_so(struct jr_sweep_run *run, size_t cell)
+{
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    struct jr_resolution now = JR_RESOLUTION_INIT;
+    bool same = false;
+    if (jr_swept_spec_load(&file, run->session->swept, cell, &silent) == 0 &&
+        resolve_cell(run, file, &now)) {
+        same = strcmp(now.job.fingerprint, run->states[cell].fingerprint) == 0;
+        if (!same)
+            tell_change(run, cell, file, &now);
+        jr_resolution_release(&now);
+    }
+    jr_diags_release(&silent);
+    jr_spec_free(file);
+    return same;
+}
+
+/* Put the folder of a cell aside. 0, or -1 with `err`. */
+static int put_aside(struct jr_sweep_run *run, const char *folder,
+                     struct jr_error *err)
+{
+    char name[32];
+    struct stat st;
+    for (int i = 1; i < MOST_ASIDE; i++) {
+        (void)snprintf(name, sizeof name, "%s.%d", folder, i);
+        if (fstatat(run->cells_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return renameat(run->cells_fd, folder, run->cells_fd, name) == 0
+                       ? 0
+                       : jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s",
+                                      run->cells_dir, folder);
+    }
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s has run too often",
+                        run->cells_dir, folder);
+}
+
+/* Whether a signal that stops runs has come. */
+static bool is_told_to_stop(void)
+{
+    sigset_t pending;
+    static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    if (sigpending(&pending) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (sigismember(&pending, stops[i]) == 1)
+            return true;
+    return false;
+}
+
+/* A cell that a jobrun which was killed is still ending: wait for its record.
+ * What one left that is gone is ended. -1 with `err`: it goes on. */
+static int settle_cell(struct jr_sweep_run *run, const char *folder,
+                       struct jr_error *err)
+{
+    enum { TURN_NS = 1000000000 };
+    struct jr_live live;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool told = false;
+    if (jr_live_open(&live, run->cells_dir, folder, NULL) != 0)
+        return 0;
+    while (live.standing == JR_STANDING_RUNNING) {
+        if (!told) {
+            jr_buf_printf(&line,
+                          "waiting for cell %s, which an earlier jobrun "
+                          "is still ending",
+                          folder);
+            jr_session_note(run->session, line.failed ? "" : line.data);
+            told = true;
+        }
+        if (is_told_to_stop() ||
+            jr_live_await(&live, run->cells_dir, folder,
+                          jr_clock_ns() + TURN_NS, NULL) < 0)
+            break;
+    }
+    bool running = live.standing == JR_STANDING_RUNNING ||
+                   live.standing == JR_STANDING_ELSEWHERE;
+    jr_live_close(&live);
+    if (running)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "cell %s is being run: jobrun stop %s --log-dir %s",
+                            folder, folder, run->cells_dir);
+    jr_buf_clear(&line);
+    if (jr_lost_sweep(&line, run->cells_dir, folder) > 0 && !line.failed)
+        jr_session_note(run->session, line.data);
+    return 0;
+}
+
+/* Whether a cell ended by itself, and not well. */
+static bool is_failure(const char *status)
+{
+    return strcmp(status, "succeeded") != 0 && strcmp(status, "stopped") != 0;
+}
+
+/* Look at what a cell left, and decide whether it runs. */
+static int review_cell(struct past *past, size_t cell, struct jr_error *err)
+{
+    struct jr_sweep_run *run = past->run;
+    struct jr_cell_state *state = &run->states[cell];
+    struct stat st;
+    char folder[16];
+    jr_cell_folder(folder, state->number);
+    if (fstatat(run->cells_fd, folder, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (settle_cell(run, folder, err) != 0)
+        return -1;
+    bool known = jr_sweep_read_cell(run, cell);
+    bool good = known && strcmp(state->status, "succeeded") == 0;
+    if ((good && is_still_so(run, cell)) ||
+        (known && !good && run->options->skip_failed &&
+         is_failure(state->status))) {
+        run->skips[cell] = true;
+        run->to_run--;
+        run->kept += good;
+        if (state->number >= past->ended_count || !past->ended[state->number]) {
+            json_t *values = jr_cells_json(&run->session->swept->cells, cell);
+            jr_journal_add(&run->journal, JR_JOURNAL_CELL_ENDED, state->number,
+                           values, state->status);
+            json_decref(values);
+        }
+        return 0;
+    }
+    json_decref(state->result);
+    *state = (struct jr_cell_state){.number = state->number,
+                                    .status = "not_started"};
+    return put_aside(run, folder, err);
+}
+
+/* Whether the folder is that of a sweep of this spec; *ret_ns: when it was last
+ * written to. */
+static bool is_of_spec(int log_fd, const char *name, const char *spec,
+                       uint64_t *ret_ns)
+{
+    struct stat st;
+    JR_CLOSE int fd =
+        openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(fd, &st) != 0 || st.st_uid != geteuid())
+        return false;
+    json_t *sweep = read_sweep_file(fd);
+    const char *own = jr_json_get_str(sweep, "spec");
+    bool same = spec == NULL ? own == NULL && sweep != NULL
+                             : own != NULL && strcmp(own, spec) == 0;
+    json_decref(sweep);
+    if (fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    *ret_ns =
+        (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+    return same;
+}
+
+/* The id of the latest sweep of this spec; false: there is none. */
+static bool find_latest(const struct jr_sweep_run *run, char ret[static 128])
+{
+    JR_FREE char *spec = jr_sweep_spec_path(run);
+    JR_CLOSE int log_fd =
+        open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = log_fd < 0 ? -1 : dup(log_fd);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    uint64_t latest = 0, when;
+    const struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        if (jr_run_folder_is_id(entry->d_name) &&
+            is_of_spec(log_fd, entry->d_name, spec, &when) && when >= latest) {
+            latest = when;
+            (void)stpcpy(ret, entry->d_name); /* 127 at most */
+        }
+    if (entries != NULL)
+        (void)closedir(entries);
+    return latest > 0;
+}
+
+static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
+{
+    pid_t holder;
+    if (jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
+                        err) == 0)
+        return 0;
+    if (holder == 0)
+        return -1;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "the sweep %s is being run by process %d: wait for "
+                        "its end, or stop it (kill -TERM %d)",
+                        run->dir.id, (int)holder, (int)holder);
+}
+
+/* Learn what there was, and decide about every cell. */
+static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
+{
+    struct past past = {.run = run,
+                        .numbers = json_object(),
+                        .values = json_object(),
+                        .ended_count = 4 * JR_SWEEP_CELLS_MAX};
+    json_t *sweep = read_sweep_file(run->dir.fd);
+    int status = 0;
+    past.ended = calloc(past.ended_count, sizeof *past.ended);
+    if (past.ended == NULL)
+        past.ended_count = 0;
+    learn_list(&past, json_object_get(sweep, "cells"));
+    learn_list(&past, json_object_get(sweep, "former"));
+    (void)jr_journal_read(run->dir.fd, learn_line, &past);
+    json_decref(sweep);
+    if (number_cells(&past) != 0)
+        status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    keep_former(&past);
+    size_t count = run->session->swept->cells.count;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = review_cell(&past, i, err);
+    free(past.ended);
+    json_decref(past.numbers);
+    json_decref(past.values);
+    return status;
+}
+
+int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
+                    bool *ret_found, struct jr_error *err)
+{
+    char id[128];
+    const char *given = run->options->resume;
+    struct stat st;
+    *ret_found = false;
+    if (*given == '\0' && !find_latest(run, id)) {
+        jr_session_note(run->session, "there is no sweep of this spec to "
+                                      "resume: a new one begins");
+        return 0;
+    }
+    if (*given != '\0')
+        (void)snprintf(id, sizeof id, "%s", given);
+    if (jr_run_folder_join(&run->dir, run->log_dir, id, mode, NULL) != 0)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "there is no sweep '%s' of yours in %s", id,
+                            run->log_dir);
+    if (fstatat(run->dir.fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+        fstatat(run->dir.fd, JR_SWEEP_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep",
+                            run->log_dir, id);
+    *ret_found = true;
+    if (open_journal(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
+        return -1;
+    jr_journal_add(&run->journal, JR_JOURNAL_SWEEP_RESUMED, -1, NULL, NULL);
+    if (review_cells(run, err) != 0 || jr_sweep_write(run, err) != 0)
+        return -1;
+    return jr_run_folder_latest(&run->dir, err);
+}
