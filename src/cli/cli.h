@@ -45,7 +45,6 @@ struct jr_cli {
     bool exit_code;          /* diff */
     bool code;               /* diff */
     bool detach, dry_run;
-    bool wait;                  /* submit */
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
     struct jr_strv sets, sweeps, allow_env;
@@ -63,6 +62,7 @@ struct jr_cli {
     const char *engine;        /* render, submit */
     const char *log_dir, *older;
     const char *timeout;               /* wait */
+    const char *wait;                  /* run, submit; "": without a time */
     uint32_t *count;                   /* -n */
     uint32_t *node_rank;               /* --node-rank */
     uint32_t *parallel;                /* --parallel */

@@ -18,7 +18,9 @@ static int run_again(struct jr_cli *cli, const char *id,
     options.local = rerun->local;
     options.rerun_of = id;
     options.code_of = rerun->code_of;
-    int status = jr_stage_open(&session, cli, &options);
+    int status = jr_stage_wait(cli, &options);
+    if (status == 0)
+        status = jr_stage_open(&session, cli, &options);
     if (status == 0)
         status = jr_stage_told(
             session, cli, jr_session_load(session, &rerun->source, &err), &err);

@@ -51,6 +51,8 @@ int jr_cmd_run(struct jr_cli *cli)
     bool sweep = false;
     int status = check_frozen(cli, &options);
     if (status == 0)
+        status = jr_stage_wait(cli, &options);
+    if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0 && cli->frozen != NULL)
         status = load_frozen(session, cli);

@@ -49,7 +49,7 @@ static int prepare_sbatch(struct sbatch *run, const struct jr_buf *script)
 static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
 {
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
-                           cli->wait ? (char[]){"--wait"} : NULL, NULL};
+                           cli->wait != NULL ? (char[]){"--wait"} : NULL, NULL};
     const int fds[3] = {run->script, run->in, STDERR_FILENO};
     const struct jr_subprocess sbatch = {
         .argv = words, .envp = cli->environ, .fds = fds};
@@ -143,6 +143,10 @@ int jr_cmd_submit(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "submit is for slurm; for kubernetes: jobrun render "
                           "SPEC --engine kubernetes | kubectl apply -f -");
+    if (cli->wait != NULL && cli->wait[0] != '\0')
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "submit waits until the job ends: type --wait "
+                          "without a time");
     struct jr_session *session = NULL;
     bool taken = false;
     int status = jr_stage_render(cli, &script, &session);

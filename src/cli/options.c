@@ -138,8 +138,11 @@ const struct jr_option jr_options[] = {
          "schema is replaced"),
     TEXT(0, "engine", "ENGINE", engine, "render submit",
          "the engine that starts the job"),
-    FLAG(0, "wait", wait, "submit",
-         "wait for the end of the job, and exit with its exit status"),
+    MAYBE(
+        "wait", wait, "run rerun submit",
+        "run: wait in a queue until the devices are free (--wait=30m: at most "
+        "so long); submit: wait for the job's end, and exit with its exit "
+        "status"),
     FLAG(0, "all", all, "help", "list the verbs that are rarely typed, too"),
     TEXT(0, "color", "WHEN", color, NULL, "when to use colour"),
     FLAG('h', "help", help, NULL, "print this help"),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "cli/detach.h"
 #include "cli/hold_signals.h"
 #include "cli/mistakes.h"
@@ -227,6 +228,20 @@ static int check_input(const struct jr_cli *cli)
     if (cli->debug_rank != NULL && isatty(STDIN_FILENO) != 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--debug needs a terminal as standard input");
+    return 0;
+}
+
+int jr_stage_wait(const struct jr_cli *cli, struct jr_session_options *options)
+{
+    options->wait = cli->wait != NULL;
+    if (cli->wait == NULL || cli->wait[0] == '\0')
+        return 0;
+    if (!jr_num_duration(cli->wait, &options->wait_ms))
+        return jr_mistake_time(cli, "wait", cli->wait, "30s or 5m");
+    if (options->wait_ms == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--wait wants more than no time: leave it out not to "
+                          "wait");
     return 0;
 }
 

@@ -36,6 +36,9 @@ int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
 int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli,
                      bool *ret_sweep);
 
+/* Take --wait into the options of a session that is to run. */
+int jr_stage_wait(const struct jr_cli *cli, struct jr_session_options *options);
+
 /* Begin, launch, supervise, verify, tell: of what is loaded; with --detach in
  * a process of its own. */
 int jr_stage_run(struct jr_session *session, struct jr_cli *cli);

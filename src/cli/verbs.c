@@ -84,12 +84,20 @@ static const struct jr_usage usages[] = {
      "is written to console.log in the run folder. See `wait`, `stop`, `show` "
      "and `logs`.\n"
      "\n"
+     "A run leases the devices of its ranks. If other runs hold devices of "
+     "these, jobrun says so and the runs share them. With `devices: any` in "
+     "the spec, jobrun takes free devices; if there are too few, it names the "
+     "holders and exits with status 4. With `--wait` it waits until enough of "
+     "them are free. Runs that wait get their turn in the order in which they "
+     "came.\n"
+     "\n"
      "With a spec, the words after `--` are added to the command's arguments. "
      "With `-n N` and no spec, they are the command itself. As SPEC, `-` means "
      "standard input.",
      "jobrun train.jobrun.yaml\n"
      "jobrun train.jobrun.yaml -- --epochs 5\n"
      "jobrun train.jobrun.yaml --detach\n"
+     "jobrun train.jobrun.yaml --set devices=any --wait=2h\n"
      "jobrun -n 4 -- ./program"},
     {"agent",
      "Runs the ranks of one node. jobrun starts one agent on each node of an "
@@ -226,7 +234,8 @@ static const struct jr_usage usages[] = {
     {"doctor",
      "Prints what jobrun sees of this machine: devices, CPUs, memory, and the "
      "scheduler and launcher around it, with the meaning of each of their "
-     "variables. It then lists the problems that it found, and how to solve "
+     "variables. Devices that runs have leased are shown with their holders. "
+     "It then lists the problems that it found, and how to solve "
      "them. `--format yaml` writes the facts file that `--on` reads.",
      "jobrun doctor --format yaml > gpu07.yaml"},
     {"rerun",

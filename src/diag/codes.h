@@ -141,6 +141,8 @@
     X(PORT_NOT_AGREED, 431, "the nodes cannot agree on a port")                \
     X(BIND_IMPOSSIBLE, 432, "ranks cannot be bound as requested")              \
     X(NOT_ENOUGH_PORTS, 433, "not every rank can get its own port")            \
+    X(DEVICES_HELD, 434, "not enough devices are free")                        \
+    X(DEVICES_SHARED, 435, "another run uses the devices")                     \
     X(STREAM_RULE_BEYOND_RANKS, 440,                                           \
       "a stream rule for a local rank that does not exist")                    \
     X(RANK_ENTRY_BEYOND_WORLD, 441,                                            \

@@ -92,6 +92,17 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
     return diag;
 }
 
+void jr_diags_drop_from(struct jr_diags *diags, size_t first)
+{
+    while (diags->count > first) {
+        const struct jr_diag *last = &diags->items[--diags->count];
+        if (last->severity == JR_SEVERITY_ERROR)
+            diags->errors--;
+        else
+            diags->warnings--;
+    }
+}
+
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code)
 {
     const struct jr_code *row =

@@ -69,6 +69,9 @@ void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
 void jr_diags_copy(struct jr_diags *diags, const struct jr_diag *from,
                    const char *more);
 
+/* Forget the findings from number `first` on. */
+void jr_diags_drop_from(struct jr_diags *diags, size_t first);
+
 /* Whether the finding has this code. */
 bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 

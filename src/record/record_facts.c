@@ -231,6 +231,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "spec_folder", facts->spec_folder);
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_set_bool(run, "local", facts->local);
+    jr_json_set_bool(run, "any_devices", facts->any_devices);
     jr_json_set_int(run, "attempt", facts->attempt);
     add_record_shape(run, facts);
     add_times(run, facts);

@@ -24,6 +24,7 @@ struct jr_record_facts {
     uint32_t first_rank, ranks;       /* that this jobrun starts */
     uint32_t attempt;                 /* the one that runs, or decided */
     bool local;                       /* every node's ranks on this machine */
+    bool any_devices;                 /* the spec asks for free ones */
     uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */
     const char *status, *cgroup;      /* status NULL: not yet */
     int exit_code;                    /* once finished */

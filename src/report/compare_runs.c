@@ -245,7 +245,8 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
             jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint")),
         .spec_folder =
             jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder")),
-        .local = jr_json_get_bool(run, "local")};
+        .local = jr_json_get_bool(run, "local"),
+        .any_devices = jr_json_get_bool(run, "any_devices")};
     if (folder != NULL && whole != NULL) {
         ret->run_dir = jr_arena_printf(arena, "%s/%s", folder, whole);
         load_spec(ret, arena, log_dir, whole);

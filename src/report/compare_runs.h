@@ -19,6 +19,7 @@ struct jr_record_origin {
     const char *fingerprint; /* NULL: unknown */
     const char *spec_folder; /* of the spec as it was; NULL: unknown */
     bool local;              /* --local */
+    bool any_devices;        /* its spec asked for any free devices */
     struct jr_trust trust;   /* whether it may be run by its word */
     const char *spec; /* the text of resolved.yaml; NULL: there is none */
 };

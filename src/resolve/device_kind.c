@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "resolve/device_choice.h"
 
 #include "base/banned.h"
 
@@ -18,6 +19,11 @@ static uint32_t count_usable(const struct jr_host *hw, enum jr_device kind)
     for (uint32_t i = 0; i < hw->devices_count; i++)
         count += is_device_usable(&hw->devices[i], kind);
     return count;
+}
+
+uint32_t jr_devices_usable(const struct jr_resolver *r)
+{
+    return count_usable(r->hw, r->out->job.device);
 }
 
 /* Whether the facts would show a device of this kind if there were one: of
@@ -75,7 +81,7 @@ static bool devices_are(const struct jr_resolver *r, const char *word)
 bool jr_devices_listed(const struct jr_resolver *r)
 {
     return r->spec->devices_count > 0 && !devices_are(r, "all") &&
-           !devices_are(r, "none");
+           !devices_are(r, "any") && !devices_are(r, "none");
 }
 
 /* The model that all usable devices have; NULL when they differ. */
@@ -384,15 +390,9 @@ static const char *own_device_model(const struct jr_resolver *r)
     return model;
 }
 
-enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_field_value *out)
+void jr_devices_finish(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
-    if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
-        return list_no_devices(r, out);
-    enum jr_fired fired = jr_devices_listed(r) ? list_stated_devices(r, out)
-                                               : list_all_devices(r, out);
-    if (fired != JR_FIRED)
-        return fired;
     name_instances(r);
     job->own.device_model = own_device_model(r);
     out->number = job->own.devices_count;
@@ -402,5 +402,41 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_field_value *out)
             ? jr_field_value_list(r, job->own.devices, job->own.devices_count)
             : "all";
     out->detail = describe_devices(r, job->device);
-    return JR_FIRED;
+}
+
+/* Free ones cannot be chosen among devices that nobody knows. */
+static enum jr_fired refuse_unknown_devices(struct jr_resolver *r,
+                                            struct jr_field_value *out)
+{
+    jr_field_value_state(r, out, "devices");
+    out->text = "any";
+    jr_rules_show(r, JR_DEVICES, out);
+    struct jr_diag *diag = jr_rules_refuse(
+        r, JR_CODE_DEVICE_NOT_FOUND, JR_BIT(JR_DEVICES) | JR_BIT(JR_DEVICE),
+        "jobrun does not know the %s devices of this machine, and so not which "
+        "of them are free",
+        jr_field_value_value(r, JR_DEVICE));
+    jr_diag_help(r->diags, diag, "name them: devices: [0, 1]%s",
+                 r->out->job.device == JR_DEVICE_CUSTOM
+                     ? "; or put a program NAME.facts that prints them beside "
+                       "the spec"
+                     : "");
+    return JR_FAILED;
+}
+
+enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_field_value *out)
+{
+    struct jr_job *job = &r->out->job;
+    if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
+        return list_no_devices(r, out);
+    bool any = jr_devices_are_any(r);
+    if (any && jr_devices_usable(r) > 0)
+        return JR_PASSED;
+    if (any && !is_kind_countable(r, job->device))
+        return refuse_unknown_devices(r, out);
+    enum jr_fired fired = jr_devices_listed(r) ? list_stated_devices(r, out)
+                                               : list_all_devices(r, out);
+    if (fired == JR_FIRED)
+        jr_devices_finish(r, out);
+    return fired;
 }

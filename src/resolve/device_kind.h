@@ -5,6 +5,7 @@
 
 #include "host/host.h"
 
+struct jr_field_value;
 struct jr_resolver;
 struct jr_spec;
 
@@ -44,5 +45,10 @@ bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 const struct jr_host_device *jr_device_find(const struct jr_host *hw,
                                             enum jr_device kind,
                                             const char *name);
+
+/* What follows from the list of devices that a rule has made. */
+void jr_devices_finish(struct jr_resolver *r, struct jr_field_value *out);
+/* How many devices of the job's kind are visible here. */
+uint32_t jr_devices_usable(const struct jr_resolver *r);
 
 #endif

@@ -50,6 +50,8 @@ struct jr_node_resources {
                              this machine (--local): "0-3,8" */
     uint32_t slots_count; /* 0: ranks are not bound */
     uint32_t threads;
+    const char *held; /* who else holds devices of these, as a sentence; NULL:
+                         nobody does, or only others know */
 };
 
 struct jr_job {
@@ -85,6 +87,7 @@ struct jr_job {
     const char *init_method;
     enum jr_device device;
     const char *device_name; /* as spelled: "cuda", "custom:foo" */
+    bool devices_any;        /* free ones, as the spec asks for */
     bool devices_by_index;   /* `devices` are absolute indices, not UUIDs */
     enum jr_visibility device_visibility;
     const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */

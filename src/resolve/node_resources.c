@@ -30,6 +30,8 @@ void jr_node_resources_tell(struct jr_buf *out,
     jr_json_set_int(object, "threads", resources->threads);
     set_texts(object, "devices", resources->devices, resources->devices_count);
     set_texts(object, "cpus", resources->slots, resources->slots_count);
+    if (resources->held != NULL)
+        jr_json_set_str(object, "held", resources->held);
     if (resources->device_model != NULL)
         jr_json_set_str(object, "model", resources->device_model);
     jr_json_print(out, object, 0);
@@ -63,6 +65,7 @@ int jr_node_resources_read(struct jr_node_resources *ret,
         .threads = jr_json_get_u32(object, "threads"),
         .device_model =
             jr_arena_strdup(arena, jr_json_get_str(object, "model")),
+        .held = jr_arena_strdup(arena, jr_json_get_str(object, "held")),
     };
     bool good = resources.threads > 0 &&
                 get_texts(json_object_get(object, "devices"), arena,
@@ -103,7 +106,10 @@ void jr_node_resources_take(struct jr_resolution *resolution,
         struct jr_provenance *row = &resolution->provenance[i];
         if (strcmp(row->field, "devices") != 0)
             continue;
-        row->value = "all";
-        row->rule = "all that are visible; nodes have others than the first";
+        bool any = resolution->job.devices_any;
+        row->value = any ? "any" : "all";
+        row->rule = any ? "free ones; nodes have others than the first"
+                        : "all that are visible; nodes have others than the "
+                          "first";
     }
 }

@@ -9,48 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/num.h"
-#include "base/user.h"
 
 #include "base/banned.h"
 
 /* How often the kernel may propose a port that another job has leased. */
 #define ANY_TRIES 64
 
-#define PREFIX  "jobrun-port-"
-#define UNKNOWN ((struct jr_holder){.uid = (uid_t)-1})
+#define PREFIX "jobrun-port-"
+
+enum { NAME_SIZE = 48 };
 
 /* The name that all users have for a port, or the one of `user`. */
-static socklen_t lease_name(struct sockaddr_un *ret, uint32_t port,
+static void print_port_name(char ret[static NAME_SIZE], uint32_t port,
                             const uid_t *user)
 {
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    char *text = ret->sun_path + 1;
-    size_t size = sizeof ret->sun_path - 1;
-    int len = user == NULL ? snprintf(text, size, PREFIX "%u", port)
-                           : snprintf(text, size, PREFIX "%u-%u", port, *user);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                       (size_t)len);
+    if (user == NULL)
+        (void)snprintf(ret, NAME_SIZE, PREFIX "%u", port);
+    else
+        (void)snprintf(ret, NAME_SIZE, PREFIX "%u-%u", port, *user);
 }
 
 /* Who holds a lease: a jobrun listens, so the kernel tells. */
 static struct jr_holder find_lease_holder(uint32_t port, const uid_t *user)
 {
-    struct sockaddr_un name;
-    socklen_t len = lease_name(&name, port, user);
-    struct ucred peer = {0};
-    socklen_t size = sizeof peer;
-    JR_CLOSE int fd =
-        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&name, len) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return UNKNOWN;
-    return (struct jr_holder){peer.pid, peer.uid};
+    char name[NAME_SIZE];
+    print_port_name(name, port, user);
+    return jr_lease_socket_holder(name);
 }
 
 /* Say who has the port, as far as that is known. */
@@ -58,14 +47,7 @@ static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
                        const struct jr_holder *holder)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (holder->pid > 0)
-        jr_buf_printf(&text, "pid %d", (int)holder->pid);
-    else
-        jr_buf_str(&text, "another process");
-    if (holder->uid != (uid_t)-1 && holder->uid != geteuid()) {
-        jr_buf_str(&text, " of user ");
-        jr_user_print(&text, holder->uid);
-    }
+    jr_holder_print(&text, holder);
     jr_error_set(err, JR_STATUS_UNRESOLVED, "%u is %s %s", port, how,
                  text.failed ? "another process" : text.data);
     if (err != NULL)
@@ -74,46 +56,39 @@ static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
 }
 
 /* Take a name; -1 with errno, EADDRINUSE where somebody has it. */
-static int hold_lease_name(uint32_t port, const uid_t *user)
+static int hold_port_name(uint32_t port, const uid_t *user)
 {
-    struct sockaddr_un name;
-    socklen_t len = lease_name(&name, port, user);
-    JR_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name, len) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return jr_steal_fd(&fd);
-    return -1;
+    char name[NAME_SIZE];
+    print_port_name(name, port, user);
+    return jr_lease_socket_hold(name);
 }
 
-/* The port of a name that all users have, in a line of /proc/net/unix; 0. */
-static uint32_t is_leased_in(const char *line)
+/* Where the ports of listed names go. */
+struct port_list {
+    uint32_t *ports;
+    size_t count, most;
+};
+
+/* Only the names that all users have count. */
+static bool add_listed_port(void *data, const char *name)
 {
-    const char *name = strstr(line, " @" PREFIX);
+    struct port_list *list = data;
     uint64_t port = 0;
-    if (name == NULL)
-        return 0;
-    name += sizeof " @" PREFIX - 1;
-    if (!jr_num_digits(&name, &port) || *name != '\n' || port > UINT16_MAX)
-        return 0;
-    return (uint32_t)port;
+    name += sizeof PREFIX - 1;
+    if (jr_num_digits(&name, &port) && *name == '\0' && port > 0 &&
+        port <= UINT16_MAX)
+        list->ports[list->count++] = (uint32_t)port;
+    return list->count < list->most;
 }
 
 /* How many leases there are, whosever they are; at most so many of them go to
  * `ports`. */
 static size_t list_leases(uint32_t *ports, size_t most)
 {
-    char line[256];
-    size_t count = 0;
-    FILE *file = fopen("/proc/net/unix", "re");
-    while (file != NULL && count < most &&
-           fgets(line, sizeof line, file) != NULL) {
-        uint32_t port = is_leased_in(line);
-        if (port != 0)
-            ports[count++] = port;
-    }
-    if (file != NULL)
-        (void)fclose(file);
-    return count;
+    struct port_list list = {.ports = ports, .most = most};
+    if (most > 0)
+        jr_lease_socket_list(PREFIX, add_listed_port, &list);
+    return list.count;
 }
 
 /* Whether the holder has more leases than others need to respect. If there are
@@ -136,7 +111,7 @@ static bool is_squatter(const struct jr_holder *holder)
 static int hold_user_lease(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();
-    int fd = hold_lease_name(port, &own);
+    int fd = hold_port_name(port, &own);
     if (fd < 0 && errno == EADDRINUSE) {
         struct jr_holder holder = find_lease_holder(port, &own);
         if (holder.uid == own)
@@ -151,7 +126,7 @@ static int hold_user_lease(uint32_t port, struct jr_error *err)
 
 static int lease_port(uint32_t port, struct jr_error *err)
 {
-    int fd = hold_lease_name(port, NULL);
+    int fd = hold_port_name(port, NULL);
     if (fd >= 0)
         return fd;
     if (errno != EADDRINUSE)
@@ -276,7 +251,7 @@ static bool has_socket(const char *pid, const char *link)
 
 struct jr_holder jr_lease_owner(uint32_t port)
 {
-    struct jr_holder owner = {.uid = (uid_t)-1};
+    struct jr_holder owner = JR_HOLDER_UNKNOWN;
     char link[64];
     struct dirent *entry;
     uint32_t pid = 0, found = 0;

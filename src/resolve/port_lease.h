@@ -15,6 +15,8 @@
 
 #include <jobrun/error.h>
 
+#include "resolve/lease_socket.h"
+
 /* The leases that one user can hold and have honoured by others. */
 #define JR_LEASES_MOST 256
 
@@ -26,12 +28,6 @@ int jr_lease_take(uint32_t port, struct jr_error *err);
 
 /* Lease any port that the kernel finds free. */
 int jr_lease_any(uint32_t *ret_port, struct jr_error *err);
-
-/* Who holds a lease or a port. */
-struct jr_holder {
-    pid_t pid; /* 0: unknown */
-    uid_t uid; /* -1: unknown */
-};
 
 /* The process that listens on a TCP port, by the descriptors of the processes
  * that may be looked into, and its user, by /proc/net/tcp. */

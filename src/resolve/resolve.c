@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "doc/doc.h"
+#include "resolve/device_choice.h"
 #include "resolve/fingerprint.h"
 
 #include "base/banned.h"
@@ -149,7 +150,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         take_policy(&r, &ret->job);
         take_sizes(&r, &ret->job);
         take_names(&r, &ret->job);
-        if (!jr_rank_ports_fill(&r))
+        if (!jr_rank_ports_fill(&r) || !jr_devices_lease(&r))
             status = r.invalid ? JR_STATUS_INVALID : JR_STATUS_UNRESOLVED;
         jr_provenance_fill(&r);
         if (!ret->arena.failed)
@@ -179,6 +180,7 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
         .diags = &diags,
     };
     dry.keep_port = false;
+    dry.wait = NULL;
     r.timeouts = r.spec->policy.timeouts;
     jr_field_values_seed(&r);
     jr_rules_run(&r);
@@ -196,6 +198,7 @@ void jr_resolution_release(struct jr_resolution *resolution)
     if (resolution->lease_fd >= 0)
         (void)close(resolution->lease_fd);
     jr_rank_ports_release(resolution);
+    jr_device_leases_release(resolution);
     jr_arena_release(&resolution->arena);
     *resolution = JR_RESOLUTION_INIT;
 }

@@ -14,13 +14,21 @@
 #include "host/host.h"
 #include "resolve/job.h"
 
+struct jr_device_lease;
+struct jr_device_wait;
 struct jr_spec_file;
 
 /* What the command line adds. */
 struct jr_resolve_options {
     bool local;                /* --local: every node's ranks on this machine */
     const uint32_t *node_rank; /* --node-rank; NULL: not given */
-    bool keep_port;            /* hold the lease; else choose and let go */
+    bool keep_port;   /* hold leases, of ports and devices; else choose and let
+                         go */
+    bool skip_leases; /* devices are neither leased nor is it told who has
+                         leased them: the caller only counts them */
+    struct jr_device_wait *wait; /* somebody who waits where devices are held by
+                                    others, and is told which; NULL: nobody, so
+                                    that stated ones are shared */
     int *lease; /* one of `lease_port` that the caller holds: it is taken over,
                    and made -1, where that is the job's port; NULL: none */
     uint32_t lease_port;
@@ -43,7 +51,7 @@ enum jr_port_choice {
     JR_PORT_FIRST_FREE
 };
 
-/* A job with its provenance and its port lease. */
+/* A job with its provenance and its leases. */
 struct jr_resolution {
     struct jr_arena arena;
     struct jr_job job;
@@ -54,6 +62,8 @@ struct jr_resolution {
     int lease_fd;      /* held until release; -1: none */
     int *rank_leases;  /* those of job.rank_ports, held as long; NULL: none */
     uint32_t rank_leases_count;
+    struct jr_device_lease *device_leases; /* held until release, too */
+    uint32_t device_leases_count;
     enum jr_port_choice port_choice;
     uint32_t port_end; /* FIRST_FREE: the search ends before it */
 };
@@ -88,7 +98,15 @@ void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
 int jr_resolution_renew_port(struct jr_resolution *resolution,
                              struct jr_error *err);
 
-/* Free the resolution and give its leased ports back. NULL is allowed. */
+/* Say which run the devices are leased for. */
+void jr_device_leases_note(struct jr_resolution *resolution,
+                           const char *run_id);
+
+/* Give the devices back: no rank uses them any more. */
+void jr_device_leases_release(struct jr_resolution *resolution);
+
+/* Free the resolution and give its leased ports and devices back. NULL is
+ * allowed. */
 void jr_resolution_release(struct jr_resolution *resolution);
 
 /* Append the resolved spec: valid, complete, absolute, resolves to itself. The

@@ -201,6 +201,14 @@ static bool has_idle_devices(const struct jr_job *job)
     return job->own.devices_count > most;
 }
 
+/* Where they cannot be listed. */
+static const char *words_for_devices(const struct jr_job *job)
+{
+    if (job->device == JR_DEVICE_CPU)
+        return "none";
+    return job->devices_any ? "any" : "all";
+}
+
 static void set_names(const struct filling *to, const struct jr_job *job)
 {
     set_text(to, "name", job->name);
@@ -220,7 +228,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
         !has_idle_devices(job))
         set_list(to, "devices", job->own.devices, job->own.devices_count);
     else
-        set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");
+        set_text(to, "devices", words_for_devices(job));
 }
 
 /* The arguments that the command line adds after the entrypoint's own. */
@@ -354,7 +362,7 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
 }
 
 /* What a node has of its own, unless the spec says it for all. */
-static void leave_out_own_fields(struct jr_node *root,
+static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
                                  const struct jr_spec_file *file)
 {
     static const char *const own[] = {"devices", "bind", "threads", "hosts"};
@@ -364,6 +372,9 @@ static void leave_out_own_fields(struct jr_node *root,
             leave_out_key(root, own[i]);
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
         leave_out_key(root, "devices");
+    if (spec->devices_count == 1 && strcmp(spec->devices[0], "any") == 0)
+        jr_node_set_path(arena, root, "devices",
+                         jr_node_scalar(arena, "any", false));
 }
 
 void jr_resolution_emit_for_nodes(struct jr_buf *out,
@@ -375,7 +386,7 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
     if (root != NULL) {
         leave_out_key(root, "node_rank");
         leave_out_key(root, "rank_start");
-        leave_out_own_fields(root, file);
+        leave_out_own_fields(&arena, root, file);
         jr_spec_escape(&arena, root);
         root = complete_node(&arena, root, jr_field_root());
     }

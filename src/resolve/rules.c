@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "resolve/device_choice.h"
 #include "resolve/explain.h"
 
 #include "base/banned.h"
@@ -56,6 +57,11 @@ static const struct jr_rule rules[] = {
      jr_rule_local_scheduled, "tasks per node, as asked for"},
     {JR_LOCAL, JR_ORIGIN_HARDWARE, JR_BIT(JR_DEVICES), jr_rule_local_of_devices,
      "devices per node"},
+    /* of any devices those that are free, once it is known how many */
+    {JR_LOCAL, JR_ORIGIN_HARDWARE, NODES | JR_BIT(JR_DEVICE),
+     jr_rule_local_of_any, "devices per node"},
+    {JR_DEVICES, JR_ORIGIN_LEASED, WORLD | LOCAL | JR_BIT(JR_DEVICE),
+     jr_rule_devices_any, "the first that no run holds, as `any` asks"},
     {JR_BIND, JR_ORIGIN_HARDWARE, WORLD | LOCAL | JR_BIT(JR_DEVICES),
      jr_rule_bind, NULL},
     {JR_THREADS, JR_ORIGIN_ENVIRONMENT, 0, jr_rule_threads_env,

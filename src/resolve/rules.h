@@ -166,6 +166,10 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
 /* LOCAL is the tasks per node that the scheduler was asked for. */
 enum jr_fired jr_rule_local_scheduled(struct jr_resolver *,
                                       struct jr_field_value *);
+/* Where any free devices will do, LOCAL is the tasks per node that the
+ * scheduler was asked for, or else the number of visible devices. */
+enum jr_fired jr_rule_local_of_any(struct jr_resolver *,
+                                   struct jr_field_value *);
 /* LOCAL is the number of devices of a node. */
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *,
                                        struct jr_field_value *);

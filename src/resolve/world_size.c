@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "resolve/device_choice.h"
+
 #include "base/banned.h"
 
 #define NUMBER(r, field) ((uint64_t)JR_FIELD_VALUE(r, field).number)
@@ -264,6 +266,24 @@ static enum jr_fired take_each_size(struct jr_resolver *r,
     if (all)
         take_sizes_of_nodes(r, out, each);
     return take_size(r, out, out->number);
+}
+
+enum jr_fired jr_rule_local_of_any(struct jr_resolver *r,
+                                   struct jr_field_value *out)
+{
+    if (!jr_devices_are_any(r))
+        return JR_PASSED;
+    struct jr_field_value scheduled = *out;
+    scheduled.origin = JR_ORIGIN_SCHEDULER;
+    scheduled.rule = "tasks per node, as asked for";
+    enum jr_fired fired = jr_rule_local_scheduled(r, &scheduled);
+    if (fired != JR_PASSED) {
+        *out = scheduled;
+        return fired;
+    }
+    out->number = jr_devices_usable(r);
+    return out->number == 0 ? JR_PASSED
+                            : take_each_size(r, out, &r->hw->devices_each);
 }
 
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,

@@ -64,6 +64,7 @@ static void complete_killed_attempt(void *data,
     if (session->plan.policy->restart.max > 0)
         session->report.not_again = "jobrun itself was killed";
     jr_session_write_judgement(session);
+    jr_device_leases_release(&session->resolution);
     jr_on_end_start(session);
     jr_on_end_await(session, false);
 }
@@ -292,6 +293,7 @@ int jr_session_attempts(struct jr_session *session,
     while (result == 0 && has_next_attempt(session, &pause));
     if (result == 0)
         result = jr_session_finish(session, err);
+    jr_device_leases_release(&session->resolution);
     jr_session_show_rest(session);
     if (!session->on_end.deferred)
         jr_on_end_await(session, true);

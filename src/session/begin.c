@@ -184,6 +184,7 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
     record->local = session->options.local;
     if (session->cells_dir != NULL)
         record->run_id = session->dir.id;
+    record->any_devices = session->resolution.job.devices_any;
     record->attempt = session->attempt;
     make_session_group(session);
     if (session->group.path[0] != '\0')
@@ -299,6 +300,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
     status = open_folder(session, err);
     if (status != JR_STATUS_OK)
         return status;
+    jr_device_leases_note(&session->resolution, session->plan.run_id);
     if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
     if (jr_session_record_code(session, &why) != 0) {

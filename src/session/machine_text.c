@@ -3,6 +3,7 @@
 #include "base/syscalls.h"
 #include "base/text_table.h"
 #include "host/health.h"
+#include "session/lease_text.h"
 #include "session/session.h"
 #include "session/support.h"
 
@@ -37,7 +38,11 @@ static void print_devices(struct jr_buf *out, const struct jr_host *host)
             jr_buf_printf(out, ", NUMA node %d", device->numa_node);
         jr_buf_str(out,
                    device->visible ? "\n" : "  hidden by the environment\n");
+        if (host->real)
+            jr_lease_text_device(out, device);
     }
+    if (host->real)
+        jr_lease_text_others(out, host);
 }
 
 /* Sets of CPUs; of many, the first ones and how many there are. */

@@ -54,6 +54,12 @@ static int check_asked_options(const struct jr_session *session,
 {
     const struct jr_session_options *options = &session->options;
     bool debug = options->debug_rank != NULL;
+    if (options->wait)
+        return jr_error_set(
+            err, JR_STATUS_USAGE,
+            "--wait waits for the devices of this machine, but the ranks are "
+            "on the nodes of the allocation: leave it out, or start them all "
+            "here with --local");
     if (debug || options->stdin_rank != NULL)
         return jr_error_set(
             err, JR_STATUS_USAGE,
@@ -312,6 +318,20 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     return why.status;
 }
 
+/* Other runs on a node, which share devices with this one. */
+static void note_node_holders(struct jr_session *session, uint32_t node,
+                              const char *held)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    if (held == NULL)
+        return;
+    jr_buf_printf(&line, "%s: ", session_node_name(session, node));
+    jr_buf_safe(&line, held);
+    jr_buf_str(&line, "; this run shares them");
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
 /* What each node has for its ranks, as only it knows. */
 static int take_allocations(struct jr_session *session, struct jr_error *err)
 {
@@ -326,6 +346,7 @@ static int take_allocations(struct jr_session *session, struct jr_error *err)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "%s: it did not say what its ranks have of it",
                                 session_node_name(session, node));
+        note_node_holders(session, node, each[node].held);
     }
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

@@ -201,8 +201,10 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     session->attempt = (uint32_t)go->number;
     take_port(side, (uint32_t)go->port);
     jr_session_forget(session);
-    if (join_run_folder(side, go->run_id, err) != 0 ||
-        jr_freeze_join(session, err) != 0 ||
+    if (join_run_folder(side, go->run_id, err) != 0)
+        return -1;
+    jr_device_leases_note(&session->resolution, session->dir.id);
+    if (jr_freeze_join(session, err) != 0 ||
         jr_run_folder_join_attempt(&session->dir, side->node, session->attempt,
                                    err) != 0)
         return -1;
@@ -245,6 +247,7 @@ static void show_replay(void *data)
     struct side *side = data;
     sigset_t none;
     (void)sigemptyset(&none);
+    jr_device_leases_release(&side->session->resolution);
     jr_replay_finish(&side->session->replay, side->session->plan.policy, &none);
 }
 

@@ -22,20 +22,25 @@ static bool is_machine_field(const char *key, bool local)
 /* What the resolver found, and an address of then by which process groups find
  * each other, is MISSING again. */
 static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
-                           const struct jr_node *root, bool local)
+                           const struct jr_node *root,
+                           const struct jr_record_origin *origin)
 {
     const struct jr_node *method = jr_doc_get(root, "init_method");
     for (size_t i = 0; i < root->count; i++) {
         const char *key = root->pairs[i].key->text;
-        if (is_machine_field(key, local))
-            jr_strv_push(sets, arena, jr_arena_printf(arena, "%s=null", key));
+        bool any = origin->any_devices && strcmp(key, "devices") == 0;
+        if (is_machine_field(key, origin->local))
+            jr_strv_push(
+                sets, arena,
+                jr_arena_printf(arena, "%s=%s", key, any ? "any" : "null"));
     }
     if (method != NULL && method->kind == JR_NODE_SCALAR &&
         strncmp(method->text, "tcp://", 6) == 0)
         jr_strv_push(sets, arena, jr_arena_strdup(arena, "init_method=null"));
 }
 
-static void forget_placement(struct jr_rerun *rerun, bool local)
+static void forget_placement(struct jr_rerun *rerun,
+                             const struct jr_record_origin *origin)
 {
     const struct jr_spec_source *source = &rerun->source;
     struct jr_doc doc = JR_DOC_INIT;
@@ -43,7 +48,7 @@ static void forget_placement(struct jr_rerun *rerun, bool local)
     if (jr_doc_load(&doc, source->name, source->text, source->len, &diags) ==
             0 &&
         doc.root->kind == JR_NODE_MAPPING)
-        forget_machine(&rerun->sets, &rerun->arena, doc.root, local);
+        forget_machine(&rerun->sets, &rerun->arena, doc.root, origin);
     jr_diags_release(&diags);
     jr_doc_release(&doc);
 }
@@ -98,7 +103,7 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                                           .len = strlen(origin.spec)};
     ret->local = options->local || origin.local;
     if (!options->exact)
-        forget_placement(ret, origin.local);
+        forget_placement(ret, &origin);
     keep_folder(&ret->sets, &ret->arena, origin.log_dir);
     if (options->code) {
         ret->code_of = origin.run_dir;

@@ -14,6 +14,7 @@
 #include "resolve/custom_device.h"
 #include "resolve/device_profile.h"
 #include "resolve/lock.h"
+#include "session/device_wait.h"
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/support.h"
@@ -206,6 +207,41 @@ enum jr_status jr_session_read_devices(struct jr_session *session,
                           &session->diags);
 }
 
+static enum jr_status resolve_once(struct jr_session *session,
+                                   const struct jr_resolve_options *options)
+{
+    enum jr_status status = jr_session_read_devices(session, session->file);
+    if (options->wait != NULL)
+        options->wait->request = (struct jr_device_request){0};
+    return status != JR_STATUS_OK
+               ? status
+               : jr_resolve(&session->resolution, session->file, &session->host,
+                            options, &session->diags);
+}
+
+/* Again and again, while devices are waited for. */
+static enum jr_status resolve_with_devices(struct jr_session *session,
+                                           struct jr_resolve_options *options,
+                                           struct jr_error *err)
+{
+    struct jr_session_wait wait;
+    size_t first = session->diags.count;
+    jr_session_wait_open(&wait, session);
+    if (session->options.wait && !session->options.dry_run)
+        options->wait = &wait.devices;
+    enum jr_status status = resolve_once(session, options), waited = status;
+    while (status == JR_STATUS_UNRESOLVED && wait.devices.request.need > 0) {
+        waited = jr_session_await_devices(session, &wait, first, err);
+        if (waited != JR_STATUS_OK)
+            break;
+        status = resolve_once(session, options);
+        waited = status;
+    }
+    jr_session_wait_close(&wait);
+    options->wait = NULL;
+    return waited;
+}
+
 /* Facts, and then the rules. */
 static enum jr_status resolve_facts(struct jr_session *session,
                                     struct jr_error *err)
@@ -216,7 +252,7 @@ static enum jr_status resolve_facts(struct jr_session *session,
     if (status != JR_STATUS_OK)
         return status;
     size_t first = session->diags.count;
-    const struct jr_resolve_options options = {
+    struct jr_resolve_options options = {
         .local = session->options.local,
         .node_rank = session->options.node_rank,
         .keep_port = !session->options.dry_run,
@@ -225,10 +261,7 @@ static enum jr_status resolve_facts(struct jr_session *session,
         .lease = session->lease,
         .lease_port = session->lease_port,
     };
-    status = jr_session_read_devices(session, session->file);
-    if (status == JR_STATUS_OK)
-        status = jr_resolve(&session->resolution, session->file, &session->host,
-                            &options, &session->diags);
+    status = resolve_with_devices(session, &options, err);
     if (status == JR_STATUS_OK && session->options.lock != NULL)
         status = jr_lock_check(&session->resolution, session->file,
                                session->options.lock, &session->arena,
@@ -237,6 +270,9 @@ static enum jr_status resolve_facts(struct jr_session *session,
         session->progress = JR_PROGRESS_RESOLVED;
     if (!options.local)
         session->attempt = session->host.scheduler.restarts;
+    /* Whoever waited has said already why no longer. */
+    if (status > JR_STATUS_YIELDED)
+        return status;
     return jr_session_end_stage(session, first, status, err);
 }
 

@@ -34,6 +34,7 @@ static const struct jr_spec_word word_goal[] = {JR_SWEEP_GOALS(WORD){0}};
 static const struct jr_spec_word word_of[] = {JR_SWEEP_OFS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible"},
+    {"any", "as many free ones as the ranks need"},
     {"none", "no device"},
     {0},
 };
@@ -251,7 +252,7 @@ TYPE(PROFILES, LIST_OF(PROFILE),
 TYPE(COUNTS, LIST_OF(COUNT), .min = 1, .lone = true,
      .wants = "an integer of at least 1, or a list of them")
 TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,
-     .wants = "all, none, or a list of indices or UUIDs")
+     .wants = "all, any, none, or a list of indices or UUIDs")
 TYPE(LINKS, LIST_OF(PATH), .min = 1, .words = word_links,
      .wants = "all, none, or a list of paths that git ignores")
 TYPE(SCALARS, LIST_OF(SCALAR), .min = 1, .wants = "a list of values")

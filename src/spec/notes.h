@@ -247,7 +247,10 @@
     N("device", "", "device: cuda")                                            \
     N("devices",                                                               \
       "Indices are absolute. Each device must be visible in the environment "  \
-      "in which jobrun was started; an empty visibility variable means none.", \
+      "in which jobrun was started; an empty visibility variable means none. "  \
+      "With `any`, jobrun takes as many devices as the ranks of a node need, "   \
+      "of those that no other run has leased; if there are too few, it names "  \
+      "who holds them (exit status 4), or waits (`--wait`).",                   \
       "devices: [0, 1, 4, 5]")                                                 \
     N("device_visibility",                                                     \
       "With `one`, LOCAL_RANK is no device index: the rank's device is 0.",    \

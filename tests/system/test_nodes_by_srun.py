@@ -462,6 +462,40 @@ class Custom(Agents):
         self.assertEqual([(rank["node_rank"], rank["local_rank"])
                           for rank in plan["ranks"]], [(0, 0), (1, 0), (1, 1)])
 
+    def lease(self, *words, code=0):
+        """Both nodes are this machine, with three devices: each agent leases
+        its own, so that no rank has another's."""
+        (self.folder / "acme.facts").unlink(missing_ok=True)
+        self.write("acme.facts.yaml", "format_version: 1\n"
+                   "variable: ACME_VISIBLE\ndevices:\n" + "".join(
+                       f"- {{index: {i}, uuid: N-{os.getpid()}-{i}}}\n"
+                       for i in range(3)))
+        return self.expect(self.jobrun(
+            self.path, *words, env=self.allocation(2)), code)
+
+    def test_each_agent_leases_free_devices(self):
+        done = self.lease("-s", "devices=any", "-s", "local_world_size=1")
+        devices = [rank["device"] for rank in self.results()["ranks"]]
+        self.assertEqual(sorted(devices), ["0", "1"])
+        self.assertEqual(set(done.stdout.splitlines()), {
+            f"[{rank}] 0 sees {device}" for rank, device in enumerate(devices)})
+        run = self.folder / "runs/latest"
+        self.assertIn("\ndevices: any\n", (run / "resolved.yaml").read_text())
+        self.assertEqual([rank["device"] for rank in json.loads(
+            (run / "plan.json").read_text())["ranks"]], devices)
+        done = self.lease("-s", "devices=any", "-s", "local_world_size=2",
+                          code=4)
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\): .*need 2 "
+                         r"custom:acme devices, and 1 of 3 is free: 0, 1 are "
+                         r"held by pid \d+")
+
+    def test_agents_that_share_devices_say_so(self):
+        done = self.lease("-s", "devices=[2]", "-s", "local_world_size=1")
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\): of the custom:acme "
+                         r"devices 2 is held by pid \d+; this run shares them")
+        self.assertIn("--wait waits for the devices of this machine",
+                      self.lease("--wait", code=2).stderr)
+
     def test_from_another_folder(self):
         (self.folder / "elsewhere").mkdir()
         done = self.expect(self.jobrun(

@@ -74,6 +74,10 @@ struct jr_session_options {
                              `code: freeze`; NULL: none */
     const char *lock;     /* a file of JR_TEXT_LOCK, to which the spec has to
                              resolve; "": NAME.lock.yaml beside it; NULL: none */
+    bool wait; /* where other runs hold the devices, wait until they are free,
+                  in the order in which runs came; else stated ones are shared,
+                  and too few for `any` are JR_STATUS_UNRESOLVED */
+    uint64_t wait_ms; /* for no longer than this; 0: for ever */
     void (*note)(void *data,
                  const char *line); /* told what went wrong and stops
                                        nothing; NULL: nobody is */

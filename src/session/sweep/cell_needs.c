@@ -239,6 +239,7 @@ static enum jr_status measure_cell(struct finding *finding,
         .node_rank = session->options.node_rank,
         .args = session->options.args,
         .environ = session->options.envp,
+        .skip_leases = true,
     };
     enum jr_status status = JR_STATUS_OK;
     if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) !=

@@ -409,6 +409,31 @@ static void folds(void)
     }
 }
 
+/* Of three findings the last ones are forgotten, and others take their place.
+ */
+static void forgets_from_a_number_on(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    const struct jr_span at = {0};
+    (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "0");
+    (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "1");
+    (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "2");
+    jr_diags_drop_from(&diags, 3);
+    CU_ASSERT_EQUAL(diags.count, 3);
+    jr_diags_drop_from(&diags, 1);
+    CU_ASSERT_EQUAL(diags.count, 1);
+    CU_ASSERT_EQUAL(diags.errors, 0);
+    CU_ASSERT_EQUAL(diags.warnings, 1);
+    for (int i = 0; i < 9; i++)
+        (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, at, NULL, "n");
+    CU_ASSERT_EQUAL(diags.errors, 9);
+    JR_ASSERT_TEXT(diags.items[0].message, "0");
+    JR_ASSERT_TEXT(diags.items[1].message, "n");
+    jr_diags_drop_from(&diags, 0);
+    CU_ASSERT_EQUAL(diags.errors + diags.warnings + diags.count, 0);
+    jr_diags_release(&diags);
+}
+
 static void counts_what_it_does_not_keep(void)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -563,8 +588,9 @@ JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn),
              CASE(breaks_lines), CASE(aligns_marks), CASE(cuts_long_lines),
              CASE(quotes_no_endless_line), CASE(finds_lines_forth_and_back),
              CASE(lets_no_text_pose_as_output), CASE(colors), CASE(writes_json),
-             CASE(sorts), CASE(folds), CASE(counts_what_it_does_not_keep),
-             CASE(survives_without_memory), CASE(copies_what_it_is_given),
-             CASE(refuses_what_is_no_code), CASE(finds_codes),
-             CASE(keeps_its_table_in_order), CASE(tells_the_code_of_a_finding),
+             CASE(sorts), CASE(folds), CASE(forgets_from_a_number_on),
+             CASE(counts_what_it_does_not_keep), CASE(survives_without_memory),
+             CASE(copies_what_it_is_given), CASE(refuses_what_is_no_code),
+             CASE(finds_codes), CASE(keeps_its_table_in_order),
+             CASE(tells_the_code_of_a_finding),
              CASE(takes_its_text_from_its_file))

@@ -168,8 +168,8 @@ static void tells_what_each_node_has(void)
     char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
     uint32_t sizes[] = {2, 1};
     struct jr_node_resources resources[] = {
-        {near, 2, "H100", near_cpus, 2, 8},
-        {far, 1, "A100", far_cpus, 1, 1},
+        {near, 2, "H100", near_cpus, 2, 8, NULL},
+        {far, 1, "A100", far_cpus, 1, 1, NULL},
     };
     struct jr_buf out = JR_BUF_INIT;
     struct sample s;

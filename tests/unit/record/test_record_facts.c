@@ -221,6 +221,7 @@ static void the_record_is_written_key_by_key(void)
         .ranks = 3,
         .attempt = 5,
         .local = true,
+        .any_devices = true,
         .started_ns = FAKE_WALL + 500000000,
         .finished_ns = FAKE_WALL + 2 * FAKE_SECOND,
         .status = "failed",
@@ -262,6 +263,7 @@ static void the_record_is_written_key_by_key(void)
                    "  \"spec_folder\": \"/s\",\n"
                    "  \"rerun_of\": \"q\",\n"
                    "  \"local\": true,\n"
+                   "  \"any_devices\": true,\n"
                    "  \"attempt\": 5,\n"
                    "  \"world_size\": 8,\n"
                    "  \"nodes\": 2,\n"
@@ -286,7 +288,7 @@ static void a_record_without_facts_is_null(void)
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 31);
+    CU_ASSERT_EQUAL(json_object_size(record), 32);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
     json_t *code = json_object_get(record, "code");
     CU_ASSERT_TRUE(json_is_null(json_object_get(code, "tree")));

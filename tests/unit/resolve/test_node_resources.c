@@ -42,7 +42,8 @@ static void tells_what_it_reads(void)
                                            .device_model = "X1",
                                            .slots = slots,
                                            .slots_count = 3,
-                                           .threads = 12};
+                                           .threads = 12,
+                                           .held = "4 is held by pid 7"};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node_resources resources;
@@ -53,6 +54,7 @@ static void tells_what_it_reads(void)
     CU_ASSERT_EQUAL_FATAL(resources.devices_count, 2);
     JR_ASSERT_TEXT(resources.devices[1], "GPU-\"5\"");
     JR_ASSERT_TEXT(resources.device_model, "X1");
+    JR_ASSERT_TEXT(resources.held, "4 is held by pid 7");
     CU_ASSERT_EQUAL_FATAL(resources.slots_count, 3);
     JR_ASSERT_TEXT(resources.slots[0], "0-3");
     CU_ASSERT_PTR_EQUAL(resources.slots[0], resources.slots[1]);
@@ -66,16 +68,17 @@ static void tells_what_it_reads(void)
         jr_node_resources_read(&resources, &arena, text.data, text.len), 0);
     CU_ASSERT_TRUE(resources.devices_count == 0 && resources.slots_count == 0);
     CU_ASSERT_PTR_NULL(resources.device_model);
+    CU_ASSERT_PTR_NULL(resources.held);
     jr_arena_release(&arena);
 }
 
 /* The resolved spec of two nodes of which the second has `theirs`. */
-static void check_spec(char **theirs, uint32_t count, const char *devices,
-                       const char *explained)
+static void check_spec(const char *spec, char **theirs, uint32_t count,
+                       const char *devices, const char *explained)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct scene scene;
-    scene_open(&scene, "nodes: 2\n", &(struct facts){.on = "2x2:H100"});
+    scene_open(&scene, spec, &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
     struct jr_node_resources each[2] = {*jr_node_resources_of(job, 0),
@@ -94,9 +97,11 @@ static void the_resolved_spec_is_for_all_nodes(void)
 {
     char *alike[] = {(char *)"0", (char *)"1"};
     char *others[] = {(char *)"4", (char *)"5"};
-    check_spec(alike, 2, "\ndevices: [0, 1]\n", "0,1");
-    check_spec(others, 2, "\ndevices: all\n", "all");
-    check_spec(alike, 1, "\ndevices: all\n", "all");
+    check_spec("nodes: 2\n", alike, 2, "\ndevices: [0, 1]\n", "0,1");
+    check_spec("nodes: 2\n", others, 2, "\ndevices: all\n", "all");
+    check_spec("nodes: 2\n", alike, 1, "\ndevices: all\n", "all");
+    check_spec("nodes: 2\ndevices: any\n", others, 2, "\ndevices: any\n",
+               "any");
 }
 
 JR_UNIT_MAIN("resources", CASE(takes_nothing_else), CASE(tells_what_it_reads),

@@ -1,0 +1,300 @@
+/* `devices: any`, and what is said of devices that others hold. */
+#include "unit.h"
+
+#include "case.h"
+#include "devices.h"
+
+/* A machine with four devices that no other process has a name for. */
+static void open_machine(struct scene *scene, const struct devices *devices)
+{
+    *scene = (struct scene){.resolution = JR_RESOLUTION_INIT};
+    scene_facts(scene, &(struct facts){.on = "1x4:H100,8c", .real = true});
+    for (uint32_t i = 0; i < scene->hw.devices_count; i++) {
+        scene->hw.devices[i].uuid = devices->list[i];
+        scene->hw.devices[i].bus = NULL;
+    }
+}
+
+static void resolve_on(struct scene *scene, const char *spec,
+                       const struct jr_resolve_options *options)
+{
+    scene_load(scene, spec);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(scene->file);
+    scene->status = jr_resolve(&scene->resolution, scene->file, &scene->hw,
+                               options, &scene->diags);
+}
+
+static const struct jr_resolve_options to_run = {.keep_port = true};
+
+static void open_run(struct scene *scene, const struct devices *devices,
+                     const char *spec)
+{
+    open_machine(scene, devices);
+    resolve_on(scene, spec, &to_run);
+}
+
+static const char *devices_of(const struct scene *scene)
+{
+    return scene_value(scene, "devices", strlen("devices"));
+}
+
+static void takes_as_many_as_the_ranks_need(void)
+{
+    struct devices devices;
+    struct scene first, second, third;
+    devices_make(&devices, 0);
+    open_run(&first, &devices, "devices: any\nworld_size: 2\n");
+    CU_ASSERT_EQUAL_FATAL(first.status, JR_STATUS_OK);
+    JR_ASSERT_TEXT(devices_of(&first), "0,1");
+    CU_ASSERT_TRUE(first.resolution.job.devices_any);
+    CU_ASSERT_EQUAL(first.resolution.device_leases_count, 2);
+    open_run(&second, &devices, "devices: any\nlocal_world_size: 1\n");
+    JR_ASSERT_TEXT(devices_of(&second), "2");
+    open_run(&third, &devices, "devices: any\nworld_size: 2\n");
+    CU_ASSERT_EQUAL(third.status, JR_STATUS_UNRESOLVED);
+    const char *told = scene_told(&third);
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "3:10: error"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(told, "the ranks here need 2 cuda devices, and 1 of 4 is free"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "held by pid "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "--wait"));
+    CU_ASSERT_PTR_NULL(strstr(told, "world_size, for fewer"));
+    scene_close(&second);
+    scene_close(&third);
+    open_run(&third, &devices, "devices: any\nworld_size: 2\n");
+    JR_ASSERT_TEXT(devices_of(&third), "2,3");
+    scene_close(&first);
+    scene_close(&third);
+}
+
+/* Whatever is free at the moment must not decide how large a job is. */
+static void wants_the_whole_machine_unless_sizes_are_stated(void)
+{
+    struct devices devices;
+    struct scene all, one;
+    devices_make(&devices, 0);
+    open_run(&all, &devices, "devices: any\n");
+    CU_ASSERT_EQUAL_FATAL(all.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(all.resolution.job.world_size, 4);
+    JR_ASSERT_TEXT(devices_of(&all), "0,1,2,3");
+    scene_close(&all);
+    open_run(&one, &devices, "devices: any\nworld_size: 1\n");
+    open_run(&all, &devices, "devices: any\n");
+    CU_ASSERT_EQUAL(all.status, JR_STATUS_UNRESOLVED);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(scene_told(&all), "state world_size, for fewer ranks"));
+    scene_close(&one);
+    scene_close(&all);
+}
+
+static void takes_none_on_the_cpu(void)
+{
+    struct devices devices;
+    struct scene scene;
+    devices_make(&devices, 0);
+    open_run(&scene, &devices,
+             "device: cpu\ndevices: any\nbackends: gloo\nworld_size: 1\n");
+    CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
+    JR_ASSERT_TEXT(devices_of(&scene), "none");
+    CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
+    scene_close(&scene);
+}
+
+static void shows_what_it_would_take(void)
+{
+    static const struct jr_resolve_options to_look = {.keep_port = false};
+    struct devices devices;
+    struct scene run, plan;
+    devices_make(&devices, 0);
+    open_run(&run, &devices, "devices: any\nworld_size: 1\n");
+    for (int i = 0; i < 2; i++) {
+        open_machine(&plan, &devices);
+        resolve_on(&plan, "devices: any\nworld_size: 2\n", &to_look);
+        CU_ASSERT_EQUAL(plan.status, JR_STATUS_OK);
+        JR_ASSERT_TEXT(devices_of(&plan), "1,2");
+        CU_ASSERT_EQUAL(plan.resolution.device_leases_count, 0);
+        scene_close(&plan);
+    }
+    open_machine(&plan, &devices);
+    resolve_on(&plan, "devices: any\nworld_size: 4\n", &to_look);
+    CU_ASSERT_EQUAL(plan.status, JR_STATUS_UNRESOLVED);
+    scene_close(&plan);
+    scene_close(&run);
+}
+
+/* Who only counts devices is not told that they are held. */
+static void counts_without_leases(void)
+{
+    static const struct jr_resolve_options to_count = {.skip_leases = true};
+    static const char *const specs[] = {"devices: any\nworld_size: 2\n",
+                                        "world_size: 2\n"};
+    struct devices devices;
+    struct scene run, count;
+    devices_make(&devices, 0);
+    open_run(&run, &devices, "");
+    for (int i = 0; i < 2; i++) {
+        open_machine(&count, &devices);
+        resolve_on(&count, specs[i], &to_count);
+        CU_ASSERT_EQUAL(count.status, JR_STATUS_OK);
+        CU_ASSERT_EQUAL(count.diags.count, 0);
+        CU_ASSERT_EQUAL(count.resolution.device_leases_count, 0);
+        scene_close(&count);
+    }
+    scene_close(&run);
+}
+
+/* A profile is another machine. */
+static void leases_nothing_of_a_profile(void)
+{
+    struct scene scene;
+    scene_open(&scene, "devices: any\nworld_size: 2\n",
+               &(struct facts){.on = "1x4:H100"});
+    CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
+    JR_ASSERT_TEXT(devices_of(&scene), "0,1");
+    CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 0);
+    scene_close(&scene);
+}
+
+/* Other mistakes are told as ever. */
+static void refuses_more_ranks_than_devices(void)
+{
+    struct devices devices;
+    struct scene scene;
+    devices_make(&devices, 0);
+    open_run(&scene, &devices, "devices: any\nworld_size: 5\n");
+    CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0404"));
+    scene_close(&scene);
+    open_run(&scene, &devices,
+             "devices: any\nworld_size: 5\noversubscribe: true\n");
+    CU_ASSERT_EQUAL(scene.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(scene.resolution.device_leases_count, 4);
+    scene_close(&scene);
+}
+
+static void cannot_choose_what_it_does_not_know(void)
+{
+    struct scene scene;
+    scene_open(&scene,
+               "device: custom:acme\nbackends: gloo\ndevices: any\n"
+               "world_size: 1\n",
+               &(struct facts){.on = "1x0,8c", .real = true});
+    CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0412"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(scene_told(&scene), "does not know the custom:acme devices"));
+    scene_close(&scene);
+    scene_open(&scene, "device: cuda\ndevices: any\n",
+               &(struct facts){.on = "1x0,8c", .real = true});
+    CU_ASSERT_EQUAL(scene.status, JR_STATUS_UNRESOLVED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&scene), "JR0412"));
+    scene_close(&scene);
+}
+
+/* Both runs go on, and the second says with whom it shares. */
+static void warns_of_who_shares_stated_devices(void)
+{
+    struct devices devices;
+    struct scene first, second, third;
+    devices_make(&devices, 0);
+    open_run(&first, &devices, "devices: [0, 1]\nworld_size: 2\n");
+    CU_ASSERT_EQUAL(first.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(first.diags.count, 0);
+    CU_ASSERT_PTR_NULL(first.resolution.job.own.held);
+    jr_device_leases_note(&first.resolution, "the-first");
+    open_run(&second, &devices, "devices: [1, 2]\nworld_size: 2\n");
+    CU_ASSERT_EQUAL(second.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(second.diags.warnings, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&second), "3:10: warning"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(scene_told(&second),
+               "of the cuda devices 1 is held by run the-first (pid "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(second.resolution.job.own.held, "1 is held"));
+    /* of one that is shared, both are told, as long as they are there */
+    scene_close(&first);
+    open_run(&third, &devices, "world_size: 3\n");
+    CU_ASSERT_EQUAL(third.status, JR_STATUS_OK);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(scene_told(&third), "of the cuda devices 1, 2 are held by pid"));
+    scene_close(&second);
+    scene_close(&third);
+}
+
+/* Of more devices than ranks, those that no rank gets are not used. */
+static void leases_what_ranks_get(void)
+{
+    struct devices devices;
+    struct scene first, second;
+    devices_make(&devices, 0);
+    open_run(&first, &devices, "world_size: 2\n");
+    CU_ASSERT_EQUAL(first.resolution.device_leases_count, 2);
+    open_run(&second, &devices, "devices: any\nworld_size: 2\n");
+    JR_ASSERT_TEXT(devices_of(&second), "2,3");
+    scene_close(&first);
+    scene_close(&second);
+}
+
+/* A jobrun that a rank starts uses the devices of its run. */
+static void does_not_warn_of_the_run_around_it(void)
+{
+    char *const within[] = {(char[]){"JOBRUN_RUN_ID=around"}, NULL};
+    const struct jr_resolve_options nested = {.keep_port = true,
+                                              .environ = within};
+    struct devices devices;
+    struct scene around, inner;
+    devices_make(&devices, 0);
+    open_run(&around, &devices, "world_size: 4\n");
+    jr_device_leases_note(&around.resolution, "around");
+    open_machine(&inner, &devices);
+    resolve_on(&inner, "devices: [2]\nworld_size: 1\n", &nested);
+    CU_ASSERT_EQUAL(inner.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(inner.diags.count, 0);
+    scene_close(&inner);
+    scene_close(&around);
+}
+
+/* With a place in the queue, stated devices are not shared. */
+static void says_what_it_waits_for(void)
+{
+    struct devices devices;
+    struct scene first, waiting;
+    struct jr_device_wait wait = JR_DEVICE_WAIT_INIT;
+    const struct jr_resolve_options options = {.keep_port = true,
+                                               .wait = &wait};
+    devices_make(&devices, 0);
+    open_run(&first, &devices, "devices: [1]\nworld_size: 1\n");
+    open_machine(&waiting, &devices);
+    resolve_on(&waiting, "devices: [1, 3]\nworld_size: 2\n", &options);
+    CU_ASSERT_EQUAL(waiting.status, JR_STATUS_UNRESOLVED);
+    CU_ASSERT_EQUAL(wait.request.need, 2);
+    CU_ASSERT_EQUAL_FATAL(wait.request.count, 2);
+    JR_ASSERT_TEXT(wait.request.keys[0], devices.list[1]);
+    JR_ASSERT_TEXT(wait.request.keys[1], devices.list[3]);
+    CU_ASSERT_PTR_NOT_NULL(strstr(scene_told(&waiting), "leave --wait out"));
+    scene_close(&waiting);
+    CU_ASSERT_EQUAL(jr_device_queue_join(&wait.queue, &wait.request), 0);
+    scene_close(&first);
+    open_machine(&waiting, &devices);
+    resolve_on(&waiting, "devices: [1, 3]\nworld_size: 2\n", &options);
+    CU_ASSERT_EQUAL(waiting.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL(waiting.resolution.device_leases_count, 2);
+    /* who comes now has what nobody waits for */
+    open_run(&first, &devices, "devices: any\nworld_size: 1\n");
+    CU_ASSERT_EQUAL(first.status, JR_STATUS_OK);
+    JR_ASSERT_TEXT(devices_of(&first), "0");
+    scene_close(&first);
+    scene_close(&waiting);
+    jr_device_queue_leave(&wait.queue);
+    jr_arena_release(&wait.arena);
+}
+
+JR_UNIT_MAIN("resolve.device_choice", CASE(takes_as_many_as_the_ranks_need),
+             CASE(wants_the_whole_machine_unless_sizes_are_stated),
+             CASE(takes_none_on_the_cpu), CASE(shows_what_it_would_take),
+             CASE(counts_without_leases), CASE(leases_nothing_of_a_profile),
+             CASE(refuses_more_ranks_than_devices),
+             CASE(cannot_choose_what_it_does_not_know),
+             CASE(warns_of_who_shares_stated_devices),
+             CASE(leases_what_ranks_get),
+             CASE(does_not_warn_of_the_run_around_it),
+             CASE(says_what_it_waits_for))

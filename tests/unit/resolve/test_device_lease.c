@@ -1,0 +1,307 @@
+#include "unit.h"
+
+#include <errno.h>
+
+#include "devices.h"
+
+static const char *key_of(char out[static JR_DEVICE_KEY_SIZE],
+                          const struct jr_host_device *device, const char *kind,
+                          const char *name)
+{
+    jr_device_key(out, device, kind, name);
+    return out;
+}
+
+static void names_a_device_for_all_users_alike(void)
+{
+    char key[JR_DEVICE_KEY_SIZE];
+    const struct jr_host_device gpu = {.kind = JR_DEVICE_CUDA,
+                                       .index = 3,
+                                       .uuid = "GPU-8f2b",
+                                       .bus = "0000:3b:00.0"};
+    const struct jr_host_device instance = {
+        .kind = JR_DEVICE_CUDA, .uuid = "MIG-77", .bus = "0000:3b:00.0"};
+    const struct jr_host_device npu = {.kind = JR_DEVICE_NPU, .index = 5};
+    const struct jr_host_device own = {
+        .kind = JR_DEVICE_CUSTOM, .uuid = "ACME-7f3a", .bus = "1"};
+    const struct jr_host_device bare = {.kind = JR_DEVICE_CUSTOM, .bus = "b7"};
+    JR_ASSERT_TEXT(key_of(key, &gpu, "cuda", "3"), "0000:3b:00.0");
+    JR_ASSERT_TEXT(key_of(key, &instance, "cuda", "0"), "MIG-77");
+    JR_ASSERT_TEXT(key_of(key, &npu, "npu", "5"), "npu.5");
+    JR_ASSERT_TEXT(key_of(key, &own, "custom:acme", "0"), "ACME-7f3a");
+    JR_ASSERT_TEXT(key_of(key, &bare, "custom:acme", "0"), "b7");
+    JR_ASSERT_TEXT(key_of(key, NULL, "xpu", "2"), "xpu.2");
+    JR_ASSERT_TEXT(key_of(key, NULL, "xpu", "XPU-1"), "XPU-1");
+}
+
+/* Facts of a user's own may say anything. */
+static void hashes_what_is_no_name(void)
+{
+    char key[JR_DEVICE_KEY_SIZE], other[JR_DEVICE_KEY_SIZE], uuid[201];
+    const struct jr_host_device odd = {.kind = JR_DEVICE_CUSTOM,
+                                       .uuid = "a+1\n@jobrun-device-b"};
+    const struct jr_host_device huge = {.kind = JR_DEVICE_CUSTOM, .uuid = uuid};
+    memset(uuid, 'u', sizeof uuid - 1);
+    uuid[sizeof uuid - 1] = '\0';
+    CU_ASSERT_EQUAL(strlen(key_of(key, &odd, "custom:a", "0")), 32);
+    CU_ASSERT_EQUAL(strlen(key_of(other, &huge, "custom:a", "0")), 32);
+    CU_ASSERT_TRUE(strcmp(key, other) != 0);
+    CU_ASSERT_EQUAL(strspn(key, "0123456789abcdef"), 32);
+}
+
+static void takes_the_first_that_are_free(void)
+{
+    struct devices devices;
+    struct jr_device_lease held[4], more[4];
+    uint32_t chosen[4] = {9, 9, 9, 9};
+    devices_make(&devices, 0);
+    const struct jr_device_request two = devices_request(&devices, 4, 2);
+    const struct jr_device_request three = devices_request(&devices, 4, 3);
+    CU_ASSERT_EQUAL(jr_device_lease_share(&held[0], devices.list[1]), 0);
+    CU_ASSERT_EQUAL(jr_devices_take(&two, 0, chosen, more), 2);
+    CU_ASSERT_EQUAL(chosen[0], 0);
+    CU_ASSERT_EQUAL(chosen[1], 2);
+    JR_ASSERT_TEXT(more[1].key, devices.list[2]);
+    CU_ASSERT_EQUAL(more[1].slot, 0);
+    jr_device_lease_release(&held[0]);
+    /* too few: none is kept, and the one that was taken is free again */
+    CU_ASSERT_EQUAL(devices_take(&three, 0, held), 2);
+    CU_ASSERT_EQUAL(devices_take(&two, 0, held), 2);
+    for (int i = 0; i < 2; i++) {
+        jr_device_lease_release(&held[i]);
+        jr_device_lease_release(&more[i]);
+    }
+    jr_device_lease_release(&more[0]); /* twice is allowed */
+    CU_ASSERT_EQUAL(devices_take(&three, 0, held), 3);
+    for (int i = 0; i < 3; i++)
+        jr_device_lease_release(&held[i]);
+}
+
+static void only_looks_without_leases(void)
+{
+    struct devices devices;
+    struct jr_device_lease lease;
+    devices_make(&devices, 0);
+    const struct jr_device_request all = devices_request(&devices, 3, 3);
+    CU_ASSERT_EQUAL(devices_take(&all, 0, NULL), 3);
+    CU_ASSERT_EQUAL(devices_take(&all, 0, NULL), 3);
+    CU_ASSERT_EQUAL(jr_device_lease_share(&lease, devices.list[2]), 0);
+    CU_ASSERT_EQUAL(devices_take(&all, 0, NULL), 2);
+    jr_device_lease_release(&lease);
+}
+
+/* The first one goes, and the others are still there. */
+static void is_held_as_long_as_anybody_shares_it(void)
+{
+    struct devices devices;
+    struct jr_device_lease leases[3], taken;
+    struct jr_device_claims claims;
+    devices_make(&devices, 0);
+    const struct jr_device_request one = devices_request(&devices, 1, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(jr_device_lease_share(&leases[i], devices.list[0]), 0);
+        CU_ASSERT_EQUAL(leases[i].slot, i);
+    }
+    jr_device_lease_release(&leases[0]);
+    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 0);
+    jr_device_claims_read(&claims);
+    CU_ASSERT_TRUE(jr_device_is_held(&claims, devices.list[0]));
+    CU_ASSERT_FALSE(jr_device_is_held(&claims, devices.list[1]));
+    jr_device_claims_release(&claims);
+    jr_device_lease_release(&leases[1]);
+    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 0);
+    jr_device_lease_release(&leases[2]);
+    CU_ASSERT_EQUAL(devices_take(&one, 0, &taken), 1);
+    jr_device_lease_release(&taken);
+}
+
+static void has_an_end_of_sharers(void)
+{
+    struct devices devices;
+    struct jr_device_lease leases[JR_DEVICE_SHARERS_MOST], more;
+    devices_make(&devices, 0);
+    for (int i = 0; i < JR_DEVICE_SHARERS_MOST; i++)
+        CU_ASSERT_EQUAL_FATAL(
+            jr_device_lease_share(&leases[i], devices.list[0]), 0);
+    CU_ASSERT_EQUAL(jr_device_lease_share(&more, devices.list[0]), -1);
+    CU_ASSERT_EQUAL(errno, EADDRINUSE);
+    for (int i = 0; i < JR_DEVICE_SHARERS_MOST; i++)
+        jr_device_lease_release(&leases[i]);
+}
+
+/* The only holder of a device, as it is told. */
+static void user_of(struct jr_device_user *ret, const char *key)
+{
+    struct jr_device_claims claims;
+    jr_device_claims_read(&claims);
+    size_t i = 0;
+    while (i < claims.held_count && strcmp(claims.held[i].key, key) != 0)
+        i++;
+    CU_ASSERT_TRUE_FATAL(i < claims.held_count);
+    *ret = jr_device_user_of(&claims, &claims.held[i]);
+    jr_device_claims_release(&claims);
+}
+
+static void tells_which_run_the_holder_is(void)
+{
+    struct devices devices;
+    struct jr_device_user user;
+    char run[128];
+    devices_make(&devices, 0);
+    pid_t child = devices_hold(devices.list[0], "20261121-063012-train-3f9c");
+    user_of(&user, devices.list[0]);
+    CU_ASSERT_EQUAL(user.holder.pid, child);
+    CU_ASSERT_EQUAL(user.holder.uid, geteuid());
+    JR_ASSERT_TEXT(user.run, "20261121-063012-train-3f9c");
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_device_user_print(&text, &user);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text.data, "run 20261121-063012-train-3f9c (pid "));
+    devices_kill(child);
+    child = devices_hold(devices.list[0], NULL);
+    user_of(&user, devices.list[0]);
+    JR_ASSERT_TEXT(user.run, "");
+    devices_kill(child);
+    /* the longest id that a run may have does not fit, and its begin does */
+    memset(run, 'r', sizeof run - 1);
+    run[sizeof run - 1] = '\0';
+    child = devices_hold(devices.list[0], run);
+    user_of(&user, devices.list[0]);
+    CU_ASSERT_TRUE(strlen(user.run) > 84);
+    CU_ASSERT_EQUAL(strncmp(user.run, run, strlen(user.run)), 0);
+    devices_kill(child);
+}
+
+/* Somebody else says that the holder is another run. */
+static void does_not_believe_a_forged_note(void)
+{
+    struct devices devices;
+    struct jr_device_user user;
+    devices_make(&devices, 0);
+    pid_t child = devices_hold(devices.list[0], NULL);
+    struct jr_device_lease forged = JR_DEVICE_LEASE_NONE;
+    (void)snprintf(forged.key, sizeof forged.key, "%s", devices.list[0]);
+    forged.fd = dup(STDIN_FILENO);
+    jr_device_lease_note(&forged, "somebody-elses");
+    CU_ASSERT_TRUE(forged.note_fd >= 0);
+    user_of(&user, devices.list[0]);
+    CU_ASSERT_EQUAL(user.holder.pid, child);
+    JR_ASSERT_TEXT(user.run, "");
+    devices_kill(child);
+    /* as holder of the lease the same process would be believed */
+    struct jr_device_lease lease;
+    CU_ASSERT_EQUAL(jr_device_lease_share(&lease, devices.list[0]), 0);
+    user_of(&user, devices.list[0]);
+    JR_ASSERT_TEXT(user.run, "somebody-elses");
+    jr_device_lease_release(&lease);
+    jr_device_lease_release(&forged);
+}
+
+static void is_free_once_its_holder_is_killed(void)
+{
+    struct devices devices;
+    struct jr_device_lease lease;
+    devices_make(&devices, 0);
+    const struct jr_device_request one = devices_request(&devices, 1, 1);
+    pid_t child = devices_hold(devices.list[0], "run");
+    CU_ASSERT_EQUAL(devices_take(&one, 0, &lease), 0);
+    devices_kill(child);
+    CU_ASSERT_EQUAL(devices_take(&one, 0, &lease), 1);
+    jr_device_lease_release(&lease);
+}
+
+enum { TAKERS = 8 };
+
+/* One of many that begin at once: take `need`, tell how many, and hold them. */
+static void be_a_taker(const struct jr_device_request *request, const int go[2],
+                       int report, int gate)
+{
+    struct jr_device_lease leases[DEVICES_MOST];
+    char byte;
+    (void)close(go[1]);
+    (void)!read(go[0], &byte, 1);
+    uint32_t taken = devices_take(request, 0, leases);
+    if (write(report, &taken, sizeof taken) != (ssize_t)sizeof taken)
+        _exit(1);
+    while (read(gate, &byte, 1) > 0)
+        continue;
+    _exit(0);
+}
+
+/* How many of them had what they need. */
+static int count_winners(const struct jr_device_request *request)
+{
+    int go[2], report[2], gate[2], winners = 0;
+    pid_t takers[TAKERS];
+    CU_ASSERT_EQUAL_FATAL(pipe(go) | pipe(report) | pipe(gate), 0);
+    for (int i = 0; i < TAKERS; i++) {
+        takers[i] = fork();
+        if (takers[i] == 0) {
+            (void)close(gate[1]);
+            be_a_taker(request, go, report[1], gate[0]);
+        }
+    }
+    (void)close(go[0]);
+    (void)close(go[1]); /* now */
+    for (int i = 0; i < TAKERS; i++) {
+        uint32_t taken = 0;
+        CU_ASSERT_EQUAL(read(report[0], &taken, sizeof taken),
+                        (ssize_t)sizeof taken);
+        winners += taken == request->need;
+    }
+    (void)close(gate[0]);
+    (void)close(gate[1]);
+    (void)close(report[0]);
+    (void)close(report[1]);
+    for (int i = 0; i < TAKERS; i++)
+        CU_ASSERT_EQUAL(waitpid(takers[i], NULL, 0), takers[i]);
+    return winners;
+}
+
+/* As many have devices as if they had come one after the other. */
+static void shares_devices_out_at_one_moment(void)
+{
+    struct devices devices;
+    devices_make(&devices, 0);
+    for (uint32_t need = 1; need <= 5; need++) {
+        const struct jr_device_request request =
+            devices_request(&devices, DEVICES_MOST, need);
+        CU_ASSERT_EQUAL(count_winners(&request), (int)(DEVICES_MOST / need));
+    }
+}
+
+/* Who has the lock and does nothing is waited for no longer than is bearable,
+ * and one that goes is followed at once. */
+static void waits_for_the_lock(void)
+{
+    int ready[2], gate[2];
+    char byte;
+    CU_ASSERT_EQUAL_FATAL(pipe(ready) | pipe(gate), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(gate[1]);
+        int lock = jr_devices_lock();
+        if (lock < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        (void)!read(gate[0], &byte, 1);
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+    (void)close(gate[1]); /* it goes while we wait */
+    int lock = jr_devices_lock();
+    CU_ASSERT_TRUE(lock >= 0);
+    (void)close(lock);
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+    (void)close(gate[0]);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
+JR_UNIT_MAIN("resolve.device_lease", CASE(names_a_device_for_all_users_alike),
+             CASE(hashes_what_is_no_name), CASE(takes_the_first_that_are_free),
+             CASE(only_looks_without_leases),
+             CASE(is_held_as_long_as_anybody_shares_it),
+             CASE(has_an_end_of_sharers), CASE(tells_which_run_the_holder_is),
+             CASE(does_not_believe_a_forged_note),
+             CASE(is_free_once_its_holder_is_killed),
+             CASE(shares_devices_out_at_one_moment), CASE(waits_for_the_lock))
