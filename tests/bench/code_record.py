@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measure what recording the code of a run costs beside `git status`, in a work
 tree of many files: one in which nothing has changed, and one with a changed and
-an untracked file.
+an untracked file; what freezing it costs beside `git worktree add`, and removing
+the copy beside `rm -r`.
 
 usage: code_record.py [--build DIR] [--runs N] [--files N]
 
@@ -10,6 +11,7 @@ one in the work tree less that of one outside of any.
 """
 import argparse
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -57,6 +59,41 @@ def measure(title, jobrun, tree, outside, runs):
                                "recording the code": code}, cpu=True)
 
 
+def freeze(jobrun, tree, outside, options):
+    """A run that is frozen, less one outside of any tree; then its copy goes."""
+    other, runs = outside.parent / "other", outside.parent / "runs"
+    frozen = [jobrun, "t.jobrun.yaml", "--run-id", "frozen", "-s",
+              "code=freeze"]
+    steps = {
+        "git worktree add": (tree, ["git", "worktree", "add", "-q", "--detach",
+                                    str(other)]),
+        "rm -r": (outside.parent, ["rm", "-r", str(other)]),
+        "a run that is frozen": (tree, frozen),
+        "jobrun prune --code": (tree, [jobrun, "prune", "--code", "--log-dir",
+                                       str(runs)]),
+        "outside": (outside, [jobrun, "t.jobrun.yaml"]),
+    }
+
+    def measure_step(step):
+        cost = common.run(step[1], step[0], limit=120)
+        if step[1][0] == "rm":
+            git(tree, "worktree", "prune")
+        elif step[1][1] == "prune":
+            shutil.rmtree(runs / "frozen")
+        return cost
+
+    found = common.in_turns(steps, options.runs, measure_step)
+    cost = common.Cost(*(a - b for a, b in zip(found["a run that is frozen"],
+                                               found["outside"])))
+    common.table(f"{options.files} files, frozen", "ms",
+                 {"git worktree add": found["git worktree add"],
+                  "freezing the code": cost}, cpu=True)
+    common.table(f"{options.files} files, the copy removed", "ms",
+                 {name: found[name] for name in ("rm -r",
+                                                 "jobrun prune --code")},
+                 cpu=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=str(common.REPOSITORY / "build"))
@@ -76,6 +113,7 @@ def main():
         print(f"{common.machine()}; medians of {options.runs} runs, in turns")
         measure(f"{options.files} files, none changed", jobrun, tree, outside,
                 options.runs)
+        freeze(jobrun, tree, outside, options)
         (tree / "part0/module1/file1.py").write_text("x = 'changed'\n")
         (tree / "new.py").write_text("x = 'new'\n")
         measure(f"{options.files} files, one changed and one untracked",
