@@ -305,7 +305,7 @@ static void add_value_cell(struct jr_buf *out,
 static void add_row(const struct curve *curve)
 {
     struct jr_buf *out = curve->html->out;
-    jr_buf_str(out, "<tr><th scope=\"row\">");
+    jr_buf_str(out, "<tr><th scope=\"row\" class=\"name\">");
     jr_html_text(out, curve->name);
     jr_buf_str(out, "</th>");
     add_value_cell(out, curve->last);

@@ -1,5 +1,6 @@
 /* A part of the HTML report: the mesh and what became of each rank.
  * page.h declares it. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,6 +9,7 @@
 #include "judge/words.h"
 #include "record/record_folder.h"
 #include "report/page.h"
+#include "store/progress.h"
 
 #include "base/banned.h"
 
@@ -150,7 +152,44 @@ static void add_log_link(const struct jr_html_page *html, const char *path,
     jr_buf_char(html->out, ' ');
 }
 
-static void add_rank_table_row(const struct jr_html_page *html, uint32_t i)
+/* Whether each rank has steps of its own. */
+static bool has_rank_steps(const struct jr_html_page *html)
+{
+    const struct jr_progress *progress = html->loaded->outcome.progress;
+    return progress != NULL && progress->all;
+}
+
+static int64_t find_furthest_step(const struct jr_html_page *html)
+{
+    const struct jr_progress *progress = html->loaded->outcome.progress;
+    int64_t furthest = 0;
+    for (uint32_t i = 0; i < html->loaded->plan.count; i++)
+        if (progress->ranks[i].any && progress->ranks[i].step > furthest)
+            furthest = progress->ranks[i].step;
+    return furthest;
+}
+
+/* The step of a rank, its rate, and how far it is behind the furthest. */
+static void add_step_cells(const struct jr_html_page *html, uint32_t i,
+                           int64_t furthest)
+{
+    const struct jr_steps *steps = &html->loaded->outcome.progress->ranks[i];
+    if (!steps->any) {
+        jr_buf_str(html->out, "<td></td><td></td><td></td>");
+        return;
+    }
+    jr_buf_printf(html->out, "<td class=\"n\">%" PRId64 "</td><td class=\"n\">",
+                  steps->step);
+    if (steps->rate > 0)
+        jr_buf_printf(html->out, "%.3g", steps->rate);
+    jr_buf_str(html->out, "</td><td class=\"n\">");
+    if (steps->step < furthest)
+        jr_buf_printf(html->out, "%" PRId64, furthest - steps->step);
+    jr_buf_str(html->out, "</td>");
+}
+
+static void add_rank_table_row(const struct jr_html_page *html, uint32_t i,
+                               int64_t furthest)
 {
     const struct jr_plan_rank *rank = &html->loaded->plan.ranks[i];
     const struct jr_rank_outcome *end = &html->loaded->outcome.ranks[i];
@@ -162,6 +201,8 @@ static void add_rank_table_row(const struct jr_html_page *html, uint32_t i)
                   jr_html_page_state(verdict->state));
     add_end_cell(html, i);
     add_where(html, i);
+    if (has_rank_steps(html))
+        add_step_cells(html, i, furthest);
     jr_html_page_seconds(html, end->ended_ns);
     jr_html_page_seconds(html, end->cpu_ns);
     jr_html_page_bytes(html, end->max_rss_bytes);
@@ -190,16 +231,22 @@ static void add_rank_table(const struct jr_html_page *html, bool all,
                   "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead>"
                   "<tr><th scope=\"col\">rank</th><th scope=\"col\">state</th>"
                   "<th scope=\"col\">how it ended</th><th scope=\"col\">where"
-                  "</th><th scope=\"col\" class=\"n\">time</th>"
+                  "</th>%s<th scope=\"col\" class=\"n\">time</th>"
                   "<th scope=\"col\" class=\"n\">processor</th>"
                   "<th scope=\"col\" class=\"n\">peak memory</th>"
                   "<th scope=\"col\">logs</th></tr></thead>\n<tbody>\n",
-                  caption);
+                  caption,
+                  has_rank_steps(html)
+                      ? "<th scope=\"col\" class=\"n\">step</th>"
+                        "<th scope=\"col\" class=\"n\">steps/s</th>"
+                        "<th scope=\"col\" class=\"n\">behind</th>"
+                      : "");
+    int64_t furthest = has_rank_steps(html) ? find_furthest_step(html) : 0;
     uint32_t listed = 0;
     for (uint32_t i = 0; i < loaded->plan.count; i++)
         if (all || (has_rank_failed(loaded->report.ranks[i].state) &&
                     listed++ < MOST_LISTED))
-            add_rank_table_row(html, i);
+            add_rank_table_row(html, i, furthest);
     jr_buf_str(html->out, "</tbody>\n</table></div>\n");
 }
 

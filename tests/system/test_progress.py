@@ -84,6 +84,26 @@ class Streams(Case):
         self.assertEqual(self.progress()["slowest"], {"rank": 0, "behind": 6})
         self.assertEqual([rank["progress"]["step"]
                           for rank in self.results()["ranks"]], [3, 6, 9])
+        page = self.page()
+        self.assertIn(">step</th>", page)
+        cells = '<td class="n">%s</td><td class="n">[^<]*</td>' \
+                '<td class="n">%s</td>'
+        for step, behind in ((3, 6), (6, 3), (9, "")):
+            self.assertRegex(page, cells % (step, behind))
+
+    def page(self):
+        self.expect(self.jobrun("report", "--format", "html", "-o", "r.html"),
+                    0)
+        return (self.folder / "r.html").read_text()
+
+    def test_the_page_of_one_rank(self):
+        """It has curves, and no column of steps for the others."""
+        self.shell("for i in 1 2 3; do echo step $i/3 loss 0.$i; done", 2,
+                   progress="{%s}" % STEPS)
+        self.expect(self.jobrun("p.jobrun.yaml"), 0)
+        page = self.page()
+        self.assertIn("<strong>loss</strong> 0.3 at step 3", page)
+        self.assertNotIn(">behind</th>", page)
 
     def test_numbers_that_are_none(self):
         self.shell("echo step 7/9 loss nan\necho step 8/9 loss high\n"

@@ -90,9 +90,10 @@ static void without_a_value_there_is_no_drawing(void)
     struct jr_buf out = JR_BUF_INIT;
     draw(&out, POINT("1", "null") POINT("2", "null"));
     CU_ASSERT_EQUAL(count_of(&out, "<svg"), 0);
-    check_holds(&out, "<tr><th scope=\"row\">a</th><td class=\"n\"></td>"
-                      "<td class=\"n\"></td><td class=\"n\"></td>"
-                      "<td class=\"n\">2</td><td class=\"n\">2</td></tr>");
+    check_holds(
+        &out, "<tr><th scope=\"row\" class=\"name\">a</th><td class=\"n\"></td>"
+              "<td class=\"n\"></td><td class=\"n\"></td>"
+              "<td class=\"n\">2</td><td class=\"n\">2</td></tr>");
     jr_buf_release(&out);
 }
 
