@@ -337,6 +337,13 @@ class Patch(Case):
             if path.is_file():
                 for text in (secret, other):
                     self.assertNotIn(text.encode(), path.read_bytes(), path)
+        shown = [self.expect(self.jobrun(*words, "--log-dir", "../runs",
+                                         cwd=self.tree), 0).stdout
+                 for words in (["show"], ["show", "--json"],
+                               ["report", "--format", "html"],
+                               ["diff", "latest", "latest", "--code"])]
+        for text in (secret, other):
+            self.assertNotIn(text, "".join(shown) + self.said)
         # It counts all the same.
         self.put(".env", f"API_TOKEN={other}0\n")
         self.assertNotEqual(self.run_here()["tree"], code["tree"])

@@ -176,6 +176,8 @@ class Files(Case):
                 ("mkdir \"$F\"", "has a folder in place"),
                 ("head -c 300000 /dev/zero | tr '\\0' x > \"$F\"; echo >> \"$F\"",
                  "has a line of more than 65536 bytes"),
+                ("head -c 9000000 /dev/zero | tr '\\0' x > \"$F\"",
+                 "has a line of more than 65536 bytes"),
                 ("echo junk > \"$F\"", "that is not a JSON object: 'junk'"),
                 ("echo '{\"step\": \"x\"}' > \"$F\"", "is not a whole number")):
             with self.subTest(make):
