@@ -21,6 +21,7 @@ enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
     X(BINARY, "binary", "it is no text, and may have a secret in it")          \
     X(SECRET, "secret", "it is not tracked, and has a secret in it")           \
     X(REDACTED, "redacted", "the secrets in it are replaced")                  \
+    X(CONVERTED, "converted", "git converts its line ends or its encoding")    \
     X(LINK, "link", "what this link leads to is not in the work tree")         \
     X(REPOSITORY, "repository", "it is a repository that is not tracked")
 

@@ -104,7 +104,8 @@ static int snap_files(struct repository *repository,
     if (jr_snapshot_update(snapshot, &repository->drop, &repository->take,
                            err) != 0 ||
         read_patch(repository, err) != 0 ||
-        jr_snapshot_hash(snapshot, &repository->hash, err) != 0)
+        jr_snapshot_hash(snapshot, &repository->hash, err) != 0 ||
+        jr_repository_count_converted(repository, err) != 0)
         return -1;
     if (add_all_nested(repository, err) != 0)
         return -1;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,7 +15,7 @@
 /* A file that is not tracked and larger than the patch is left out at once; a
  * tracked one may have a small difference. */
 static const uint64_t MOST_TRACKED = 16 << 20;
-enum { HEAD_BYTES = 128, MOST_NAMED = 5 };
+enum { HEAD_BYTES = 128, MOST_NAMED = 5, MOST_TRIES = 3 };
 
 static int report_memory(struct jr_error *err)
 {
@@ -220,4 +221,87 @@ int jr_repository_list(struct repository *repository, struct jr_error *err)
     if (recording->bytes > JR_RUN_TREE_MOST)
         return refuse_size(repository, err);
     return recording->patch.failed ? report_memory(err) : 0;
+}
+
+/* The files that differ, less links and folders, each with a NUL. */
+static void list_regular_files(const struct repository *repository,
+                               struct jr_buf *ret)
+{
+    const struct jr_work_tree *tree = &repository->tree;
+    struct stat st;
+    JR_CLOSE int top = open(tree->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < tree->files_count; i++)
+        if (!tree->files[i].gone &&
+            fstatat(top, tree->files[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            jr_repository_add_path(ret, tree->files[i].path);
+}
+
+/* The line at *at of names, which goes to the next; NULL: it is no name. */
+static const char *take_name(const struct jr_buf *names, size_t *at, size_t len)
+{
+    const char *name = names->data == NULL ? NULL : names->data + *at;
+    if (name == NULL || *at + len >= names->len || name[len] != '\n')
+        return NULL;
+    *at += len + 1;
+    return name;
+}
+
+static void state_converted(struct repository *repository, const char *path,
+                            const char *name, size_t len)
+{
+    struct stat st;
+    JR_CLOSE int top =
+        open(repository->tree.top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fstatat(top, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    jr_buf_printf(&repository->state, "%s %.*s 0\t",
+                  (st.st_mode & S_IXUSR) != 0 ? "100755" : "100644", (int)len,
+                  name);
+    jr_repository_add_path(&repository->state, path);
+    leave_out(repository, path, JR_LEFT_OUT_CONVERTED);
+}
+
+/* Their names as git converts them and as they lie. A file that goes away
+ * meanwhile ends git, and then those that are left are named. */
+static int name_regular_files(const struct repository *repository,
+                              struct jr_buf *ret_paths, struct jr_buf *ret_made,
+                              struct jr_buf *ret_own, struct jr_error *err)
+{
+    const struct jr_snapshot *snapshot = &repository->snapshot;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        jr_buf_clear(ret_paths);
+        jr_buf_clear(ret_made);
+        jr_buf_clear(ret_own);
+        list_regular_files(repository, ret_paths);
+        if (ret_paths->len == 0 ||
+            (jr_snapshot_names(snapshot, ret_paths, false, ret_made, err) ==
+                 0 &&
+             jr_snapshot_names(snapshot, ret_paths, true, ret_own, err) == 0))
+            return 0;
+        if (err->sys != 0)
+            break;
+    }
+    return -1;
+}
+
+int jr_repository_count_converted(struct repository *repository,
+                                  struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf paths = JR_BUF_INIT, made = JR_BUF_INIT,
+                                 own = JR_BUF_INIT;
+    const size_t len = repository->tree.sha256 ? 64 : 40;
+    if (name_regular_files(repository, &paths, &made, &own, err) != 0)
+        return -1;
+    for (size_t at = 0, a = 0, b = 0; at < paths.len;
+         at += strlen(paths.data + at) + 1) {
+        const char *name = take_name(&own, &b, len);
+        const char *other = take_name(&made, &a, len);
+        if (name == NULL || other == NULL)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "git hash-object printed no name of a file");
+        if (memcmp(name, other, len) != 0)
+            state_converted(repository, paths.data + at, name, len);
+    }
+    return repository->state.failed ? report_memory(err) : 0;
 }

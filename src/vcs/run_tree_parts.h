@@ -33,6 +33,12 @@ struct repository {
  * is too much. */
 int jr_repository_list(struct repository *repository, struct jr_error *err);
 
+/* Have the files that differ, and that git converts (line ends, encodings,
+ * $Id$), count by their own bytes: two that git takes for the same are not the
+ * same to a program. The patch has what git makes of them. */
+int jr_repository_count_converted(struct repository *repository,
+                                  struct jr_error *err);
+
 /* Whether a file that is no text has no secret, as far as that can be read in
  * it. The data is the repository; the path has its prefix. */
 bool jr_repository_shows(void *data, const char *path);

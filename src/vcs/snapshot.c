@@ -200,6 +200,23 @@ int jr_snapshot_hash(const struct jr_snapshot *snapshot,
                            : jr_snapshot_run(snapshot, words, paths, NULL, err);
 }
 
+int jr_snapshot_names(const struct jr_snapshot *snapshot,
+                      const struct jr_buf *paths, bool as_they_lie,
+                      struct jr_buf *ret, struct jr_error *err)
+{
+    const char *const words[] = {"hash-object", "--stdin-paths",
+                                 as_they_lie ? "--no-filters" : NULL, NULL};
+    const struct jr_git_sink sink = {jr_git_keep, ret};
+    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
+    for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1) {
+        add_quoted(&quoted, paths->data + at);
+        jr_buf_char(&quoted, '\n');
+    }
+    if (paths->failed || quoted.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return jr_snapshot_run(snapshot, words, &quoted, &sink, err);
+}
+
 int jr_snapshot_diff(const struct jr_snapshot *snapshot, const char *prefix,
                      const struct jr_git_sink *sink, struct jr_error *err)
 {

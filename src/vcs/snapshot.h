@@ -44,6 +44,13 @@ int jr_snapshot_hash(const struct jr_snapshot *snapshot,
 int jr_snapshot_state(const struct jr_snapshot *snapshot,
                       const struct jr_buf *entries, struct jr_error *err);
 
+/* Append the names of the contents of files, a line each: as git converts them
+ * (line ends, encodings), or as they lie. The paths end with a NUL each, and
+ * are regular files. */
+int jr_snapshot_names(const struct jr_snapshot *snapshot,
+                      const struct jr_buf *paths, bool as_they_lie,
+                      struct jr_buf *ret, struct jr_error *err);
+
 /* Print the difference of the commit to it: the entries as `git diff-index
  * --raw -z` has them, a NUL, and the text of each. `prefix` is before every
  * path of the text. */

@@ -242,6 +242,30 @@ class Hash(Case):
         os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
         changed("times that git was told not to trust")
 
+    def test_bytes_that_git_converts(self):
+        """What git takes for the same is not the same to a program."""
+        self.put(".gitattributes", "*.py text=auto\n*.sh ident\n"
+                 "*.txt working-tree-encoding=UTF-16\n")
+        self.put("run.sh", "#\n")
+        self.commit()
+        for name, one, other in (
+                ("train.py", b"print(2)\n", b"print(2)\r\n"),
+                ("new \"1\"\n.py", b"1\n", b"1\r\n"),
+                ("run.sh", b"# $Id$\n", b"# $Id: 1 $\n"),
+                ("a.txt", "\ufeffa\n".encode("utf-16-le"),
+                 "\ufeffa\n".encode("utf-16-be"))):
+            with self.subTest(name):
+                self.put(name, one)
+                first = self.run_here()
+                self.put(name, other)
+                second = self.run_here()
+                self.assertIsNotNone(first["tree"])
+                self.assertNotEqual(first["tree"], second["tree"])
+                self.assertEqual(self.left_out(second)[name], "converted")
+                self.assertEqual(self.run_here()["tree"], second["tree"])
+                self.put(name, one)
+                self.assertEqual(self.run_here()["tree"], first["tree"])
+
     def test_what_does_not_count(self):
         first = self.run_here()["tree"]
         self.put("data/set.txt", "1")
