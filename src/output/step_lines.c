@@ -1,6 +1,5 @@
 #include "output/step_lines.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/regex.h"
+#include "output/step_pattern.h"
 
 #include "base/banned.h"
 
@@ -24,49 +24,7 @@ enum {
     LAST_LOOK = 1 << 8 /* bytes in which the last step is looked for first */
 };
 
-/* Patterns. */
-
-/* What of a group may follow its parenthesis: a name, or nothing but a group.
- */
-static bool is_plain_group(const char *after)
-{
-    if (after[0] != '?')
-        return after[0] != '*';
-    if (after[1] == ':' || after[1] == '\'')
-        return true;
-    if (after[1] == 'P')
-        return after[2] == '<';
-    return after[1] == '<' && after[2] != '=' && after[2] != '!';
-}
-
-bool jr_step_pattern_is_plain(const char *pattern)
-{
-    for (const char *at = pattern; *at != '\0'; at++) {
-        /* \A \z and the like are about the whole text, \Q quotes. */
-        if (*at == '\\' && (at[1] == '\0' || strchr("AzZGKQEX", at[1]) != NULL))
-            return false;
-        if (*at == '\\')
-            at++;
-        else if (*at == '(' && !is_plain_group(at + 1))
-            return false;
-        else if (*at == '+' && at > pattern && strchr("*+?}", at[-1]) != NULL)
-            return false; /* possessive: it could swallow the next line */
-    }
-    return true;
-}
-
-/* The character by which lines are found that may match, where the whole is not
- * searched for its beginning: nothing is known of that, as in
- * '(?<step>\d+)/(?<of>\d+)', or the pattern is not plain. A letter does if no
- * group can make it stand for both cases. */
-static int find_landmark(const struct jr_regex *line, bool plain)
-{
-    int found = plain && jr_regex_has_first_byte(line)
-                    ? -1
-                    : jr_regex_required_char(line);
-    bool breaks = found == '\n' || found == '\r';
-    return breaks || (!plain && isalpha(found)) ? -1 : found;
-}
+/* Opening. */
 
 int jr_step_lines_open(struct jr_step_lines *lines,
                        struct jr_step_tracker *tracker, const char *pattern)
@@ -80,7 +38,7 @@ int jr_step_lines_open(struct jr_step_lines *lines,
     errno = ENOMEM;
     if (jr_regex_new(&lines->line, pattern, &bad, &err) != 0)
         return -1;
-    lines->landmark = find_landmark(lines->line, plain);
+    lines->landmark = jr_step_pattern_landmark(lines->line, plain);
     if (plain && lines->landmark < 0)
         (void)jr_regex_new_lines(&lines->ahead, pattern, &bad, &err);
     return 0;

@@ -59,8 +59,4 @@ void jr_step_lines_add(struct jr_step_lines *lines, struct jr_step_text *text,
 /* The text has come to its end: take what has no line's end, and free. */
 void jr_step_lines_end(struct jr_step_lines *lines, struct jr_step_text *text);
 
-/* Whether a line that matches `pattern` can be found by looking through many
- * lines at once: nothing in it looks at what is around the match. */
-bool jr_step_pattern_is_plain(const char *pattern);
-
 #endif

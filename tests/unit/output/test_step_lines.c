@@ -110,21 +110,6 @@ static void finds_lines_that_match(void)
         }
 }
 
-static void knows_plain_patterns(void)
-{
-    static const char *const plain[] = {
-        STEP,          "^a(?:b|c)$", "(?P<step>\\d+)", "(?'step'\\d+)",
-        "a\\(?=b\\d+", "\\bstep\\b", "[^x]*a"};
-    static const char *const others[] = {
-        "(?=a)",      "(?!a)",  "(?<=a)", "(?<!a)", "(?>a)", "a++",
-        "a*+",        "\\Aa",   "a\\z",   "a\\Z",   "\\Ga",  "a\\Kb",
-        "(*COMMIT)a", "(?-m)a", "a{2}+b", "\\Q(\\E"};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        CU_ASSERT_TRUE(jr_step_pattern_is_plain(plain[i]));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CU_ASSERT_FALSE(jr_step_pattern_is_plain(others[i]));
-}
-
 static void reads_metrics(void)
 {
     struct bench bench;
@@ -325,8 +310,7 @@ static void ranks_share_what_is_looked_at(void)
     free(flood);
 }
 
-JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match),
-             CASE(knows_plain_patterns), CASE(reads_metrics),
+JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
              CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns),
              CASE(passes_over_steps), CASE(takes_all_steps_again),
              CASE(ranks_share_what_is_looked_at))
