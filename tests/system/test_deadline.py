@@ -56,6 +56,12 @@ class Yields(Case):
         page = (self.folder / "x.html").read_text()
         self.assertIn("stopped for the deadline", page)
 
+    def test_its_on_end_is_told(self):
+        self.spec(ON_75, on_end="[sh, -c, 'echo $JOBRUN_STATUS "
+                  "$JOBRUN_EXIT_CODE > told']")
+        self.go(8)
+        self.assertEqual((self.folder / "told").read_text(), "yielded 8\n")
+
     def test_with_0_and_nothing_delivered(self):
         self.spec(ON_0, results="{from: file}")
         self.go(8)
