@@ -1,6 +1,10 @@
 """Every example is validated, planned and run."""
+import hashlib
 import json
+import pathlib
+import shutil
 import subprocess
+import unittest
 
 import harness
 
@@ -120,6 +124,31 @@ class Examples(harness.Case):
                 self.assertEqual((told["step"], told["of"]), (step, of))
                 self.assertEqual(list(told["metrics"]), [metric])
                 self.assertEqual(told["warnings"], [])
+
+    @unittest.skipUnless(shutil.which("git"), "SKIPPED: there is no git")
+    def test_a_frozen_one(self):
+        """It runs what was committed, or lay there, when it began."""
+        frozen = self.jobs / "frozen"
+        for words in (["init", "-q"], ["add", "-A"],
+                      ["-c", "user.name=n", "-c", "user.email=n@example.org",
+                       "commit", "-q", "-m", "m"]):
+            subprocess.run(["git", *words], cwd=frozen, check=True,
+                           env=harness.clean_environment())
+        spec = frozen / "frozen.jobrun.yaml"
+        self.expect(self.jobrun(spec), 0)
+        results = self.results()
+        self.assertEqual((results["attempt"], results["progress"]["step"]),
+                         (1, 8))
+        script = (frozen / "train.py").read_bytes()
+        self.assertEqual({rank["result"]["code"]
+                          for rank in results["ranks"]},
+                         {hashlib.sha256(script).hexdigest()})
+        copy = self.jobrun("show", "latest", "--code").stdout.strip()
+        (frozen / "train.py").write_text("edited\n")
+        self.assertEqual(pathlib.Path(copy, "train.py").read_bytes(), script)
+        shutil.rmtree(frozen / ".git")
+        self.assertIn("is in no git work tree",
+                      self.expect(self.jobrun(spec), 4).stderr)
 
     def test_mesh_prints_the_groups_of_the_plan(self):
         spec = self.jobs / "mesh.jobrun.yaml"
