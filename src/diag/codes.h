@@ -41,6 +41,7 @@
     X(TOO_MANY_PARENTS, 121, "too many parents")                               \
     X(ENV_PROFILE_UNREADABLE, 122, "a profile cannot be read")                 \
     X(FIELD_REQUIRED, 201, "a required field is missing")                      \
+    X(OTHER_KIND, 202, "the file of another program")                         \
     X(UNKNOWN_FIELD, 203, "unknown field")                                     \
     X(FOREIGN_FIELD, 204, "a field of another launcher")                       \
     X(VALUE_NOT_SUPPLIED, 206, "must be supplied from outside")                \

@@ -57,8 +57,8 @@ static size_t line_width(const struct jr_buf *out)
 
 /* Append a text that begins in `column`, in lines as wide as the terminal; each
  * but the first begins with `indent` blanks. */
-static void add_lines(struct jr_buf *out, const char *text, size_t column,
-                      size_t indent)
+static void add_message_lines(struct jr_buf *out, const char *text,
+                              size_t column, size_t indent)
 {
     JR_BUF_CLEANUP struct jr_buf safe = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf lines = {.width = line_width(out)};
@@ -179,7 +179,7 @@ static void add_label(struct jr_buf *out, const struct note *note,
         jr_buf_str(out, "   ");
     }
     jr_buf_str(out, note->label);
-    add_lines(out, note->text, MARGIN + label, MARGIN + label);
+    add_message_lines(out, note->text, MARGIN + label, MARGIN + label);
 }
 
 /* The quoted line and the line of marks. False when it cannot be quoted. */
@@ -209,8 +209,8 @@ static bool add_source_excerpt(struct jr_buf *out, const struct note *note,
 }
 
 /* "PLACE: WORD: message" */
-static void add_heading(struct jr_buf *out, const struct jr_span *span,
-                        const struct heading *heading, bool color)
+static void add_note_heading(struct jr_buf *out, const struct jr_span *span,
+                             const struct heading *heading, bool color)
 {
     size_t start = out->len;
     jr_diag_place(out, span);
@@ -219,7 +219,7 @@ static void add_heading(struct jr_buf *out, const struct jr_span *span,
                   color && heading->sgr[0] != '\0' ? SGR_RESET : "");
     bool bold = color && heading->sgr[0] != '\0';
     jr_buf_str(out, bold ? SGR_BOLD : "");
-    add_lines(out, heading->message, column, HANGING);
+    add_message_lines(out, heading->message, column, HANGING);
     jr_buf_str(out, bold ? SGR_RESET "\n" : "\n");
 }
 
@@ -240,7 +240,7 @@ static void add_related(struct jr_buf *out, const struct jr_diag *diag,
     if (related->span.source == diag->span.source &&
         add_source_excerpt(out, &note, &cursor, color))
         return;
-    add_heading(out, &related->span, &heading, color);
+    add_note_heading(out, &related->span, &heading, color);
     note.text = NULL;
     (void)add_source_excerpt(out, &note, &cursor, color);
 }
@@ -262,7 +262,7 @@ void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
                                     .message = diag->message,
                                     .sgr = sgr};
     out->failed |= word.failed;
-    add_heading(out, &diag->span, &heading, color);
+    add_note_heading(out, &diag->span, &heading, color);
     if (!add_source_excerpt(out, &note, cursor, color) && diag->help != NULL) {
         jr_buf_fill(out, ' ', GUTTER);
         add_label(out, &note, GUTTER, color);

@@ -70,7 +70,7 @@ struct jr_node {
     bool plain;          /* a scalar without quotes or block style */
     bool flow;           /* a collection in [] or {}; or inside one */
     bool shared;         /* has an anchor: its text may be shared */
-    bool read;           /* a ${...} names it */
+    bool read, meant;    /* a ${...} names it; it has the tag !!str */
     uint32_t len;        /* scalar: bytes of text (a NUL inside is an error) */
     struct jr_span span; /* the node's own text, without anchor and tag; of a
                             block mapping the first key, of another collection

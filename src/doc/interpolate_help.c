@@ -139,7 +139,7 @@ void jr_reference_help_unknown(const struct jr_reference *r,
         jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
                      (int)location->name_at, r->inside, near,
                      r->inside + location->name_at + strlen(location->name));
-    else if (!help_with_step(r, diag) && strchr(r->inside, '.') == NULL)
+    else if (!help_with_step(r, diag) && is_name(r->inside, strlen(r->inside)))
         jr_diag_help(diags, diag,
                      "write ${vars.%s}, and declare it: vars: {%s: VALUE}",
                      r->shown, r->shown);
@@ -200,6 +200,45 @@ static const char *as_variable(const struct jr_reference *r)
     return NULL;
 }
 
+/* ${{ env.X }}, as workflows of GitHub write it: what it is here. */
+static const char *as_workflow(const struct jr_reference *r)
+{
+    static const struct {
+        const char *head, *here;
+    } rows[] = {
+        {"env.", "env:"},     {"secrets.", "env:"},     {"github.", "env:"},
+        {"vars.", "vars."},   {"matrix.", "vars."},     {"inputs.", "vars."},
+        {"params.", "vars."}, {"parameters.", "vars."}, {"", "vars."}};
+    const char *text = r->inside;
+    size_t i = 0;
+    if (*text != '{')
+        return NULL;
+    text += 1 + strspn(text + 1, " ");
+    while (strncmp(text, rows[i].head, strlen(rows[i].head)) != 0)
+        i++;
+    text += strlen(rows[i].head);
+    size_t len = strspn(text, name_bytes);
+    if (!is_name_start(*text) || text[len + strspn(text + len, " }")] != '\0')
+        return NULL;
+    return jr_arena_printf(r->filler->arena, "%s%.*s", rows[i].here, (int)len,
+                           text);
+}
+
+/* ${now:%Y}, ${hydra:runtime.cwd}: a resolver of OmegaConf. */
+static bool help_with_resolver(const struct jr_reference *r,
+                               struct jr_diag *diag)
+{
+    size_t len = strspn(r->inside, "abcdefghijklmnopqrstuvwxyz._"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (len == 0 || r->inside[len] != ':' || strncmp(r->inside, "env:", 4) == 0)
+        return false;
+    jr_diag_help(r->filler->diags, diag,
+                 "there is no resolver '%.*s': write ${vars.NAME}, and give "
+                 "the value: -s +vars.NAME=VALUE",
+                 (int)len, r->inside);
+    return true;
+}
+
 /* ${vars[lr]}: a name is a step of its own. */
 static const char *as_step(const struct jr_reference *r)
 {
@@ -227,6 +266,8 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
         meant = as_variable(r);
     if (meant == NULL)
         meant = as_step(r);
+    if (meant == NULL)
+        meant = as_workflow(r);
     if (meant != NULL)
         jr_diag_help(diags, diag, "write ${%s}", meant);
     else if (strpbrk(r->inside, "*/+") != NULL)
@@ -234,7 +275,7 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
                      "nothing is calculated here: give the result a name of "
                      "its own in `vars`");
     else
-        return false;
+        return help_with_resolver(r, diag);
     return true;
 }
 

@@ -107,6 +107,7 @@ struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *node)
         return NULL;
     copy->flow = node->flow;
     copy->shared = node->shared;
+    copy->meant = node->meant;
     copy->span = node->span;
     copy->filled = copy_filled(arena, node->filled);
     for (size_t i = 0; node->kind == JR_NODE_SEQUENCE && i < node->count; i++)

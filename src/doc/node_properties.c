@@ -163,6 +163,7 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
         node->plain = false;
         return;
     }
+    node->meant = strcmp(tag, CORE "str") == 0;
     const struct tag *found = find_tag(tag);
     if (found == NULL) {
         struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span,

@@ -373,6 +373,43 @@ static void report_file(struct jr_diags *diags, const struct jr_source *source,
         jr_diag_help(diags, diag, "%s", help);
 }
 
+/* The length of what a line of TOML begins with, `[table]` or `key =`; 0 for a
+ * line that begins otherwise. */
+static size_t toml_head(const char *line, bool *ret_table)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-\" ";
+    size_t open = strspn(line, "["), len = open + strspn(line + open, name);
+    *ret_table = open > 0;
+    if (len == open)
+        return 0;
+    if (open == 0)
+        return line[len] == '=' && line[len + 1] != '=' ? len + 1 : 0;
+    size_t close = strspn(line + len, "]");
+    bool ends = close == open && strchr("\r\n#", line[len + close]) != NULL;
+    return ends ? len + close : 0;
+}
+
+/* TOML, as of pyproject.toml, or the older form with its looks: a table, and
+ * below it `key = value`. No line of either begins a mapping of YAML. */
+static bool is_toml(const char *text)
+{
+    bool table = false, pair = false;
+    for (size_t len; *text != '\0'; text += len + (text[len] == '\n')) {
+        bool is_table;
+        len = strcspn(text, "\n");
+        if (*text == '#' || text[strspn(text, " \t\r")] == '\n')
+            continue;
+        if (toml_head(text, &is_table) == 0)
+            return false;
+        table |= is_table;
+        pair |= !is_table;
+        if (table && pair)
+            return true;
+    }
+    return false;
+}
+
 /* The mark of a conflict, at the start of a line; NULL: there is none. */
 static const char *find_conflict(const char *text)
 {
@@ -401,6 +438,12 @@ bool jr_other_file_report(struct jr_diags *diags,
     if (is_script(text)) {
         report_file(diags, source, "this is a script, not YAML",
                     "start 2 ranks of it: jobrun -n 2 -- ./SCRIPT");
+        return true;
+    }
+    if (is_toml(text)) {
+        report_file(diags, source, "this is TOML or INI, not YAML",
+                    "write version: 1 for version = 1, and below `entrypoint:` "
+                    "what is in the table [entrypoint]");
         return true;
     }
     const char *conflict = find_conflict(text);

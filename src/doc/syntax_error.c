@@ -188,6 +188,7 @@ static bool report_slip(struct jr_diags *diags, const struct rule *rule,
         .colon = strcmp(text, COLON) == 0,
         .word = strcmp(text, TOKEN) == 0 || strcmp(text, NAME) == 0 ||
                 strcmp(text, TAG) == 0,
+        .ended = strcmp(text, CONTENT) == 0 && rule->byte == END,
     };
     return jr_syntax_slip(&stumble);
 }

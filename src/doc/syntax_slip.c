@@ -375,12 +375,70 @@ static bool slip_word(const struct jr_stumble *s)
     return true;
 }
 
+/* Where "//" or a C comment begins on a line; `from` is its start. 0 is no
+ * place but at the start of the text. */
+static const char *find_slashes(const struct jr_stumble *s, size_t from)
+{
+    const char *line = s->source->text + from;
+    size_t len = strcspn(line, "\r\n");
+    const char *at = line + strspn(line, " \t");
+    if (strncmp(at, "//", 2) == 0 || strncmp(at, "/*", 2) == 0)
+        return at;
+    at = memmem(line, len, " // ", 4);
+    return at == NULL ? NULL : at + 1;
+}
+
+/* // a comment of other languages */
+static bool slip_comment(const struct jr_stumble *s)
+{
+    size_t start = line_start(s, s->at);
+    const char *at = find_slashes(s, start);
+    if (at == NULL)
+        at = find_slashes(s, line_above(s, s->at));
+    if (at == NULL)
+        at = find_slashes(s, line_start(s, s->context));
+    if (at == NULL)
+        return false;
+    size_t from = (size_t)(at - s->source->text);
+    const char *text = at + 2 + strspn(at + 2, " ");
+    size_t len = strcspn(text, "\r\n");
+    bool closes = at[1] == '*';
+    while (closes && len > 0 && strchr("*/ ", text[len - 1]) != NULL)
+        len--;
+    struct jr_diag *diag =
+        report_slip(s, from, from + 2,
+                    closes ? "a comment begins with '#', not with '/*'"
+                           : "a comment begins with '#', not with '//'");
+    if (len > 0 && len <= LONGEST)
+        jr_diag_help(s->diags, diag, "write # %.*s", (int)len, text);
+    if (!closes)
+        fix_slip(s, diag, from, from + 2, "#");
+    return true;
+}
+
+/* `a: [` at the end of the text */
+static bool slip_ended(const struct jr_stumble *s)
+{
+    const char *text = s->source->text;
+    size_t at = s->ended ? s->at : 0;
+    while (at > 0 && strchr("[{", text[at - 1]) == NULL)
+        at--;
+    if (at == 0)
+        return false;
+    bool list = text[at - 1] == '[';
+    struct jr_diag *diag = report_slip(s, at - 1, at,
+                                       list ? "this '[' is never closed"
+                                            : "this '{' is never closed");
+    jr_diag_help(s->diags, diag, "write %s where it ends", list ? "]" : "}");
+    return true;
+}
+
 bool jr_syntax_slip(const struct jr_stumble *stumble)
 {
     static bool (*const slips[])(const struct jr_stumble *) = {
-        slip_glued,        slip_equals,    slip_apostrophe, slip_inner_quotes,
-        slip_comma,        slip_reference, slip_item,       slip_no_colon,
-        slip_second_colon, slip_word,
+        slip_comment,    slip_ended,        slip_glued,        slip_equals,
+        slip_apostrophe, slip_inner_quotes, slip_comma,        slip_reference,
+        slip_item,       slip_no_colon,     slip_second_colon, slip_word,
     };
     size_t i = 0, count = sizeof slips / sizeof *slips;
     while (i < count && !slips[i](stumble))

@@ -16,6 +16,7 @@ struct jr_stumble {
     bool no_colon;  /* a line without one */
     bool colon;     /* or with one too many */
     bool word;      /* a value begins there that cannot */
+    bool ended;     /* the text ends where a value is wanted */
 };
 
 /* Report the slip that it came of. Returns false, and nothing is reported,

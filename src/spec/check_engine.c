@@ -19,36 +19,18 @@
  * misspelt container-id. */
 enum { MOST_SLIPS = 2 };
 
-/* X(form, what it wants, pattern of a whole value) */
-#define FORMS(X)                                                               \
-    X(FLAG, "true or false: it has no value", "true|false")                    \
-    X(TEXT, "a value", "(?!(true|false)$).+")                                  \
-    X(EITHER, "a value, or true or false", ".+")                               \
-    X(COUNT, "an integer of at least 1", "[1-9][0-9]*")                        \
-    X(TIME, "minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS:MINUTES:SECONDS",    \
-      "([0-9]+-)?[0-9]+(:[0-9]+){0,2}|(?i:infinite|unlimited)|-1")             \
-    X(MEMORY, "a number in MB, or with K, M, G or T",                          \
-      "[0-9]+([KkMmGgTt][Bb]?)?")                                              \
-    X(GPUS, "a number, or TYPE:NUMBER", GPU "(," GPU ")*")                     \
-    X(SIGNAL, "a signal such as USR1@60 or B:TERM@120",                        \
-      "([RB]{1,2}:)?[A-Za-z0-9+]+(@[0-9]+)?")
-#define GPU "([A-Za-z0-9_.-]+:)?[0-9]+"
-
-#define FORM_ENUM(name, wants, pattern) FORM_##name,
-enum form { FORMS(FORM_ENUM) FORM_COUNT_OF };
-
 static const char *const wanted[] = {
 #define WANTED(name, wants, pattern) wants,
-    FORMS(WANTED)};
+    JR_SBATCH_FORMS(WANTED)};
 static const char *const patterns[] = {
 #define PATTERN(name, wants, pattern) "^(" pattern ")$",
-    FORMS(PATTERN)};
+    JR_SBATCH_FORMS(PATTERN)};
 
 static const char *const names[] = {
 #define NAME(name, form) name,
     JR_SBATCH_OPTIONS(NAME) NULL};
-static const enum form forms[] = {
-#define FORM(name, form) FORM_##form,
+static const enum jr_sbatch_form forms[] = {
+#define FORM(name, form) JR_SBATCH_##form,
     JR_SBATCH_OPTIONS(FORM)};
 
 /* The number of an option, or that of the NULL at the end. */
@@ -58,6 +40,11 @@ static size_t find_option(const char *name)
     while (names[i] != NULL && strcmp(names[i], name) != 0)
         i++;
     return i;
+}
+
+const char *const *jr_sbatch_names(void)
+{
+    return names;
 }
 
 bool jr_sbatch_has_option(const char *name)
@@ -71,7 +58,8 @@ static void report_unknown_option(const struct jr_check *check,
                                   const struct jr_node *key)
 {
     struct jr_diags *diags = check->lint->diags;
-    const char *near = jr_did_you_mean(key->text, names);
+    const char *meant = jr_sbatch_meant(key->text);
+    const char *near = meant != NULL ? NULL : jr_did_you_mean(key->text, names);
     if (near != NULL &&
         jr_edit_distance(key->text, near, MOST_SLIPS) <= MOST_SLIPS) {
         struct jr_diag *diag = jr_check_clash(
@@ -89,11 +77,21 @@ static void report_unknown_option(const struct jr_check *check,
         diags, JR_CODE_UNKNOWN_SBATCH_OPTION, key->span,
         jr_lint_path(check->lint, &step), "'%s' is no option of sbatch itself",
         jr_lint_said(check->lint, key));
-    jr_diag_help(diags, diag,
-                 "this is right only where a plugin of the cluster adds it");
+    const char *instead = meant == NULL ? NULL : jr_sbatch_decided(meant);
+    if (instead != NULL)
+        jr_diag_help(diags, diag, "%s", instead);
+    else if (meant != NULL)
+        jr_diag_help(diags, diag,
+                     "did you mean '%s'? '%s' is right only where a plugin of "
+                     "the cluster adds it",
+                     meant, jr_lint_said(check->lint, key));
+    else
+        jr_diag_help(diags, diag,
+                     "this is right only where a plugin of the cluster adds "
+                     "it");
 }
 
-static bool fits_form(const struct jr_check *check, enum form form,
+static bool fits_form(const struct jr_check *check, enum jr_sbatch_form form,
                       const char *text)
 {
     struct jr_regex *regex = NULL;
@@ -108,49 +106,16 @@ static bool fits_form(const struct jr_check *check, enum form form,
     return fits;
 }
 
-/* 1h30m as 1:30:00. */
-static const char *time_for_sbatch(struct jr_arena *arena, const char *text)
-{
-    uint64_t ms;
-    if (!jr_num_duration(text, &ms) || ms < 1000)
-        return NULL;
-    uint64_t seconds = ms / 1000;
-    uint64_t days = seconds / 86400, hours = seconds / 3600 % 24;
-    const char *before =
-        days > 0 ? jr_arena_printf(arena, "%" PRIu64 "-", days) : "";
-    return before == NULL ? NULL
-                          : jr_arena_printf(
-                                arena, "%s%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
-                                before, hours, seconds / 60 % 60, seconds % 60);
-}
-
-/* 64GiB, 64Gi and "64 GB" as 64G. */
-static const char *memory_for_sbatch(struct jr_arena *arena, const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text + digits + strspn(text + digits, " ");
-    size_t rest = *unit == '\0' ? 0 : strspn(unit + 1, "iIbB");
-    if (digits == 0 || strchr("KMGTkmgt", *unit) == NULL || *unit == '\0' ||
-        unit[1 + rest] != '\0')
-        return NULL;
-    return jr_arena_printf(arena, "%.*s%c", (int)digits, text,
-                           toupper((unsigned char)*unit));
-}
-
 /* Offer what sbatch calls the same time or size. */
 static void offer_value(const struct jr_check *check, struct jr_diag *diag,
-                        const struct jr_pair *pair, enum form form)
+                        const struct jr_pair *pair, enum jr_sbatch_form form)
 {
     struct jr_lint *lint = check->lint;
     const struct jr_node *raw = jr_check_raw(check, "engine.slurm");
-    const char *near = NULL;
     raw = raw == NULL ? NULL : jr_doc_get(raw, pair->key->text);
     if (raw == NULL || raw->filled != NULL)
         return;
-    if (form == FORM_TIME)
-        near = time_for_sbatch(lint->arena, raw->text);
-    else if (form == FORM_MEMORY)
-        near = memory_for_sbatch(lint->arena, raw->text);
+    const char *near = jr_sbatch_near_value(lint->arena, form, raw->text);
     if (near == NULL)
         return;
     jr_diag_help(lint->diags, diag, "did you mean \"%s\"?", near);
@@ -167,7 +132,7 @@ static void check_option(const struct jr_check *check,
         report_unknown_option(check, pair->key);
         return;
     }
-    enum form form = forms[option];
+    enum jr_sbatch_form form = forms[option];
     bool unknown = value->filled != NULL && value->filled->unknown;
     if (unknown || fits_form(check, form, value->text))
         return;

@@ -2,9 +2,9 @@
  * What only a shell would replace, where no shell reads it: `$LR`, `~/data`,
  * `*.csv`, `&&` in an argument, in a variable or in a path. By its looks, so it
  * is a matter of likelihood, and of warnings. What programs are likely to read
- * themselves (a regular expression, the text of sh -c) is left alone. And what
- * jobrun itself would replace, and nothing asks for: entries of `vars`. The
- * header of this file is check.h.
+ * themselves (a regular expression, the text of sh -c) is left alone, and so is
+ * what has the tag !!str. And what jobrun itself would replace, and nothing
+ * asks for: entries of `vars`. The header of this file is check.h.
  */
 #include <ctype.h>
 #include <jobrun/contract.h>
@@ -35,6 +35,12 @@ static const char *written_text(const struct jr_node *node)
     return jr_lint_source(jr_lint_origin(node));
 }
 
+/* Whether nothing is to be said of a value: its tag says that it is meant. */
+static bool is_meant(const struct jr_node *node)
+{
+    return jr_lint_origin(node)->meant;
+}
+
 /* Warn of bytes [from, to) of the text of a place. */
 static struct jr_diag *warn_of_syntax(const struct shell_place *place,
                                       size_t from, size_t to,
@@ -50,7 +56,8 @@ static struct jr_diag *warn_of_syntax(const struct shell_place *place,
             : jr_arena_printf(lint->arena, "%s[%zu]", place->in, place->index);
     return jr_diags_warning(
         lint->diags, JR_CODE_SHELL_SYNTAX, jr_lint_part(lint, origin, from, to),
-        path, "%s %s", jr_lint_quoted(lint, text + from, to - from), reason);
+        path, "%s %s%s", jr_lint_quoted(lint, text + from, to - from), reason,
+        lint->strict ? "; if it is meant, write !!str before it" : "");
 }
 
 /* Whether a name or a path may begin here: what stands before it ends one. */
@@ -251,7 +258,8 @@ static void check_word_list(const struct jr_check *check, const char *path,
     for (size_t i = 0; words != NULL && i < words->count; i++) {
         const struct jr_node *node = words->items[i];
         /* what a command line has was before the caller's shell already */
-        if (node->kind != JR_NODE_SCALAR || is_command_line(node)) {
+        if (node->kind != JR_NODE_SCALAR || is_command_line(node) ||
+            is_meant(node)) {
             text = false;
             continue;
         }
@@ -304,7 +312,7 @@ static void check_env_values(const struct jr_check *check, const char *path,
                                           .in = path,
                                           .key = pair->key->text,
                                           .templates = true};
-        if (pair->value->kind != JR_NODE_SCALAR ||
+        if (pair->value->kind != JR_NODE_SCALAR || is_meant(pair->value) ||
             jr_env_matches(check->secrets, check->secrets_count,
                            pair->key->text, pair->key->len))
             continue;
@@ -318,7 +326,7 @@ static void check_path_value(const struct jr_check *check, const char *path)
     const struct jr_node *node = jr_check_raw(check, path);
     const struct shell_place place = {
         .check = check, .node = node, .in = "", .key = path, .templates = true};
-    if (node == NULL || node->kind != JR_NODE_SCALAR)
+    if (node == NULL || node->kind != JR_NODE_SCALAR || is_meant(node))
         return;
     (void)check_dollar(&place, written_text(node)); /* ~ is an error there */
 }

@@ -17,14 +17,23 @@ struct foreign {
 static const struct foreign foreigners[] = {
     {"accelerator", "device", false},
     {"accelerator_type", "device", false},
+    {"account", "engine.slurm.account", false},
+    {"activeDeadlineSeconds", "timeouts.run", false},
     {"argv", "entrypoint", true},
     {"axes", "parallelism", true},
     {"backend", "backends", true},
+    {"backoffLimit", "restart.max", true},
+    {"base", "extends", false},
+    {"_base_", "extends", false},
+    {"before_script", "setup", false},
     {"bind_cores_to_rank", "bind", false},
     {"bind_to", "bind", false},
     {"chdir", "workdir", true},
     {"cluster_node_ips", "hosts", false},
     {"cmd", "entrypoint", false},
+    {"comment", "description", false},
+    {"config", "vars", false},
+    {"constraint", "engine.slurm.constraint", false},
     {"cpu_bind", "bind", false},
     {"cpus_per_task", "threads", false},
     {"cwd", "workdir", true},
@@ -32,6 +41,7 @@ static const struct foreign foreigners[] = {
     {"data_parallel_backend", "backends.data", true},
     {"data_parallel_size", "parallelism.data", true},
     {"data_parallelism", "parallelism.data", true},
+    {"desc", "description", true},
     {"device_ids", "devices", true},
     {"device_type", "device", false},
     {"dp", "parallelism.data", true},
@@ -46,13 +56,24 @@ static const struct foreign foreigners[] = {
     {"gpus_per_node", "local_world_size", false},
     {"grace_period", "timeouts.stop_grace", true},
     {"grace_time", "timeouts.stop_grace", true},
+    {"gres", "engine.slurm.gres", false},
     {"host", "hosts", false},
     {"hostfile", "hosts", false},
+    {"hparams", "vars", false},
+    {"hyperparameters", "vars", false},
+    {"imports", "extends", false},
+    {"include", "extends", false},
+    {"inherit", "extends", false},
+    {"inherits", "extends", false},
     {"ips", "hosts", false},
     {"job_name", "name", true},
+    {"k8s", "engine.kubernetes", false},
     {"kill_on_bad_exit", "on_failure", false},
     {"launch_method", "start_method", true},
     {"local_ranks_filter", "console.ranks", false},
+    {"log_file", "log_dir", false},
+    {"logdir", "log_dir", true},
+    {"logfile", "log_dir", false},
     {"logs", "log_dir", false},
     {"machine_rank", "node_rank", true},
     {"main_process_ip", "master_addr", true},
@@ -60,9 +81,11 @@ static const struct foreign foreigners[] = {
     {"master", "master_addr", false},
     {"master_address", "master_addr", true},
     {"master_ip", "master_addr", true},
+    {"max_attempts", "restart.max", false},
     {"max_restart", "restart.max", true},
     {"max_restarts", "restart.max", true},
     {"max_retries", "restart.max", true},
+    {"mem", "engine.slurm.mem", false},
     {"mesh", "parallelism", true},
     {"mesh_shape", "parallelism", false},
     {"model_parallel", "parallelism.model", true},
@@ -74,6 +97,7 @@ static const struct foreign foreigners[] = {
     {"nnodes", "nodes", true},
     {"node_ip", "hosts", false},
     {"nodelist", "hosts", false},
+    {"notes", "description", false},
     {"np", "world_size", true},
     {"npernode", "local_world_size", true},
     {"nproc", "world_size", true},
@@ -95,6 +119,11 @@ static const struct foreign foreigners[] = {
     {"omp_num_threads", "threads", true},
     {"output_dir", "log_dir", false},
     {"output_filename", "log_dir", false},
+    {"parameters", "vars", false},
+    {"params", "vars", false},
+    {"parent", "extends", false},
+    {"parents", "extends", false},
+    {"partition", "engine.slurm.partition", false},
     {"pipeline_model_parallel_size", "parallelism.pipeline", true},
     {"pipeline_parallel", "parallelism.pipeline", true},
     {"pipeline_parallel_backend", "backends.pipeline", true},
@@ -105,11 +134,20 @@ static const struct foreign foreigners[] = {
     {"pp_size", "parallelism.pipeline", true},
     {"ppn", "local_world_size", true},
     {"processes", "world_size", false},
+    {"prologue", "setup", false},
+    {"qos", "engine.slurm.qos", false},
+    {"queue", "engine.slurm.partition", false},
     {"rank_offset", "rank_start", true},
     {"rdzv_backend", "init_method", false},
     {"rdzv_endpoint", "master_addr", false},
     {"replicas", "world_size", false},
+    {"reservation", "engine.slurm.reservation", false},
+    {"restart_policy", "restart", false},
+    {"retries", "restart.max", true},
+    {"retry", "restart.max", false},
     {"runtime_env", "env", false},
+    {"sbatch", "engine.slurm", false},
+    {"sbatch_args", "engine.slurm", false},
     {"script", "entrypoint.python.script", false},
     {"selected_devices", "devices", true},
     {"shutdown_timeout", "timeouts.stop_grace", false},
@@ -118,6 +156,8 @@ static const struct foreign foreigners[] = {
     {"started_port", "master_port", false},
     {"stop_grace_period", "timeouts.stop_grace", true},
     {"stop_timeout", "timeouts.stop_grace", false},
+    {"tags", "labels", false},
+    {"_target_", "entrypoint.python.function", false},
     {"tasks", "world_size", false},
     {"tensor_model_parallel_size", "parallelism.model", true},
     {"tensor_parallel", "parallelism.model", true},
@@ -126,6 +166,7 @@ static const struct foreign foreigners[] = {
     {"timeout", "timeouts.run", false},
     {"tp", "parallelism.model", true},
     {"tp_size", "parallelism.model", true},
+    {"variables", "vars", false},
     {"virtual_local_rank", "device_visibility", false},
     {"walltime", "timeouts.run", false},
     {"wdir", "workdir", true},
@@ -151,6 +192,35 @@ static const struct needless needless[] = {
      "several nodes, node_rank says which"},
     {"use_paddlecloud", "false",
      "jobrun detects the scheduler: see jobrun doctor"},
+};
+
+/* What is done in another way here than by a field, where it has a list or a
+ * mapping. */
+struct otherwise {
+    const char *name, *instead;
+};
+
+static const struct otherwise otherwise[] = {
+    {"container",
+     "jobrun starts no container: run jobrun inside of it, or put the command "
+     "into `entrypoint`: [docker, run, ...]"},
+    {"defaults", "name the files in `extends`: {base: base.jobrun.yaml, model: "
+                 "models/resnet.jobrun.yaml}; -s extends.model=FILE takes "
+                 "another one"},
+    {"depends_on", "start one after the other: jobrun FIRST && jobrun SECOND"},
+    {"docker",
+     "jobrun starts no container: run jobrun inside of it, or put the command "
+     "into `entrypoint`: [docker, run, ...]"},
+    {"grid", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"hydra", "leave it out: runs are kept in `log_dir`, and -s sets a field"},
+    {"matrix", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"needs", "start one after the other: jobrun FIRST && jobrun SECOND"},
+    {"resources", "say how many ranks there are in `world_size`, and what an "
+                  "engine is asked for in `engine`"},
+    {"strategy", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"sweeper", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
+    {"volumes", "ranks see the files of their machine: leave it out; a claim "
+                "of Kubernetes is engine: {kubernetes: {claim: NAME}}"},
 };
 
 /* The same for values. */
@@ -295,6 +365,14 @@ static const struct needless *find_needless(const char *name)
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
         if (jr_field_is_same_name(needless[i].name, name))
             return &needless[i];
+    return NULL;
+}
+
+const char *jr_field_otherwise(const char *name)
+{
+    for (size_t i = 0; i < sizeof otherwise / sizeof *otherwise; i++)
+        if (jr_field_is_same_name(otherwise[i].name, name))
+            return otherwise[i].instead;
     return NULL;
 }
 

@@ -19,6 +19,10 @@ const char *jr_field_foreign(const char *name);
 /* Why there is no field for what another launcher calls `name`, or NULL. */
 const char *jr_field_needless(const char *name);
 
+/* What to do for which others have a list or a mapping `name` at the top, and
+ * jobrun none; or NULL. */
+const char *jr_field_otherwise(const char *name);
+
 /* Whether a name for which there is no field asks, by this value, for nothing
  * but what jobrun does anyway. */
 bool jr_field_is_idle(const char *name, const char *value);

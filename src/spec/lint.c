@@ -1,4 +1,5 @@
 #include "spec/lint.h"
+#include "spec/sbatch_options.h"
 
 #include <string.h>
 
@@ -223,6 +224,10 @@ static struct jr_node *read_list_items(struct jr_lint *lint,
 static void refuse_key(struct jr_lint *lint, const struct jr_spec_type *type,
                        const struct jr_node *key, const struct jr_node_step *at)
 {
+    if (type == jr_field_find("engine.slurm")->type) {
+        jr_lint_sbatch_key(lint, key, at);
+        return;
+    }
     struct jr_diag *diag =
         jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
                       "'%s' wants %s, not %s", jr_lint_path(lint, at->up),

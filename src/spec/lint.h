@@ -167,6 +167,10 @@ void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
  * of SIGTERM, sigterm and 15. NULL for none. lint_text.c */
 const char *jr_lint_signal_name(struct jr_lint *lint, const char *text);
 
+/* The time that a text is in words, as people write it elsewhere: 2 hours,
+ * 10min, 1.5h. False for none. lint_duration.c */
+bool jr_lint_read_words(const char *text, uint64_t *ret_ms);
+
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
 
@@ -224,6 +228,11 @@ const struct jr_node *jr_unknown_value(const struct jr_unknown *unknown);
 bool jr_lint_unknown_help(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_unknown *unknown,
                           const char *const *keys);
+
+/* How a value stands in a spec: "limits: {stack: 8MiB}" of the path
+ * limits.stack. In the lint's arena. */
+const char *jr_lint_nested(struct jr_lint *lint, const char *path,
+                           const char *value);
 
 /* The path of the group that has these fields: "results.fields.*". */
 const char *jr_lint_group(const struct jr_spec_field *fields);

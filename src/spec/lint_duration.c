@@ -104,6 +104,12 @@ static bool read_words(const char *text, uint64_t *ret_ms, bool *ret_near)
     return rest < 1e-6 && rest > -1e-6;
 }
 
+bool jr_lint_read_words(const char *text, uint64_t *ret_ms)
+{
+    bool near = false;
+    return read_words(text, ret_ms, &near) && !near;
+}
+
 /* A time as Slurm and clocks have it: [DAYS-]A[:B[:C]]. */
 struct clock {
     bool days;

@@ -110,6 +110,20 @@ static bool is_left_empty(const struct jr_node *node)
            node->filled == NULL && node->span.end_column > node->span.column;
 }
 
+/* "VALUE // comment" as it was meant; NULL for any other scalar. */
+static const char *without_slashes(struct jr_lint *lint,
+                                   const struct jr_node *node)
+{
+    const char *at =
+        node->kind == JR_NODE_SCALAR && node->plain && node->filled == NULL
+            ? strstr(node->text, " // ")
+            : NULL;
+    return at == NULL
+               ? NULL
+               : jr_arena_printf(lint->arena, "%.*s  # %s",
+                                 (int)(at - node->text), node->text, at + 4);
+}
+
 struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -124,6 +138,13 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
         lint, JR_CODE_WRONG_VALUE, node->span, at, "%s%s%s wants %s, not %s",
         quote, jr_lint_path(lint, at), quote, keep_text(lint, &wants),
         jr_lint_shown(lint, node));
+    const char *meant = without_slashes(lint, node);
+    if (meant != NULL) {
+        jr_diag_help(lint->diags, diag, "a comment begins with '#': %s", meant);
+        if (!node->flow)
+            jr_lint_fix(lint, diag, node, meant);
+        return &lint->diags->scratch;
+    }
     const char *typed = jr_lint_typed(lint, node);
     if (typed != NULL) {
         jr_diag_help(lint->diags, diag,
@@ -152,5 +173,6 @@ struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
     node->shared = from->shared || from->filled != NULL;
     node->filled = from->filled;
     node->under = from->under;
+    node->meant = from->meant;
     return node;
 }

@@ -50,6 +50,9 @@ static bool offer_number(struct jr_lint *lint, struct jr_diag *diag,
         jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", value);
     else if (value > type->max && type->min < type->max)
         say_too_large(lint, diag, type);
+    else if (value < type->min)
+        jr_diag_help(lint->diags, diag, "this is too small: at least %u",
+                     type->min);
     return good;
 }
 

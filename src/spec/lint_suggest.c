@@ -281,9 +281,13 @@ static bool suggest_pair(const struct odd *odd, const struct jr_node *item)
     if (name == 0 || name == item->len || item->len >= LONGEST ||
         strchr(item->text, '\n') != NULL)
         return false;
+    size_t dashes = strspn(item->text, "-");
+    if (dashes >= name)
+        return false;
     jr_diag_help(odd->lint->diags, odd->diag,
-                 "write each as a name and a value: %.*s: %s", (int)name,
-                 item->text, item->text + name + 1);
+                 "write each as a name and a value: %.*s: %s",
+                 (int)(name - dashes), item->text + dashes,
+                 item->text + name + 1);
     return true;
 }
 

@@ -51,6 +51,15 @@ static bool is_top_field(const char *path)
            jr_field_find(path) != NULL;
 }
 
+/* Whether a key of a mapping within the spec is what others call one of its
+ * members. */
+static bool is_member(const struct jr_unknown *unknown, const char *key)
+{
+    bool sure;
+    return unknown->at->up != NULL &&
+           jr_member_meant(jr_lint_group(unknown->fields), key, &sure) != NULL;
+}
+
 /* The only field of the mapping that a key can be which is no name of another
  * launcher, or NULL. */
 static const char *find_near_field(const struct search *search, const char *key)
@@ -76,7 +85,7 @@ static const char *find_meant_field(const struct search *search,
 {
     size_t len = strlen(search->group);
     const char *path = jr_field_foreign(key);
-    if (path == NULL)
+    if (path == NULL || is_member(search->unknown, key))
         return find_near_field(search, key);
     if (!jr_field_foreign_is_same(key))
         return NULL;
@@ -190,6 +199,17 @@ static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
         jr_move_out(lint, diag, unknown);
 }
 
+/* Whether a value is of the kind that the field wants, where a word of habit
+ * may have any. */
+static bool takes_kind(const char *field, const struct jr_node *value)
+{
+    if (strcmp(field, "vars") == 0)
+        return value != NULL && value->kind == JR_NODE_MAPPING;
+    if (strcmp(field, "description") == 0)
+        return value != NULL && value->kind == JR_NODE_SCALAR;
+    return true;
+}
+
 /* The field that another launcher's word is, here: `cmd` within the entrypoint
  * is the command, and a number of GPUs is how many ranks a node has. */
 static const char *foreign_name(struct jr_lint *lint,
@@ -197,7 +217,7 @@ static const char *foreign_name(struct jr_lint *lint,
 {
     const struct jr_node_step *up = unknown->at->up;
     const char *foreign = jr_field_foreign(unknown->key->text);
-    if (foreign == NULL)
+    if (foreign == NULL || is_member(unknown, unknown->key->text))
         return NULL;
     const struct jr_node *value = jr_unknown_value(unknown);
     if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
@@ -205,6 +225,8 @@ static const char *foreign_name(struct jr_lint *lint,
         return field->type->shorthand != NULL ? field->type->shorthand
                                               : foreign;
     }
+    if (!takes_kind(foreign, value))
+        return NULL;
     bool count = strcmp(foreign, "devices") == 0 && value != NULL &&
                  value->kind == JR_NODE_SCALAR &&
                  jr_scalar_type(value) == JR_SCALAR_INT;
@@ -216,17 +238,19 @@ static void help_with_name(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_unknown *unknown, const char *path)
 {
     const struct jr_node *value = jr_unknown_value(unknown);
-    const char *dot = strchr(path, '.');
-    bool written = unknown->at->up == NULL && dot != NULL &&
-                   strchr(dot + 1, '.') == NULL && value != NULL &&
+    bool top = unknown->at->up == NULL;
+    bool written = top && strchr(path, '.') != NULL && value != NULL &&
                    value->kind == JR_NODE_SCALAR && value->plain &&
                    jr_lint_is_bare(jr_lint_source(value));
     if (written)
-        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %.*s: {%s: %s}",
-                     path, (int)(dot - path), path, dot + 1,
-                     jr_lint_said(lint, value));
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %s", path,
+                     jr_lint_nested(lint, path, jr_lint_said(lint, value)));
     else
-        jr_diag_help(lint->diags, diag, "jobrun calls it '%s'", path);
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s'%s", path,
+                     top || strchr(path, '.') != NULL ||
+                             jr_field_find(path) == NULL
+                         ? ""
+                         : ", at the top of the spec");
 }
 
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
@@ -235,8 +259,13 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     const char *path = jr_lint_path(lint, unknown->at);
     const char *foreign = foreign_name(lint, unknown);
     const char *needless = jr_field_needless(key->text);
+    const struct jr_node *value = jr_unknown_value(unknown);
+    const char *otherwise = unknown->at->up == NULL && value != NULL &&
+                                    value->kind != JR_NODE_SCALAR
+                                ? jr_field_otherwise(key->text)
+                                : NULL;
     struct jr_diag *diag;
-    if (foreign != NULL || needless != NULL)
+    if (foreign != NULL || needless != NULL || otherwise != NULL)
         diag =
             jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, unknown->at,
                           "'%s' is a field of another launcher", path);
@@ -248,6 +277,10 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     if (needless != NULL) {
         jr_diag_help(lint->diags, diag, "leave it out: %s", needless);
         fix_needless_field(lint, diag, unknown);
+        return;
+    }
+    if (otherwise != NULL) {
+        jr_diag_help(lint->diags, diag, "%s", otherwise);
         return;
     }
     const char *const *keys = jr_lint_keys(lint, unknown->fields);

@@ -246,21 +246,21 @@ static void hint_dotted_member(struct hint *hint,
     run_hints(&inner);
 }
 
-/* "limits: {stack: 8MiB}" */
-static const char *nested_pair(const struct hint *hint)
+const char *jr_lint_nested(struct jr_lint *lint, const char *path,
+                           const char *value)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     size_t depth = 0;
-    for (const char *at = hint->key; *at != '\0'; at++) {
-        depth += *at == '.';
-        if (*at == '.')
+    for (; *path != '\0'; path++) {
+        depth += *path == '.';
+        if (*path == '.')
             jr_buf_str(&text, ": {");
         else
-            jr_buf_char(&text, *at);
+            jr_buf_char(&text, *path);
     }
-    jr_buf_printf(&text, ": %s", bare_value(hint));
+    jr_buf_printf(&text, ": %s", value);
     jr_buf_fill(&text, '}', depth);
-    return jr_buf_keep(&text, hint->lint->arena);
+    return jr_buf_keep(&text, lint->arena);
 }
 
 /* `limits.stack: 8MiB`, at the top */
@@ -276,7 +276,7 @@ static bool hint_dotted(struct hint *hint)
     hint->named = jr_field_find(hint->key) != NULL;
     if (hint->named)
         jr_diag_help(hint->lint->diags, hint->diag, "write %s",
-                     nested_pair(hint));
+                     jr_lint_nested(hint->lint, hint->key, bare_value(hint)));
     else if (field != NULL && field->type->kind == JR_KIND_MAP &&
              strchr(dot + 1, '.') == NULL)
         hint_dotted_member(hint, field, dot + 1);

@@ -14,6 +14,7 @@
 #include "spec/assemble.h"
 #include "spec/check.h"
 #include "spec/cyaml_bind.h"
+#include "spec/other_kind.h"
 #include "spec/spec_file.h"
 
 #include "base/banned.h"
@@ -150,6 +151,8 @@ static int read_spec_doc(struct jr_spec_file *file,
     };
     int ret = -1;
     size_t before = diags->errors, first = diags->count;
+    if (jr_other_kind_report(diags, file->doc.root))
+        return -1;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
     if (assembled == 0 && stop_at_sweep(file, &lint, assembly))

@@ -1,6 +1,7 @@
 /*
- * The options of sbatch, by their long names, as Slurm 20.11 to 24.11 have
- * them, but for those that the job itself decides.
+ * The options of sbatch, and what people write for them: lint_sbatch.c has the
+ * latter, check_engine.c holds a spec to the options. By their long names, as
+ * Slurm 20.11 to 24.11 have them, but for those that the job itself decides.
  *
  * X(name, form)
  *   FLAG    no value: true or false
@@ -10,12 +11,15 @@
  *   TIME    minutes, or [DAYS-]HOURS:MINUTES:SECONDS
  *   MEMORY  a number, in MB or with K, M, G or T
  *   GPUS    [TYPE:]NUMBER, or several with commas
+ *   GRES    NAME[:TYPE][:NUMBER], or several with commas
  *   SIGNAL  [B:]SIGNAL[@SECONDS]
  */
 #ifndef JR_SBATCH_OPTIONS_H
 #define JR_SBATCH_OPTIONS_H
 
 #include <stdbool.h>
+
+#include "spec/lint.h"
 
 /* clang-format off */
 #define JR_SBATCH_OPTIONS(X)                                                   \
@@ -32,7 +36,7 @@
     X("extra-node-info", TEXT) X("get-user-env", EITHER) X("gid", TEXT)        \
     X("gpu-bind", TEXT) X("gpu-freq", TEXT) X("gpus", GPUS)                    \
     X("gpus-per-node", GPUS) X("gpus-per-socket", GPUS)                        \
-    X("gpus-per-task", GPUS) X("gres", TEXT) X("gres-flags", TEXT)             \
+    X("gpus-per-task", GPUS) X("gres", GRES) X("gres-flags", TEXT)             \
     X("hint", TEXT) X("hold", FLAG) X("ignore-pbs", FLAG) X("input", TEXT)     \
     X("kill-on-invalid-dep", TEXT) X("licenses", TEXT) X("mail-type", TEXT)    \
     X("mail-user", TEXT) X("mcs-label", TEXT) X("mem", MEMORY)                 \
@@ -53,7 +57,50 @@
     X("wait-all-nodes", TEXT) X("wckey", TEXT) X("x11", EITHER)
 /* clang-format on */
 
+/* X(form, what it wants, pattern of a whole value) */
+#define JR_SBATCH_FORMS(X)                                                     \
+    X(FLAG, "true or false: it has no value", "true|false")                    \
+    X(TEXT, "a value", "(?!(true|false)$).+")                                  \
+    X(EITHER, "a value, or true or false", ".+")                               \
+    X(COUNT, "an integer of at least 1", "[1-9][0-9]*")                        \
+    X(TIME, "minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS:MINUTES:SECONDS",    \
+      "([0-9]+-)?[0-9]+(:[0-9]+){0,2}|(?i:infinite|unlimited)|-1")             \
+    X(MEMORY, "a number in MB, or with K, M, G or T",                          \
+      "[0-9]+([KkMmGgTt][Bb]?)?")                                              \
+    X(GPUS, "a number, or TYPE:NUMBER",                                        \
+      "([A-Za-z0-9_.-]+:)?[0-9]+(,([A-Za-z0-9_.-]+:)?[0-9]+)*")                \
+    X(GRES, "NAME, NAME:NUMBER or NAME:TYPE:NUMBER", "(?!(true|false)$)[^=]+") \
+    X(SIGNAL, "a signal such as USR1@60 or B:TERM@120",                        \
+      "([RB]{1,2}:)?[A-Za-z0-9+]+(@[0-9]+)?")
+
+enum jr_sbatch_form {
+#define JR_SBATCH_FORM(name, wants, pattern) JR_SBATCH_##name,
+    JR_SBATCH_FORMS(JR_SBATCH_FORM)
+#undef JR_SBATCH_FORM
+};
+
+/* The names of the options, NULL-terminated. check_engine.c */
+const char *const *jr_sbatch_names(void);
+
 /* Whether one of them has this name. check_engine.c */
 bool jr_sbatch_has_option(const char *name);
+
+/* The option that is meant by a key that is none, or NULL: `--partition`, `-p`
+ * and `queue` are partition. It may be one that the job decides. */
+const char *jr_sbatch_meant(const char *key);
+
+/* What to do instead of stating an option that the job itself decides; NULL for
+ * any other. */
+const char *jr_sbatch_decided(const char *name);
+
+/* Refuse a key of engine.slurm that is no long name, with the one that it
+ * means. */
+void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
+                        const struct jr_node_step *at);
+
+/* What sbatch calls a value of this form that people write in another way; or
+ * NULL. */
+const char *jr_sbatch_near_value(struct jr_arena *arena,
+                                 enum jr_sbatch_form form, const char *text);
 
 #endif

@@ -111,7 +111,7 @@ static void refuses(void)
         {"extends: loop", "0120@1:10 extends"},
         {"extends: ping", "0120@1:17 extends"},
         {"extends: up", "0120@1:10 extends"},
-        {"extends: bad", "0102@2:1"},
+        {"extends: bad", "0102@1:4"},
         {"extends: twice", "0106@2:1"},
         {"extends:", "0211@1:9 extends"},
         {"extends: ''", "0211@1:10 extends"},

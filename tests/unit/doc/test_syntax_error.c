@@ -55,7 +55,10 @@ static void explains_brackets(void)
         {"x: {a: 1\ny: 2\n", "2:2-3 0102 a ',' or '}' is missing before this | "
                              "@1:4-5 this '{' is open\n"},
         {"x: {a: 1, b\n", "1:4-5 0102 this '{' is never closed\n"},
-        {"a: [", "1:5-5 0102 this is never closed\n"},
+        {"a: [", "1:4-5 0102 this '[' is never closed | write ] where it "
+                 "ends\n"},
+        {"a: {b: [\n", "1:8-9 0102 this '[' is never closed | write ] where "
+                       "it ends\n"},
         {"a: [,]\n", "1:5-6 0102 a value is missing before this\n"},
         {"a: {b: ???}\n", "1:8-11 0102 a bare '?' is not allowed inside [ ] or "
                           "{ } | write auto, or quote it: \"???\"\n"},
