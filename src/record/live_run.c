@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -143,6 +144,7 @@ void jr_live_close(struct jr_live *live)
 
 #define WAIT_NS    (10 * UINT64_C(1000000000)) /* for what does not die */
 #define MOST_LOOKS 65536 /* entries of a log_dir that a start looks at */
+#define MOST_LOST  256   /* unfinished runs whose records it reads */
 
 /* Whether a lost run has a group that may be killed. If a record does not say
  * to which PID namespace its pid belongs, the run may live in another one. A
@@ -188,20 +190,55 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
     return count;
 }
 
-/* Whether the entry is one of our runs that has no results. The check is cheap,
- * because most runs have results, and those of other users are not opened. */
-static bool is_unfinished_run(int dir_fd, const struct dirent *entry)
+/* Runs that have no results. Each start looks at those that were changed last:
+ * an older one was among them when an earlier start looked. */
+struct unfinished {
+    struct {
+        struct timespec changed;
+        char id[NAME_MAX + 1];
+    } runs[MOST_LOST];
+    size_t count;
+};
+
+static bool is_earlier(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+static void add_unfinished(struct unfinished *list, const char *id,
+                           struct timespec changed)
+{
+    size_t at = 0;
+    if (list->count < MOST_LOST) {
+        at = list->count++;
+    } else {
+        for (size_t i = 1; i < list->count; i++)
+            if (is_earlier(list->runs[i].changed, list->runs[at].changed))
+                at = i;
+        if (!is_earlier(list->runs[at].changed, changed))
+            return;
+    }
+    list->runs[at].changed = changed;
+    (void)snprintf(list->runs[at].id, sizeof list->runs[at].id, "%s", id);
+}
+
+/* Note the entry if it is one of our runs that has no results. The check is
+ * cheap, because most runs have results, and those of other users are not
+ * opened. */
+static void look_at_run(struct unfinished *list, int dir_fd,
+                        const struct dirent *entry)
 {
     struct stat st;
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
         !jr_run_folder_is_id(entry->d_name) ||
         fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return false;
+        return;
     JR_CLOSE int fd = openat(dir_fd, entry->d_name,
                              O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd >= 0 &&
-           jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    if (fd >= 0 &&
+        jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        add_unfinished(list, entry->d_name, st.st_mtim);
 }
 
 void jr_lost_sweep_all(const char *log_dir,
@@ -209,15 +246,18 @@ void jr_lost_sweep_all(const char *log_dir,
 {
     DIR *dir = opendir(log_dir);
     const struct dirent *entry;
+    struct unfinished *list = dir == NULL ? NULL : calloc(1, sizeof *list);
     for (unsigned looks = 0;
-         dir != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
-         looks++) {
+         list != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
+         looks++)
+        look_at_run(list, dirfd(dir), entry);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
         struct jr_buf line = JR_BUF_INIT;
-        if (is_unfinished_run(dirfd(dir), entry) &&
-            jr_lost_sweep(&line, log_dir, entry->d_name) > 0 && !line.failed)
+        if (jr_lost_sweep(&line, log_dir, list->runs[i].id) > 0 && !line.failed)
             note(data, line.data);
         jr_buf_release(&line);
     }
+    free(list);
     if (dir != NULL)
         (void)closedir(dir);
 }

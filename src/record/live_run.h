@@ -59,8 +59,9 @@ void jr_live_close(struct jr_live *live);
 unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id);
 
 /* The same for all runs of LOG_DIR, whose lines go to `note`. It looks at each
- * folder, and reads those of ours without results. The effect of other users is
- * limited: beyond 65,536 entries nothing is examined. */
+ * folder, and reads those 256 of ours without results that were changed last.
+ * The effect of other users is limited: beyond 65,536 entries nothing is
+ * examined. */
 void jr_lost_sweep_all(const char *log_dir,
                        void (*note)(void *data, const char *line), void *data);
 
