@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -271,6 +272,21 @@ static void split_run_paths(struct jr_cli *cli)
         cli->log_dir = log_dir;
 }
 
+/* --root is a folder, or nothing would be found below it. */
+static int check_root(const struct jr_cli *cli)
+{
+    struct stat status;
+    if (cli->root == NULL ||
+        (stat(cli->root, &status) == 0 && S_ISDIR(status.st_mode)))
+        return 0;
+    return jr_cli_say(
+        cli, JR_STATUS_USAGE,
+        "--root wants a folder, and %s is none; leave it out, and "
+        "it is the top of the git work tree, or else the folder "
+        "of the spec",
+        cli->root);
+}
+
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
@@ -284,7 +300,9 @@ static int check_line(const struct reading *reading)
     if (status == 0 && reading->unknown != NULL)
         return jr_mistake_unknown_option(cli, reading->unknown,
                                          reading->argv[reading->at]);
-    return status != 0 ? status : check_allowed(reading);
+    if (status == 0)
+        status = check_allowed(reading);
+    return status != 0 ? status : check_root(cli);
 }
 
 int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)

@@ -78,6 +78,27 @@ int jr_record_folder_open(const char *log_dir, const char *id,
     return jr_record_folder_enter(&trust, log_dir, id, err);
 }
 
+/* Say which file of which folder cannot be used, by its whole path. */
+static void explain_unread(struct jr_error *err, int fd, const char *name,
+                           const struct jr_error *why)
+{
+    char link[32], folder[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, folder, sizeof folder - 1);
+    folder[len < 0 ? 0 : len] = '\0';
+    *err = *why;
+    if (len < 0)
+        (void)jr_error_wrap(err, "%s", name);
+    else if (why->sys == ENOENT)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s has no %s", folder, name);
+    else if (why->status == JR_STATUS_INVALID)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s/%s is damaged: %s",
+                           folder, name, why->text);
+    else
+        (void)jr_error_wrap(err, "%s/%s", folder, name);
+    err->sys = why->sys;
+}
+
 json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -88,10 +109,8 @@ json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
         json = jr_multinode_json(fd, name, false);
-    if (json == NULL && err != NULL) {
-        *err = why;
-        (void)jr_error_wrap(err, "%s", name);
-    }
+    if (json == NULL && err != NULL)
+        explain_unread(err, fd, name, &why);
     return json;
 }
 

@@ -208,6 +208,29 @@ class WrongRuns(harness.Case):
         done = self.expect(self.jobrun(spec), 5)
         self.assertIn("'accuracy' is 0.1, less than 0.5", done.stderr)
 
+    def test_a_root_that_is_no_folder(self):
+        spec = self.write("t.jobrun.yaml", shell("true"))
+        for root in "absent", spec:
+            for verb in "run", "validate", "plan":
+                done = self.expect(
+                    self.jobrun(verb, spec, "--root", root), 2)
+                self.assertIn(f"--root wants a folder, and {root} is none",
+                              done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_damaged_record_is_named(self):
+        """By its whole path, whichever verb reads it."""
+        folder = self.folder / "runs" / "damaged"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{")
+        for verb in "show", "rerun", "wait", "stop", "top":
+            done = self.jobrun(verb, "damaged")
+            self.assertIn(f"{folder}/run.json is damaged: line 1, ",
+                          done.stderr, verb)
+            self.assertNotEqual(done.returncode, 0)
+        done = self.expect(self.jobrun("logs", "damaged"), 7)
+        self.assertIn(f"{folder} has no plan.json", done.stderr)
+
     def test_a_log_dir_that_is_a_file(self):
         self.write("runs", "mine\n")
         spec = self.write("t.jobrun.yaml", shell("touch started"))
