@@ -290,6 +290,24 @@ static void check_secret_values(const struct jr_check *check,
     }
 }
 
+static struct word shell_word_at(const char *text)
+{
+    text += strspn(text, BLANKS);
+    return (struct word){text, strcspn(text, BLANKS)};
+}
+
+/* Each word of a text that a shell, or a program, will take apart. */
+static void check_secret_words(const struct jr_check *check, struct place place,
+                               const char *text)
+{
+    struct word word = shell_word_at(text);
+    while (word.len > 0) {
+        struct word next = shell_word_at(word.text + word.len);
+        check_secret_word(check, place, word, next);
+        word = next;
+    }
+}
+
 static void check_arguments(const struct jr_check *check,
                             const struct jr_node *args, const char *path)
 {
@@ -302,27 +320,20 @@ static void check_arguments(const struct jr_check *check,
         }
         if (i + 1 < args->count && args->items[i + 1]->kind == JR_NODE_SCALAR)
             next = word_as_written(args->items[i + 1]);
-        check_secret_word(check, place, word_as_written(args->items[i]), next);
+        struct word word = word_as_written(args->items[i]);
+        if (strpbrk(word.text, BLANKS) != NULL)
+            check_secret_words(check, place, word.text);
+        else
+            check_secret_word(check, place, word, next);
         check_references(check, place);
     }
-}
-
-static struct word shell_word_at(const char *text)
-{
-    text += strspn(text, BLANKS);
-    return (struct word){text, strcspn(text, BLANKS)};
 }
 
 static void check_shell(const struct jr_check *check,
                         const struct jr_node *shell, const char *path)
 {
-    const struct place place = {shell, path};
-    struct word word = shell_word_at(shell == NULL ? "" : shell->text);
-    while (word.len > 0) {
-        struct word next = shell_word_at(word.text + word.len);
-        check_secret_word(check, place, word, next);
-        word = next;
-    }
+    if (shell != NULL)
+        check_secret_words(check, (struct place){shell, path}, shell->text);
 }
 
 static void check_secrets(const struct jr_check *check)
