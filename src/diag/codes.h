@@ -104,6 +104,8 @@
     X(SHELL_SYNTAX, 334, "shell syntax that no shell reads")                   \
     X(PROGRESS_CONFLICT, 335, "progress cannot be read")                       \
     X(CODE_NOT_LINKED, 336, "code.link has no effect")                         \
+    X(LAUNCHER_NESTED, 337, "a launcher within each rank")                     \
+    X(COMMAND_UNLIKELY, 338, "a command that no program is meant by")          \
     X(DEADLINE_CONFLICT, 340, "the deadline does not fit")                     \
     X(DEADLINE_LOOSE, 341, "a deadline that does little")                      \
     X(WRONG_AXIS, 350, "not an axis of a sweep")                               \

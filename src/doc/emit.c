@@ -233,6 +233,8 @@ static void emit_scalar(struct jr_buf *out, const struct jr_node *node,
                         bool flow)
 {
     enum jr_scalar_type type = jr_scalar_type(node);
+    if (node->meant && type == JR_SCALAR_STRING)
+        jr_buf_str(out, "!!str ");
     if (type == JR_SCALAR_NULL && node->len == 0)
         jr_buf_str(out, "null");
     else if (type != JR_SCALAR_STRING ||

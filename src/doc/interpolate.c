@@ -117,6 +117,8 @@ static void finish_filling(struct jr_interpolator *filler,
         filled->kept = text_with_references(filler, filling);
     if (!filled->unknown && filling->parts == 1)
         filled->from = filling->from;
+    if (filled->from != NULL && filled->from->meant)
+        node->meant = true;
     if (!filled->unknown)
         jr_node_rewrite(filler->arena, node, text->data, text->len);
     node->filled = filled;

@@ -54,6 +54,8 @@ jr_check_rule jr_check_restart, jr_check_silence;
 jr_check_rule jr_check_vars;
 /* Options of sbatch are known, with values of their form. check_engine.c */
 jr_check_rule jr_check_engine;
+/* The command is a program's, and no launcher's: warnings. check_command.c */
+jr_check_rule jr_check_command;
 /* No value has what only a shell would replace: warnings.
  * check_shell_syntax.c */
 jr_check_rule jr_check_shell_syntax;
