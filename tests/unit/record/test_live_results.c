@@ -140,7 +140,7 @@ static void without_a_plan_nothing_is_told(void)
     CU_ASSERT_PTR_NULL(jr_live_results(scratch.dir, "r", run, "running", &err));
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r", 0700), 0);
     CU_ASSERT_PTR_NULL(jr_live_results(scratch.dir, "r", run, "running", &err));
-    CU_ASSERT_EQUAL(strncmp(err.text, "plan.json", 9), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, " has no plan.json"));
     json_decref(run);
     scratch_end(&scratch);
 }
