@@ -29,6 +29,8 @@ set(JR_LONG_TESTS
   install.wheel:release:120
   install.roots:release:100
   install.roots.remove:release:1
+  install.hooks:release:110
+  install.site:release:50
   install.portable:release:90
   run.chaos.long:release:120
   system.lost_peers.long.0:release:90

@@ -338,8 +338,8 @@ class Junit(Case):
             self.assertEqual(case.findtext("failure", ""), rendered[file])
 
 
-class Examples(Case):
-    """The files that people copy: they parse, and what they run works."""
+class Copied(Case):
+    """What the tests of files for others share."""
 
     def yaml(self, name):
         try:
@@ -357,19 +357,9 @@ class Examples(Case):
         self.assertEqual(done.stderr, "", line)
         return self.expect(done, code)
 
-    def test_github_actions(self):
-        workflow = self.yaml("docs/ci/github-actions.yml")
-        self.assertIn("pull_request", workflow[True])  # YAML 1.1 reads `on` so
-        steps = workflow["jobs"]["validate"]["steps"]
-        commands = [step["run"] for step in steps if "run" in step]
-        verdict, report = commands
-        self.assertIn("::error ", self.shell(verdict, 3).stdout)
-        self.shell(report, 0)
-        upload = steps[-1]
-        self.assertEqual(upload["if"], "always()")
-        log = json.loads(
-            (self.folder / upload["with"]["sarif_file"]).read_text())
-        self.assertEqual(len(log["runs"][0]["results"]), MISTAKES + 1)
+
+class Examples(Copied):
+    """The files that people copy: they parse, and what they run works."""
 
     def test_gitlab(self):
         [job] = self.yaml("docs/ci/gitlab-ci.yml").values()
@@ -382,18 +372,89 @@ class Examples(Case):
         ElementTree.parse(self.folder / reports["junit"])
 
     def test_pre_commit(self):
+        """The hooks' own lines; install.hooks has the real pre-commit run them."""
         hook, fix = self.yaml(".pre-commit-hooks.yaml")
-        self.assertEqual((hook["id"], hook["language"]),
-                         ("jobrun-validate", "system"))
+        self.assertEqual((hook["id"], fix["id"]), ("jobrun-validate", "jobrun-fix"))
         names = ["specs/bad.jobrun.yaml", "specs/deep/good.jobrun.yaml"]
         for name, taken in ((names[0], True), ("a.jobrun.yml", True),
                             ("a.yaml", False), ("a.jobrun.yaml.orig", False)):
             self.assertEqual(bool(re.search(hook["files"], name)), taken)
+        self.assertEqual(fix["files"], hook["files"])
         self.shell(" ".join([hook["entry"], *names]), 3)
-        self.shell(" ".join([hook["entry"], names[1]]), 0)
-        self.assertEqual((fix["id"], fix["files"]),
-                         ("jobrun-fix", hook["files"]))
-        self.shell(" ".join([fix["entry"], names[1]]), 0)
+        for entry in (hook["entry"], fix["entry"]):
+            self.shell(" ".join([entry, names[1]]), 0)
+
+
+class Action(Copied):
+    """action.yml, step by step as a runner does it: each text is a file for bash, and
+    expressions of it come in by variables only."""
+    BASH = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"]
+    INSTALLED = ("set -- \"$RUNNER_TEMP/jobrun/bin\"; mkdir -p \"$1\"; "
+                 "ln -s \"$JOBRUN\" \"$1/jobrun\"; echo \"$1\" >>\"$GITHUB_PATH\"\n")
+
+    def setUp(self):
+        super().setUp()
+        self.steps = self.yaml("action.yml")["runs"]["steps"]
+        self.inputs = {name: one["default"] for name, one in
+                       self.yaml("action.yml")["inputs"].items()}
+        self.temp = self.folder / "runner temp"
+        self.temp.mkdir()
+
+    def value(self, text):
+        """An environment entry of a step, filled in."""
+        return re.sub(r"\$\{\{ (\S+) \}\}", lambda found: {
+            "github.action_path": str(ROOT),
+            **{f"inputs.{name}": value for name, value in self.inputs.items()},
+        }[found.group(1)], text)
+
+    def step(self, name, code=0):
+        """Run the step of that name, and return what it printed."""
+        [step] = [one for one in self.steps if one["name"] == name]
+        self.assertNotIn("${{", step["run"])
+        script = self.write("step.sh", self.INSTALLED if name == "Install jobrun"
+                            else step["run"])
+        paths = self.folder / "paths"
+        path = os.pathsep.join(
+            (paths.read_text().split("\n") if paths.exists() else [])
+            + [os.environ["PATH"]])
+        done = subprocess.run(
+            [*self.BASH, script], cwd=self.folder, text=True, capture_output=True,
+            timeout=harness.LIMIT, env=harness.clean_environment(
+                PATH=path, RUNNER_TEMP=str(self.temp), GITHUB_PATH=str(paths),
+                JOBRUN=harness.JOBRUN,
+                **{key: self.value(text) for key, text in step["env"].items()}))
+        return self.expect(done, code).stdout
+
+    def test_it_marks_and_uploads(self):
+        self.inputs["paths"] = "specs\n"
+        self.step("Install jobrun")
+        self.assertIn("::error ", self.step("Validate", 3))
+        self.step("Write SARIF")
+        upload = self.steps[-1]
+        name = upload["with"]["sarif_file"].replace("${{ runner.temp }}",
+                                                    str(self.temp))
+        log = json.loads(pathlib.Path(name).read_text())
+        self.assertEqual(len(log["runs"][0]["results"]), MISTAKES + 1)
+
+    def test_words_of_its_inputs_stay_whole(self):
+        """A line is a word, whatever is in it; nothing of it is executed."""
+        self.step("Install jobrun")
+        self.write("a b/$(touch x).jobrun.yaml", GOOD)
+        self.inputs.update(paths="\n  \na b/$(touch x).jobrun.yaml\n",
+                           options="--strict\n--on=1x2")
+        self.step("Validate")
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_the_workflow_uses_it(self):
+        """With inputs that it has; the step after it finds the program."""
+        workflow = self.yaml("docs/ci/github-actions.yml")
+        self.assertIn("pull_request", workflow[True])  # YAML 1.1 reads `on` so
+        [job] = workflow["jobs"].values()
+        [use] = [step for step in job["steps"]
+                 if step.get("uses", "").startswith("OWNER/jobrun@v")]
+        self.assertLessEqual(set(use["with"]), set(self.inputs))
+        compare = job["steps"][-1]["run"]
+        self.assertIn("jobrun diff --rev HEAD^1 specs", compare)
 
 
 if __name__ == "__main__":
