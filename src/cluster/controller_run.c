@@ -145,11 +145,13 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
         rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);
         rank->clock_offset_ns = peer->clock_offset_ns;
         bad = bad || rank->end == JR_END_START ||
-              (!jr_outcome_is_well(rank) && !jr_outcome_may_yield(rank) &&
+              (!jr_outcome_is_well(rank) &&
+               !jr_outcome_may_yield(rank, part->preempted) &&
                run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
     }
     if (all->timed_out_by == JR_TIMEOUT_NONE)
         all->timed_out_by = part->timed_out_by;
+    all->preempted |= part->preempted;
     all->pattern_limits += part->pattern_limits;
     if (all->stop_signal == 0)
         all->stop_signal = part->stop_signal;

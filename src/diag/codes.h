@@ -108,6 +108,8 @@
     X(COMMAND_UNLIKELY, 338, "a command that no program is meant by")          \
     X(DEADLINE_CONFLICT, 340, "the deadline does not fit")                     \
     X(DEADLINE_LOOSE, 341, "a deadline that does little")                      \
+    X(REQUEUE_CONFLICT, 342, "the job cannot be queued again")                 \
+    X(REQUEUE_NEVER_HAPPENS, 343, "a requeue that never happens")              \
     X(WRONG_AXIS, 350, "not an axis of a sweep")                               \
     X(WRONG_AXIS_VALUES, 351, "wrong values of an axis")                       \
     X(CELL_TWICE, 352, "the same cell twice")                                  \

@@ -37,11 +37,18 @@ static bool was_rank_stopped(const struct jr_rank_outcome *rank,
            rank->signal == SIGKILL;
 }
 
-/* `stepped`: the job made a step in this attempt. Without one, a rank that the
- * deadline's signal killed would be continued for ever. */
-static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
-                                        bool runner_died, bool stepped)
+/* Whether the job made a step in this attempt. Without one, a rank that the
+ * deadline's signal killed would be continued for ever; a preemption is not the
+ * rank's fault. */
+static bool may_signal_yield(const struct jr_outcome *run)
 {
+    return run->preempted || (run->progress != NULL && run->progress->job.any);
+}
+
+static enum jr_rank_state rank_state_of(const struct jr_outcome *run,
+                                        const struct jr_rank_outcome *rank)
+{
+    const bool runner_died = jr_outcome_lost(run);
     if (rank->end == JR_END_START || rank->end == JR_END_LOST)
         return JR_RANK_FAILED;
     if (rank->pid == 0)
@@ -52,7 +59,8 @@ static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
         return JR_RANK_STOPPED;
     if (rank->end == JR_END_EXITED && rank->exit_code == 0)
         return JR_RANK_SUCCEEDED;
-    if (jr_outcome_may_yield(rank) && (stepped || rank->end == JR_END_EXITED))
+    if (jr_outcome_may_yield(rank, run->preempted) &&
+        (may_signal_yield(run) || rank->end == JR_END_EXITED))
         return JR_RANK_YIELDED;
     return JR_RANK_FAILED;
 }
@@ -190,13 +198,11 @@ static bool was_rank_leaving(const struct jr_rank_outcome *rank,
 static size_t collect_candidates(struct jr_judge *judge,
                                  struct jr_candidate *candidates)
 {
-    const struct jr_progress *progress = judge->outcome->progress;
     size_t count = 0;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
         struct jr_rank_judgement *report = &judge->report->ranks[i];
-        report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome),
-                                      progress != NULL && progress->job.any);
+        report->state = rank_state_of(judge->outcome, rank);
         if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
         report->lost_peer = rank->lost_peer;

@@ -95,6 +95,13 @@ static bool has_failed(const struct jr_judge *judge)
     return judge->report->causes_count > 0;
 }
 
+/* Its ranks had no time to deliver, and none failed. */
+static bool was_preempted(const struct jr_judge *judge)
+{
+    return judge->outcome->preempted && (any_rank(judge, JR_RANK_NOT_STARTED) ||
+                                         any_rank(judge, JR_RANK_STOPPED));
+}
+
 /* No rank failed and none was told to stop, but one is missing. */
 static bool was_lost(const struct jr_judge *judge)
 {
@@ -130,6 +137,7 @@ static const struct rule rules[] = {
     {was_hung, JR_RUN_HUNG, JR_STATUS_TIMEOUT},
     {was_timed_out, JR_RUN_TIMED_OUT, JR_STATUS_TIMEOUT},
     {has_failed, JR_RUN_FAILED, JR_STATUS_FAILED},
+    {was_preempted, JR_RUN_YIELDED, JR_STATUS_YIELDED},
     {was_lost, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
     {is_incomplete, JR_RUN_INCOMPLETE, JR_STATUS_INCOMPLETE},
     {is_to_continue, JR_RUN_YIELDED, JR_STATUS_YIELDED},
@@ -146,6 +154,19 @@ static int rank_code(const struct jr_judge *judge)
     if (rank->end == JR_END_SIGNALED)
         return 128 + rank->signal;
     return rank->exit_code != 0 ? rank->exit_code : JR_STATUS_FAILED;
+}
+
+/* Why the job is to be continued, if it is. A node that is lost is a failure,
+ * which a requeue may turn into that. */
+static enum jr_requeue_cause find_requeue_cause(const struct jr_judge *judge)
+{
+    const struct jr_judgement *report = judge->report;
+    if (report->status == JR_RUN_YIELDED)
+        return judge->outcome->preempted ? JR_REQUEUE_PREEMPTED
+                                         : JR_REQUEUE_DEADLINE;
+    bool lost = report->status == JR_RUN_FAILED && report->causes_count > 0 &&
+                judge->outcome->ranks[report->causes[0]].end == JR_END_LOST;
+    return lost ? JR_REQUEUE_LOST_NODE : JR_REQUEUE_NONE;
 }
 
 static void decide_status(struct jr_judge *judge)
@@ -176,6 +197,7 @@ static void judge_all_ranks(struct jr_judge *judge)
     jr_hang_find(judge);
     judge_results(judge);
     decide_status(judge);
+    judge->report->requeue.cause = find_requeue_cause(judge);
 }
 
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
@@ -212,6 +234,9 @@ void jr_judgement_stall(struct jr_judgement *report,
 {
     report->stall = *stall;
     report->exit_code = JR_STATUS_TIMEOUT;
+    if (report->status == JR_RUN_YIELDED)
+        report->status = JR_RUN_FAILED;
+    report->requeue.cause = JR_REQUEUE_NONE;
 }
 
 size_t jr_judgement_first(const struct jr_judgement *report,

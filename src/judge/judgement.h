@@ -45,6 +45,13 @@ struct jr_stall {
     int64_t step;      /* the furthest of all; only if `stepped` */
 };
 
+/* Why the job is to be continued, and how often it was: `requeue`. */
+struct jr_requeue_state {
+    enum jr_requeue_cause cause; /* NONE: it is over */
+    uint32_t done;               /* requeues before this attempt */
+    uint32_t max;                /* that are allowed */
+};
+
 struct jr_judgement {
     struct jr_arena arena;
     enum jr_run_status status;
@@ -54,6 +61,7 @@ struct jr_judgement {
     size_t earlier_count;
     size_t idle; /* attempts in a row that failed like it at once */
     struct jr_stall stall;
+    struct jr_requeue_state requeue;
     const char
         *not_again;       /* why it was not started again; NULL: not relevant */
     bool logs_incomplete; /* a log file, or the console, is not whole */
@@ -91,7 +99,8 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
                       const struct jr_artifacts *before, int run_fd,
                       struct jr_error *err);
 
-/* The job ends because it stalled: that decides its exit status. */
+/* The job ends because it stalled: that decides its exit status, and it is not
+ * to be continued. */
 void jr_judgement_stall(struct jr_judgement *report,
                         const struct jr_stall *stall);
 

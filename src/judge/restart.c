@@ -18,6 +18,26 @@
 
 static const uint64_t LONGEST_WAIT_MS = 5 * 60 * 1000;
 
+/* Whether `requeue` is what decides on the attempt. */
+static bool is_requeue_sought(const struct jr_requeue *spec,
+                              const struct jr_attempt *last)
+{
+    if (spec->max == 0 || last->continues == JR_REQUEUE_NONE)
+        return false;
+    bool found = spec->on_count == 0;
+    for (uint32_t i = 0; i < spec->on_count && !found; i++)
+        found = strcmp(spec->on[i], jr_requeue_word(last->continues)) == 0;
+    return found;
+}
+
+uint32_t jr_restart_requeues(const struct jr_history *history)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < history->count; i++)
+        count += history->items[i].requeued;
+    return count;
+}
+
 /* Restarts that are not older than the window. */
 static uint32_t count_restarts(const struct jr_restart *spec,
                                const struct jr_history *history)
@@ -25,8 +45,9 @@ static uint32_t count_restarts(const struct jr_restart *spec,
     uint64_t now = history->items[history->count - 1].ended_ns;
     uint32_t count = 0;
     for (size_t i = 1; i < history->count; i++)
-        if (spec->window_ms == 0 ||
-            now - history->items[i].started_ns <= spec->window_ms * MS)
+        if (!history->items[i - 1].requeued &&
+            (spec->window_ms == 0 ||
+             now - history->items[i].started_ns <= spec->window_ms * MS))
             count++;
     return count;
 }
@@ -100,12 +121,34 @@ static bool has_stalled(struct jr_verdict *ret, uint32_t most,
     return true;
 }
 
+static void decide_requeue(struct jr_verdict *ret,
+                           const struct jr_policy *policy,
+                           const struct jr_history *history)
+{
+    const struct jr_attempt *last = &history->items[history->count - 1];
+    if (has_stalled(ret, policy->progress.stall, history))
+        return;
+    if (last->left != NULL)
+        (void)snprintf(ret->why, sizeof ret->why, "%s", last->left);
+    else if (ret->requeued >= policy->requeue.max)
+        (void)snprintf(ret->why, sizeof ret->why, "requeue.max is %u",
+                       policy->requeue.max);
+    else {
+        ret->again = true;
+        ret->requeue = last->continues;
+    }
+}
+
 void jr_restart_decide(struct jr_verdict *ret, const struct jr_policy *policy,
                        const struct jr_history *history)
 {
     const struct jr_restart *spec = &policy->restart;
     const struct jr_attempt *last = &history->items[history->count - 1];
-    *ret = (struct jr_verdict){0};
+    *ret = (struct jr_verdict){.requeued = jr_restart_requeues(history)};
+    if (is_requeue_sought(&policy->requeue, last)) {
+        decide_requeue(ret, policy, history);
+        return;
+    }
     if (spec->max == 0 || is_restart_barred(ret, last) ||
         has_stalled(ret, policy->progress.stall, history))
         return;
@@ -233,8 +276,7 @@ static bool can_restart(const struct view *view, const char **ret_left)
         (status == JR_RUN_INCOMPLETE &&
          first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
-    if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED ||
-        status == JR_RUN_YIELDED)
+    if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
         return false;
     if (own)
         *ret_left = "it was jobrun itself that failed";
@@ -242,7 +284,7 @@ static bool can_restart(const struct view *view, const char **ret_left)
         *ret_left = "the other nodes would not start again with this one";
     else if (outcome->left > 0)
         *ret_left = "processes are left, which would disturb the next attempt";
-    return *ret_left == NULL;
+    return *ret_left == NULL && status != JR_RUN_YIELDED;
 }
 
 /* "rank 3 exited with code 1"; *ret_how is where its end begins. */
@@ -285,6 +327,8 @@ static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
     *ret_how = 0;
     if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
         jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
+    else if (report->status == JR_RUN_YIELDED)
+        jr_words_yield(out, report->requeue.cause);
     else if (i < report->count)
         describe_rank_failure(out, view, i, ret_how);
     else
@@ -319,6 +363,7 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
     fill_times(attempt, view);
     attempt->stepped = progress != NULL && progress->job.any;
     attempt->best = attempt->stepped ? progress->job.best : 0;
+    attempt->continues = view->report->requeue.cause;
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)
         return;

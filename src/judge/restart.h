@@ -18,6 +18,10 @@
  *      step of all attempts before them end the run: it has stalled. The first
  *      attempt sets the mark.
  *
+ *   6. An attempt that is to be continued, for a cause that `requeue` names,
+ *      starts again too, at once, `requeue.max` times in all, whatever
+ * `restart` allows: 5 holds for it alone.
+ *
  * Attempts that fail the same way at once, one after the other, are reported as
  * no progress. That ends nothing: `max` and `stall` do.
  */
@@ -31,6 +35,8 @@ struct jr_attempt {
     uint32_t number;
     enum jr_run_status status;
     int exit_code;
+    enum jr_requeue_cause continues; /* why it is to be continued; NONE */
+    bool requeued;                   /* and was */
     bool failed;       /* in a way that could start again: see 1 */
     const char *left;  /* why not, where it failed otherwise; NULL */
     const char *on;    /* the entry of `on` that it meets, "" if there are none;
@@ -54,11 +60,13 @@ struct jr_history {
 
 struct jr_verdict {
     bool again;
-    uint64_t wait_ms;      /* before the next attempt */
-    uint32_t counted;      /* restarts that count under 3, the next one not */
-    struct jr_stall stall; /* what 5 found, if that is why not */
-    char why[160];         /* why it is not started again; empty if that is not
-                              relevant: without `max`, or after success */
+    uint64_t wait_ms; /* before the next attempt */
+    uint32_t counted; /* restarts that count under 3, the next one not */
+    enum jr_requeue_cause requeue; /* NONE: `again` is by `restart` */
+    uint32_t requeued;             /* requeues so far, the next one not */
+    struct jr_stall stall;         /* what 5 found, if that is why not */
+    char why[160]; /* why it is not started again; empty if that is not
+                      relevant: without `max`, or after success */
 };
 
 /* What comes after the last of the attempts; `history` has at least one. */
@@ -68,6 +76,9 @@ void jr_restart_decide(struct jr_verdict *ret, const struct jr_policy *policy,
 /* How many attempts at the end of the history got no further than those before
  * them, and the mark; `attempts` is 0 where the last one got further. */
 struct jr_stall jr_restart_stall(const struct jr_history *history);
+
+/* How many attempts of the history were followed by a requeue. */
+uint32_t jr_restart_requeues(const struct jr_history *history);
 
 /* How many attempts at the end of the history failed the same way at once; 1
  * where the last one is alone, 0 where it did not fail at once. */

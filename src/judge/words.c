@@ -47,6 +47,24 @@ DEFINE_WORDS(rank_state, JR_RANK_STATES)
 DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
 DEFINE_WORDS(cause_kind, JR_CAUSE_KINDS)
 
+#define CAUSE_WORD(name, word, help) word,
+static const char *const requeue_words[] = {NULL,
+                                            JR_REQUEUE_CAUSES(CAUSE_WORD)};
+
+const char *jr_requeue_word(enum jr_requeue_cause cause)
+{
+    return requeue_words[cause];
+}
+
+enum jr_requeue_cause jr_requeue_of(const char *word)
+{
+    size_t i = 0;
+    if (word != NULL &&
+        find_table_word(requeue_words + 1, JR_REQUEUE_END - 1, word, &i))
+        return (enum jr_requeue_cause)(i + 1);
+    return JR_REQUEUE_NONE;
+}
+
 static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
@@ -116,6 +134,17 @@ void jr_words_stall(struct jr_buf *out, const struct jr_stall *stall)
         jr_buf_printf(out, "got no further than step %" PRId64, stall->step);
     else
         jr_buf_str(out, "made no step");
+}
+
+void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause)
+{
+    static const char *const texts[] = {
+        [JR_REQUEUE_NONE] = "stopped",
+        [JR_REQUEUE_DEADLINE] = "stopped for the deadline",
+        [JR_REQUEUE_PREEMPTED] = "was preempted",
+        [JR_REQUEUE_LOST_NODE] = "lost a node",
+    };
+    jr_buf_str(out, texts[cause]);
 }
 
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)

@@ -29,6 +29,15 @@ struct jr_stall;
 /* "the last 2 attempts got no further than step 120". */
 void jr_words_stall(struct jr_buf *out, const struct jr_stall *stall);
 
+/* The word of a cause in `requeue.on`: "preempted"; of NONE, NULL. */
+const char *jr_requeue_word(enum jr_requeue_cause cause);
+
+/* The same the other way around; NONE where the word is none. */
+enum jr_requeue_cause jr_requeue_of(const char *word);
+
+/* What an attempt did that is to be continued: "stopped for the deadline". */
+void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause);
+
 /* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
  * killed by SIGKILL". Nothing where none was. */
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome);

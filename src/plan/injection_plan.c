@@ -16,6 +16,7 @@ struct item {
     struct jr_arena *arena;
     struct jr_diags *diags;
     const struct jr_source *source;
+    const uint32_t *sizes; /* the ranks of each node */
     const char *text, *end;
     struct jr_injection ret;
     bool every;       /* attempt */
@@ -77,7 +78,7 @@ static bool read_injection_kind(struct item *item, const char *to)
     }
     const char *help = "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, "
                        "noresult:1, oom:2: one range of ranks each; "
-                       "deadline@10s";
+                       "lost_node:1@5s, deadline@10s, preempt@10s";
     if (near != NULL)
         help = jr_arena_printf(item->arena, "did you mean '%s'?", near);
     return refuse_injection(item, item->text, to, "no such injection",
@@ -188,19 +189,62 @@ static bool read_marks(struct item *item, const char *at)
     return true;
 }
 
+static bool is_job_injection(enum jr_inject what)
+{
+    return what == JR_INJECT_DEADLINE || what == JR_INJECT_PREEMPT;
+}
+
 /* What happens to the whole job: deadline@10s. */
 static bool read_job_injection(struct item *item, const char *marks)
 {
+    const struct jr_policy *policy = item->plan->policy;
+    bool deadline = item->ret.what == JR_INJECT_DEADLINE;
     if (marks < item->end && *marks == ':')
         return refuse_injection(item, marks, item->end,
-                                "the deadline comes for the whole job",
-                                "deadline@10s");
-    if (item->plan->policy->deadline.before_ms == 0)
+                                deadline
+                                    ? "the deadline comes for the whole job"
+                                    : "the whole job is preempted",
+                                deadline ? "deadline@10s" : "preempt@10s");
+    if (deadline && policy->deadline.before_ms == 0)
         return refuse_injection(item, item->text, item->end,
                                 "the spec has no deadline",
                                 "state `deadline`: deadline: {before: 10m}");
-    item->ret = (struct jr_injection){.what = JR_INJECT_DEADLINE, .step = 1};
+    if (!deadline && policy->deadline.before_ms == 0 &&
+        policy->requeue.max == 0)
+        return refuse_injection(
+            item, item->text, item->end,
+            "the spec has neither deadline nor requeue, so that a preemption "
+            "is a stop like any other",
+            "state `requeue`: requeue: {max: 20}");
+    item->ret = (struct jr_injection){.what = item->ret.what, .step = 1};
     return read_marks(item, marks);
+}
+
+/* The ranks of a node: lost_node:1. */
+static bool read_injection_node(struct item *item, const char *from,
+                                const char *to)
+{
+    struct jr_injection *ret = &item->ret;
+    const struct jr_plan *plan = item->plan;
+    const char *text = cut_text(item, from, to);
+    uint32_t node, begin = 0;
+    if (text == NULL || !jr_num_u32(text, &node))
+        return refuse_injection(item, from, to, "not the number of a node",
+                                "nodes count from 0: lost_node:1@5s");
+    if (node >= plan->nodes) {
+        const char *help =
+            jr_arena_printf(item->arena, "the last of %u nodes is %u",
+                            plan->nodes, plan->nodes - 1);
+        return refuse_injection(item, from, to, "there is no such node",
+                                help == NULL ? "" : help);
+    }
+    for (uint32_t i = 0; i < node; i++)
+        begin += item->sizes[i];
+    *ret = (struct jr_injection){.what = ret->what,
+                                 .first = begin,
+                                 .last = begin + item->sizes[node] - 1,
+                                 .step = 1};
+    return true;
 }
 
 static bool read_injection(struct item *item)
@@ -208,13 +252,16 @@ static bool read_injection(struct item *item)
     const char *colon = find_mark_end(item, item->text, ":@#=");
     if (!read_injection_kind(item, colon))
         return false;
-    if (item->ret.what == JR_INJECT_DEADLINE)
+    if (is_job_injection(item->ret.what))
         return read_job_injection(item, colon);
-    if (colon == item->end)
-        return refuse_injection(item, item->text, item->end, "which ranks?",
-                                "kill:3, or kill:* for all");
+    bool node = item->ret.what == JR_INJECT_LOST_NODE;
+    if (colon == item->end || *colon != ':')
+        return refuse_injection(
+            item, item->text, item->end, node ? "which node?" : "which ranks?",
+            node ? "lost_node:1" : "kill:3, or kill:* for all");
     const char *marks = find_mark_end(item, colon + 1, "=@#");
-    if (!read_injection_ranks(item, colon + 1, marks) ||
+    if (!(node ? read_injection_node(item, colon + 1, marks)
+               : read_injection_ranks(item, colon + 1, marks)) ||
         !read_marks(item, marks))
         return false;
     if (item->ret.what == JR_INJECT_NORESULT &&
@@ -252,9 +299,10 @@ static void take_injection(struct item *item, uint32_t attempt)
 }
 
 enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
-                               const char *text, uint32_t attempt,
+                               const char *text, const uint32_t *sizes,
                                struct jr_diags *diags)
 {
+    const uint32_t attempt = plan->attempt;
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     const char *kept = jr_arena_strdup(arena, text);
     if (source == NULL || kept == NULL)
@@ -262,7 +310,12 @@ enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
     *source = (struct jr_source){
         .name = "--inject", .text = kept, .len = strlen(kept), .option = true};
     struct item item = {
-        .plan = plan, .arena = arena, .diags = diags, .source = source};
+        .plan = plan,
+        .arena = arena,
+        .diags = diags,
+        .source = source,
+        .sizes = sizes,
+    };
     plan->inject = kept;
     bool good = true;
     const char *at = kept;

@@ -376,7 +376,7 @@ static enum jr_status build_plan(struct jr_build *build)
     if (status == JR_STATUS_OK && build->options.inject != NULL)
         status =
             jr_inject_parse(build->plan, build->arena, build->options.inject,
-                            build->options.attempt, build->diags);
+                            build->job->local_world_sizes, build->diags);
     return status == JR_STATUS_OK ? check_shared_results(build) : status;
 }
 

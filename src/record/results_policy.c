@@ -182,6 +182,13 @@ static void put_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
     jr_json_put_decimal(out, "seconds", lasted_ns / MS, 3);
     jr_json_put_str(out, "cause", attempt->cause);
     jr_json_put_decimal(out, "wait", attempt->wait_ms, 3);
+    if (attempt->stepped)
+        jr_json_put_int(out, "step", attempt->best);
+    else
+        jr_json_put_str(out, "step", NULL);
+    jr_json_put_str(out, "requeued",
+                    attempt->requeued ? jr_requeue_word(attempt->continues)
+                                      : NULL);
     jr_buf_char(out, '}');
 }
 
@@ -208,6 +215,14 @@ static void get_attempt(struct jr_attempt *ret, const json_t *object)
     ret->ended_ns = jr_clock_ns_of(jr_json_get_real(object, "seconds"));
     if (status != NULL)
         (void)jr_run_status_of(status, &ret->status);
+    const json_t *step = json_object_get(object, "step");
+    ret->exit_code = (int)jr_results_below(json_object_get(object, "exit_code"),
+                                           UINT8_MAX + 1);
+    ret->wait_ms = jr_clock_ns_of(jr_json_get_real(object, "wait")) / MS;
+    ret->stepped = json_is_integer(step);
+    ret->best = json_integer_value(step);
+    ret->continues = jr_requeue_of(jr_json_get_str(object, "requeued"));
+    ret->requeued = ret->continues != JR_REQUEUE_NONE;
 }
 
 /* The times are those of a run that began at 0. */
@@ -265,6 +280,35 @@ void jr_results_get_stall(struct jr_loaded_run *loaded,
         .attempts = jr_json_get_u32(value, "attempts"),
         .stepped = json_is_integer(step),
         .step = json_integer_value(step),
+    };
+}
+
+void jr_results_put_requeue(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run)
+{
+    const struct jr_requeue_state *state = &run->report->requeue;
+    if (state->cause == JR_REQUEUE_NONE && state->done == 0) {
+        jr_json_put_str(out, row->key, NULL);
+        return;
+    }
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '{');
+    jr_json_put_str(out, "cause", jr_requeue_word(state->cause));
+    jr_json_put_int(out, "requeues", state->done);
+    jr_json_put_int(out, "max", state->max);
+    jr_buf_char(out, '}');
+}
+
+void jr_results_get_requeue(struct jr_loaded_run *loaded,
+                            const struct jr_results_row *row,
+                            const json_t *value)
+{
+    (void)row;
+    loaded->report.requeue = (struct jr_requeue_state){
+        .cause = jr_requeue_of(jr_json_get_str(value, "cause")),
+        .done = jr_json_get_u32(value, "requeues"),
+        .max = jr_json_get_u32(value, "max"),
     };
 }
 

@@ -10,6 +10,14 @@
 
 /* The shapes of keys that are no values of one member: lists of objects. */
 #define JR_SCHEMA_CAUSE "{}" /* filled in */
+#define JR_SCHEMA_REQUEUE_CAUSES                                               \
+    "[\"deadline\", \"preempted\", \"lost_node\", null]"
+#define JR_SCHEMA_REQUEUE                                                      \
+    "{\"type\": [\"object\", \"null\"],"                                       \
+    " \"required\": [\"cause\", \"requeues\", \"max\"], \"properties\": "      \
+    "{\"cause\": {\"enum\": " JR_SCHEMA_REQUEUE_CAUSES ","                     \
+    " \"description\": \"Why it is to be continued; null: it is not.\"},"      \
+    " \"requeues\": " JR_SHAPE_COUNT ", \"max\": " JR_SHAPE_COUNT "}}"
 #define JR_SCHEMA_ATTEMPTS                                                     \
     "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
     " \"required\": [\"attempt\", \"status\", \"exit_code\", \"started\","     \
@@ -23,7 +31,12 @@
     " \"seconds\": " JR_SHAPE_SECONDS ","                                      \
     " \"cause\": {\"type\": \"string\"},"                                      \
     " \"wait\": {\"type\": \"number\", \"minimum\": 0,"                        \
-    " \"description\": \"Before the next attempt.\"}}}}"
+    " \"description\": \"Before the next attempt.\"},"                         \
+    " \"step\": {\"type\": [\"integer\", \"null\"],"                           \
+    " \"description\": \"The furthest; null: none was made.\"},"               \
+    " \"requeued\": {\"enum\": " JR_SCHEMA_REQUEUE_CAUSES ","                  \
+    " \"description\": \"Why it was to be continued, and was; null: the next " \
+    "attempt is by `restart`.\"}}}}"
 #define JR_SCHEMA_COMPARED                                                     \
     "{\"type\": [\"object\", \"null\"],"                                       \
     " \"required\": [\"source\", \"equal\", \"distinct\"],"                    \
@@ -341,7 +354,7 @@ static const struct jr_results_row rows[] = {
      JR_JOIN_OWN,
      0,
      {.text = JR_SCHEMA_ATTEMPTS},
-     "The earlier attempts, all of which failed."},
+     "The earlier attempts, which failed or were to be continued."},
     {"failed_alike",
      jr_results_put_idle,
      jr_results_get_idle,
@@ -358,6 +371,14 @@ static const struct jr_results_row rows[] = {
      {.text = JR_SCHEMA_STALL, .optional = true},
      "The last attempts got no further than those before them, and that many "
      "are too many (`progress.stall`); null: the job did not stall."},
+    {"requeue",
+     jr_results_put_requeue,
+     jr_results_get_requeue,
+     JR_JOIN_ANY,
+     0,
+     {.text = JR_SCHEMA_REQUEUE, .optional = true},
+     "Whether the job is to be continued, and how often it was; null: "
+     "neither."},
     {"not_restarted", jr_results_put_not_again, jr_results_get_not_again,
      JR_JOIN_OWN, 0, TEXT_OR_NULL,
      "Why there was no further attempt; null: the job succeeded, was stopped, "

@@ -224,9 +224,8 @@ static void print_attempts(const struct jr_page *page, const char *indent)
                        : 0;
     if (first > 0)
         jr_buf_printf(page->out,
-                      "%s%zu earlier attempts failed, of which the "
-                      "last %d:\n",
-                      indent, report->earlier_count, MOST_ATTEMPTS);
+                      "%s%zu earlier attempts, of which the last %d:\n", indent,
+                      report->earlier_count, MOST_ATTEMPTS);
     for (size_t i = first; i < report->earlier_count; i++)
         print_attempt(page, indent, &report->earlier[i]);
     if (report->idle > 1)

@@ -184,13 +184,16 @@ static void print_incomplete(const struct jr_page *page)
 
 static void print_yield(const struct jr_page *page)
 {
+    size_t count = page->report->count;
     size_t yielded = jr_print_count(page, JR_RANK_YIELDED);
+    bool preempted = page->report->requeue.cause == JR_REQUEUE_PREEMPTED;
+    if (preempted)
+        yielded += jr_print_count(page, JR_RANK_STOPPED);
     add_elapsed(page, " after ");
-    jr_buf_printf(page->out,
-                  ": %zu of %zu rank%s stopped for the deadline; to be "
-                  "continued",
-                  yielded, page->report->count,
-                  page->report->count == 1 ? "" : "s");
+    jr_buf_printf(page->out, ": %zu of %zu rank%s %s; to be continued", yielded,
+                  count, count == 1 ? "" : "s",
+                  preempted ? count == 1 ? "was preempted" : "were preempted"
+                            : "stopped for the deadline");
 }
 
 static void print_stall(const struct jr_page *page)

@@ -20,6 +20,7 @@
 #include "run/policies/oom.h"
 #include "run/policies/output_timeout.h"
 #include "run/policies/pin_results.h"
+#include "run/policies/preemption.h"
 #include "run/policies/status_line.h"
 #include "run/policies/setup.h"
 #include "run/policies/steps.h"
@@ -57,6 +58,7 @@ struct jr_runner {
     struct jr_first_exit_timeout first_exit_timeout;
     struct jr_first_failure first_failure;
     struct jr_deadline_watch deadline;
+    struct jr_preemption preemption;
     struct jr_hang hang;
     struct jr_output_timeout output_timeout;
     struct jr_setup setup;

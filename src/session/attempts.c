@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "cluster/controller.h"
 #include "judge/judgement.h"
+#include "judge/words.h"
 #include "record/record_facts.h"
 #include "run/between_attempts.h"
 #include "session/begin.h"
@@ -161,14 +162,31 @@ static void print_restart(const struct jr_session *session,
         jr_session_note(session, line.data);
 }
 
-static void record_failure(const struct jr_session *session,
-                           const struct jr_verdict *verdict)
+/* "attempt 0 stopped for the deadline; all ranks start again (requeue 1 of 20)"
+ */
+static void print_requeue(const struct jr_session *session,
+                          const struct jr_verdict *verdict)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "attempt %u ", session->attempt);
+    jr_words_yield(&line, verdict->requeue);
+    jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)",
+                  verdict->requeued + 1, session->plan.policy->requeue.max);
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
+static void record_end_of_attempt(const struct jr_session *session,
+                                  const struct jr_verdict *verdict)
 {
     struct jr_events events;
+    bool requeue = verdict->requeue != JR_REQUEUE_NONE;
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_ATTEMPT_FAILED,
-                                              .attempt = session->attempt,
-                                              .wait_ms = verdict->wait_ms});
+    jr_events_add(&events,
+                  &(struct jr_event){.name = requeue ? JR_EVENT_REQUEUED
+                                                     : JR_EVENT_ATTEMPT_FAILED,
+                                     .attempt = session->attempt,
+                                     .wait_ms = verdict->wait_ms});
     jr_events_close(&events);
 }
 
@@ -241,6 +259,26 @@ static void stop_between_attempts(struct jr_session *session, int sig)
     jr_judgement_release(&last);
 }
 
+/* Decide whether there is another attempt, and why not. */
+static void decide_next_attempt(struct jr_session *session,
+                                struct jr_verdict *ret)
+{
+    const struct jr_policy *policy = session->plan.policy;
+    struct jr_judgement *report = &session->report;
+    struct jr_history *history = &session->history;
+    jr_restart_decide(ret, policy, history);
+    if (ret->why[0] != '\0')
+        report->not_again = jr_arena_strdup(&report->arena, ret->why);
+    if (policy->restart.max > 0)
+        report->idle = jr_restart_idle(history);
+    report->requeue.done = ret->requeued;
+    report->requeue.max = policy->requeue.max;
+    if (ret->requeue == JR_REQUEUE_NONE && report->status != JR_RUN_YIELDED)
+        report->requeue.cause = JR_REQUEUE_NONE;
+    if (ret->stall.attempts > 0)
+        jr_judgement_stall(report, &ret->stall);
+}
+
 /* Whether there is another attempt, for which all is ready. */
 static bool has_next_attempt(struct jr_session *session,
                              const struct jr_between_attempts *pause)
@@ -248,20 +286,18 @@ static bool has_next_attempt(struct jr_session *session,
     struct jr_history *history = &session->history;
     struct jr_verdict verdict;
     struct jr_error err = {0};
-    jr_restart_decide(&verdict, session->plan.policy, history);
-    if (verdict.why[0] != '\0')
-        session->report.not_again =
-            jr_arena_strdup(&session->report.arena, verdict.why);
-    if (session->plan.policy->restart.max > 0)
-        session->report.idle = jr_restart_idle(history);
-    if (verdict.stall.attempts > 0)
-        jr_judgement_stall(&session->report, &verdict.stall);
+    decide_next_attempt(session, &verdict);
     if (!verdict.again)
         return false;
-    history->items[history->count - 1].wait_ms = verdict.wait_ms;
+    struct jr_attempt *last = &history->items[history->count - 1];
+    last->wait_ms = verdict.wait_ms;
+    last->requeued = verdict.requeue != JR_REQUEUE_NONE;
     keep_results(session);
-    record_failure(session, &verdict);
-    print_restart(session, &verdict);
+    record_end_of_attempt(session, &verdict);
+    if (last->requeued)
+        print_requeue(session, &verdict);
+    else
+        print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
         sig = jr_between_attempts_wait(

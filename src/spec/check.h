@@ -44,6 +44,9 @@ jr_check_rule jr_check_secrets;
 /* The deadline comes before the end, and can be told from success.
  * check_failures.c */
 jr_check_rule jr_check_deadline;
+/* The exit status can say that the job is queued again, and the causes for it
+ * can come. check_failures.c */
+jr_check_rule jr_check_requeue;
 /* Progress can be read as stated. check_failures.c */
 jr_check_rule jr_check_progress;
 /* Links are those of frozen code. check_entry.c */

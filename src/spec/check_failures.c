@@ -1,7 +1,7 @@
 /*
  * Rules of check.h on what a job does while it runs and when it fails: when it
- * starts again, what its timeout for silence can hear, the deadline, and where
- * its progress is read.
+ * starts again, what its timeout for silence can hear, the deadline, when it
+ * is queued again, and where its progress is read.
  */
 #include "spec/check.h"
 
@@ -133,6 +133,7 @@ static void check_stall(const struct jr_check *check)
     struct jr_stated max = jr_check_number(check, "restart.max");
     struct jr_stated stall = jr_check_number(check, "progress.stall");
     if (stall.node == NULL || stall.value == 0 ||
+        jr_check_raw(check, "requeue") != NULL ||
         jr_check_is_open(check, "restart.max") ||
         jr_check_raw(check, "restart.window") != NULL)
         return;
@@ -264,6 +265,46 @@ void jr_check_deadline(const struct jr_check *check)
         "succeeded");
     jr_diag_help(check->lint->diags, diag,
                  "results: {from: file}; or end with 75 (EX_TEMPFAIL)");
+}
+
+/* An entry of requeue.on, which may be one word; NULL: it is not there. */
+static const struct jr_node *find_requeue_cause(const struct jr_check *check,
+                                                const char *word)
+{
+    const struct jr_node *on = jr_doc_find(check->tree, "requeue.on");
+    bool lone = on != NULL && on->kind == JR_NODE_SCALAR;
+    size_t count = on == NULL ? 0 : lone ? 1 : on->count;
+    for (size_t i = 0; i < count; i++) {
+        const struct jr_node *node = lone ? on : on->items[i];
+        if (strcmp(node->text, word) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+void jr_check_requeue(const struct jr_check *check)
+{
+    const struct jr_pair *pair = jr_doc_pair(check->tree, "requeue");
+    const char *status = jr_check_text(check, "exit_status");
+    const struct jr_node *on = find_requeue_cause(check, "deadline");
+    struct jr_diag *diag;
+    if (pair == NULL)
+        return;
+    if (status != NULL && strcmp(status, "rank") == 0) {
+        diag =
+            jr_check_clash(check, JR_CODE_REQUEUE_CONFLICT,
+                           jr_doc_find(check->tree, "exit_status"), pair->key,
+                           "with 'requeue', 'exit_status' cannot be 'rank'");
+        jr_diag_help(check->lint->diags, diag,
+                     "leave exit_status out: exit status 8 says that the job "
+                     "is to be continued");
+    }
+    if (on == NULL || jr_check_raw(check, "deadline") != NULL)
+        return;
+    diag = jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
+                            on->span, "requeue.on",
+                            "no rank stops for a deadline: there is none");
+    jr_diag_help(check->lint->diags, diag, "deadline: {before: 10m}");
 }
 
 /* Progress has a pattern where there is a stream to read, with a group for the

@@ -259,6 +259,12 @@ static const cyaml_schema_field_t fields_DEADLINE[] = {
 };
 #undef OF
 
+#define OF struct jr_requeue
+static const cyaml_schema_field_t fields_REQUEUE[] = {
+    JR_FIELDS_REQUEUE(BIND_X) CYAML_FIELD_END,
+};
+#undef OF
+
 #define OF struct jr_spec
 static const cyaml_schema_field_t fields_SPEC[] = {
     {.key = JR_BOUND_TEE_STATED, FLAG(tee_stated)},

@@ -29,6 +29,7 @@ static const struct jr_spec_word word_code[] = {JR_CODE_MODES(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
+static const struct jr_spec_word word_requeue[] = {JR_REQUEUE_CAUSES(WORD){0}};
 static const struct jr_spec_word word_trigger[] = {JR_TRIGGERS(WORD){0}};
 static const struct jr_spec_word word_goal[] = {JR_SWEEP_GOALS(WORD){0}};
 static const struct jr_spec_word word_of[] = {JR_SWEEP_OFS(WORD){0}};
@@ -154,6 +155,7 @@ TYPE(DEADLINE_SIGNAL, .kind = JR_KIND_TEXT,
      .wants = "a signal such as USR1, TERM or RTMIN+1",
      .pattern = "^(HUP|INT|QUIT|USR1|USR2|ALRM|TERM|XCPU|WINCH|URG|PWR|"
                 "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
+TYPE(REQUEUE_CAUSE, ONE_OF(word_requeue))
 TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
      .wants = "a word; the only template in it may be %{pid}",
      .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
@@ -230,6 +232,8 @@ TYPE(END_COMMAND, LIST_OF(END_WORD), .min = 1,
 TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
 TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
      .wants = "a cause such as exit:75, or a list of them")
+TYPE(REQUEUE_CAUSES, LIST_OF(REQUEUE_CAUSE), .lone = true, .min = 1,
+     .wants = "a cause such as preempted, or a list of them")
 TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
      .gone = true, .named = true,
      .wants = "a path, a list of paths, or a mapping of names to paths")
@@ -311,6 +315,8 @@ MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(CODE, .shorthand = "mode", .stated = true,
         .wants = "record, freeze, or a mapping of mode and link")
 MAPPING(DEADLINE, .stated = true, .wants = "a mapping such as {before: 10m}")
+MAPPING(REQUEUE, .shorthand = "max", .stated = true,
+        .wants = "a number of requeues, or a mapping with `max`")
 MAPPING(PROGRESS, .stated = true,
         .wants = "a mapping of from, pattern, ranks and of")
 MAPPING(PYTHON, .forms = pythons, .stated = true,

@@ -164,6 +164,8 @@
       "evidence that jobrun gathers before it stops a hung job")               \
     X("deadline", DEADLINE, OPTIONAL, MAP(policy.deadline, DEADLINE), NULL,    \
       NULL, SUPERVISION, "none", "the warning before the end of the time")     \
+    X("requeue", REQUEUE, OPTIONAL, MAP(policy.requeue, REQUEUE), NULL, NULL,  \
+      SUPERVISION, "none", "when a job that is to be continued is queued again") \
     X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
       NULL, SUPERVISION, "TERM INT HUP QUIT stop, USR1 USR2 forward",          \
       "what jobrun does with the signals that it gets")                        \
@@ -342,6 +344,12 @@
     X("signal", DEADLINE_SIGNAL, OPTIONAL, STR(signal), "USR1", NULL,          \
       SUPERVISION, "USR1", "the signal that warns them")
 
+#define JR_FIELDS_REQUEUE(X)                                                   \
+    X("on", REQUEUE_CAUSES, OPTIONAL, STRS(on), NULL, NULL, SUPERVISION,       \
+      "all three", "the causes for which it is continued")                     \
+    X("max", COUNT, REQUIRED, U32(max), NULL, "requeues", SUPERVISION,         \
+      "an error: it is required", "how often it is continued at most")
+
 #define JR_FIELDS_LIMITS(X)                                                    \
     X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, EXPERIMENT,    \
       "inherited", "open files of a process")                                  \
@@ -486,6 +494,7 @@
     X(TIMEOUTS, "timeouts")                                                    \
     X(ON_HANG, "on_hang")                                                      \
     X(DEADLINE, "deadline")                                                    \
+    X(REQUEUE, "requeue")                                                      \
     X(LIMITS, "limits")                                                        \
     X(RESTART, "restart")                                                      \
     X(ENGINE, "engine")                                                        \

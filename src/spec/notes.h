@@ -355,6 +355,24 @@
     N("deadline.signal", "",                                                   \
       "results: {from: file}\n"                                                \
       "deadline: {before: 10m, signal: TERM}")          \
+    N("requeue",                                                               \
+      "A job that is to be continued starts again as the next attempt of the " \
+      "same run. Beyond `max` it ends with status `yielded` and exit status "  \
+      "8. One that succeeded never starts again, and `progress.stall` ends "   \
+      "one that gets no further. `requeue: 20` is short for `requeue: {max: "  \
+      "20}`.",                                                                 \
+      "timeouts: {run: 4h}\n"                                                  \
+      "results: {from: file}\n"                                                \
+      "deadline: {before: 10m}\n"                                              \
+      "requeue: {max: 20}")                                                    \
+    N("requeue.on",                                                            \
+      "`deadline`: the ranks stopped for `deadline`. `preempted`: the "        \
+      "scheduler announced that it needs the nodes; the ranks get the signal " \
+      "of `deadline`, or where there is none they are stopped. `lost_node`: "  \
+      "a node is no longer heard from.",                                       \
+      "requeue: {on: preempted, max: 20}")                                     \
+    N("requeue.max", "Requeues in all, whatever their causes were.",           \
+      "requeue: {max: 20}")                                                    \
     N("on_hang",                                                               \
       "jobrun gathers the evidence when `timeouts.silence` or "                \
       "`timeouts.after_first_exit` expires. It always writes a hang.json to "  \

@@ -86,6 +86,8 @@ enum {
       "warned the ranks of the deadline",                                      \
       "The end is near: the ranks that are running are sent the signal of "    \
       "`deadline`.")                                                           \
+    X(PREEMPTED, "preempted", JR_SAYS(RUNNING), 0, 0, "was preempted",         \
+      "The scheduler takes the job's nodes away.")                             \
     X(EVIDENCE, "evidence", JR_SAYS(SIGNALLED), 0, 0,                          \
       "recorded what the ranks were doing",                                    \
       "jobrun has recorded what the ranks of a hung run are doing, and sent "  \
@@ -111,6 +113,8 @@ enum {
     X(ATTEMPT_FAILED, "attempt_failed", JR_SAYS(ATTEMPT) | JR_SAYS(WAIT), 0,   \
       0, "an attempt failed",                                                  \
       "An attempt failed, and the job will be started again.")                 \
+    X(REQUEUED, "requeued", JR_SAYS(ATTEMPT), 0, 0, "is to be continued",      \
+      "An attempt has ended to be continued, and will be.")                    \
     X(RESTART, "restart", JR_SAYS(ATTEMPT) | JR_SAYS(MASTER_PORT), 0, 0,       \
       "started all ranks again",                                               \
       "The next attempt begins: later events belong to its ranks.")            \

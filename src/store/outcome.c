@@ -152,13 +152,16 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
            (rank->lingered && rank->returned);
 }
 
-bool jr_outcome_may_yield(const struct jr_rank_outcome *rank)
+bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted)
 {
-    if (rank->warned_with == 0 || rank->stopped_with != 0 || rank->killed)
+    if (rank->stopped_with != 0 || rank->killed)
         return false;
-    return rank->end == JR_END_EXITED ? rank->exit_code == JR_YIELD_CODE
-                                      : rank->end == JR_END_SIGNALED &&
-                                            rank->signal == rank->warned_with;
+    if (rank->end == JR_END_EXITED)
+        return (rank->warned_with != 0 || preempted) &&
+               rank->exit_code == JR_YIELD_CODE;
+    return rank->end == JR_END_SIGNALED &&
+           ((rank->warned_with != 0 && rank->signal == rank->warned_with) ||
+            (preempted && rank->signal == SIGTERM));
 }
 
 bool jr_outcome_lost(const struct jr_outcome *outcome)

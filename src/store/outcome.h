@@ -28,9 +28,10 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
  * sysexits.h. */
 #define JR_YIELD_CODE 75
 
-/* Whether a rank that was warned of the deadline ended in a way that may mean
- * that it is to be continued: by its word, or by the deadline's signal. */
-bool jr_outcome_may_yield(const struct jr_rank_outcome *rank);
+/* Whether a rank that was warned of the deadline, or whose job was `preempted`,
+ * ended in a way that may mean that it is to be continued: by its word, by the
+ * deadline's signal, or by the SIGTERM of a scheduler that preempts it. */
+bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted);
 
 /* A scheduler that ends a job signals all of its processes at once, jobrun's
  * and the ranks', as fast as it can on a busy machine: what a rank died of so

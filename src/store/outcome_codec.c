@@ -112,6 +112,7 @@ static const struct jr_outcome_field run_fields[] = {
     {"from_wall", RUN(UINT64, started_wall_ns), 0, NOT_WRITTEN},
     {"to_wall", RUN(UINT64, ended_wall_ns), 0, NOT_WRITTEN},
     {"timed_out_by", RUN(INT32, timed_out_by), TIMEOUTS, NOT_WRITTEN},
+    {"preempted", RUN(BOOL, preempted), 0, NOT_WRITTEN},
     {"stop_signal", RUN(INT32, stop_signal), 0, NOT_WRITTEN},
     {"late_signal", RUN(INT32, late_signal), 0, NOT_WRITTEN},
     {"runner_signal", RUN(INT32, runner_signal), 0, NOT_WRITTEN},

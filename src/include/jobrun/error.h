@@ -33,7 +33,7 @@
     X(TIMEOUT, 6, "timed_out", "timed out or hung")                            \
     X(LAUNCH, 7, "launch_failed", "could not launch, or jobrun failed")        \
     X(YIELDED, 8, "yielded",                                                   \
-      "to be continued: the ranks stopped for a deadline")
+      "to be continued: the ranks stopped for a deadline or a preemption")
 
 #define JR_STATUS_ENUM(name, code, word, help) JR_STATUS_##name = (code),
 enum jr_status { JR_STATUSES(JR_STATUS_ENUM) };

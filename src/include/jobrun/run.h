@@ -136,6 +136,7 @@ struct jr_outcome {
     uint64_t clock_error_ns; /* times of different nodes that are closer than
                          this cannot be told apart; 0: it was one machine */
     enum jr_timeout timed_out_by; /* the first that it met; NONE */
+    bool preempted;               /* the scheduler takes the job's nodes away */
     int32_t stop_signal;   /* jobrun was told to stop by this signal; 0 */
     int32_t late_signal;   /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */

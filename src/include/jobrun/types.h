@@ -325,7 +325,9 @@ struct jr_library {
     X(SLOW, "slow", "it is frozen for four fifths of the time")                \
     X(NORESULT, "noresult", "what it delivers does not count")                 \
     X(OOM, "oom", "it is killed as if memory had run out")                     \
-    X(DEADLINE, "deadline", "the deadline comes, for the whole job")
+    X(DEADLINE, "deadline", "the deadline comes, for the whole job")           \
+    X(PREEMPT, "preempt", "the job is preempted")                              \
+    X(LOST_NODE, "lost_node", "its node is lost, of which there is a number")
 
 #define JR_ENUM_INJECT(name, word, help) JR_INJECT_##name,
 enum jr_inject { JR_INJECTS(JR_ENUM_INJECT) };
@@ -419,6 +421,25 @@ struct jr_progress_source {
 struct jr_deadline {
     uint64_t before_ms; /* the known end; 0: there is no deadline */
     char *signal;       /* without SIG */
+};
+
+/* Why a job is to be continued: it is not over, and has not failed. */
+#define JR_REQUEUE_CAUSES(X)                                                   \
+    X(DEADLINE, "deadline", "the ranks stopped for the deadline")              \
+    X(PREEMPTED, "preempted", "the scheduler needs the job's nodes")           \
+    X(LOST_NODE, "lost_node", "a node was lost")
+
+#define JR_REQUEUE_CAUSE_ENUM(name, word, help) JR_REQUEUE_##name,
+enum jr_requeue_cause {
+    JR_REQUEUE_NONE,
+    JR_REQUEUE_CAUSES(JR_REQUEUE_CAUSE_ENUM) JR_REQUEUE_END
+};
+
+/* When a job is continued: in the queue of its scheduler, or in place. */
+struct jr_requeue {
+    char **on; /* words of the causes; none: all of them */
+    uint32_t on_count;
+    uint32_t max; /* 0: it is not */
 };
 
 /* How evidence of a hang is gathered before the stop. */
@@ -535,6 +556,7 @@ struct jr_policy {
     struct jr_progress_source progress;
     struct jr_code_choice code;
     struct jr_deadline deadline;
+    struct jr_requeue requeue;
     struct jr_engine engine;
 };
 

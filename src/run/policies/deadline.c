@@ -28,10 +28,9 @@ static void warn_rank(struct jr_rank_run *rank)
     (void)jr_rank_handle(rank, JR_RANK_ON_FORWARD, sig);
 }
 
-static void on_deadline(void *owner)
+void jr_deadline_begin(struct jr_runner *runner)
 {
-    struct jr_runner *runner = owner;
-    if (runner->deadline.begun)
+    if (runner->deadline.begun || jr_stop_has_begun(runner))
         return;
     runner->deadline.begun = true;
     jr_events_add(&runner->events,
@@ -41,6 +40,11 @@ static void on_deadline(void *owner)
                                      .running = runner->running});
     for (uint32_t i = 0; i < runner->next; i++)
         warn_rank(&runner->ranks[i]);
+}
+
+static void on_deadline(void *owner)
+{
+    jr_deadline_begin(owner);
 }
 
 /* When it comes, in milliseconds from now; false: never. */

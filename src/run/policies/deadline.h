@@ -11,6 +11,9 @@ struct jr_deadline_watch {
     bool begun; /* ranks that start from now on are warned at once */
 };
 
+/* Warn the ranks now; a second time nothing happens. */
+void jr_deadline_begin(struct jr_runner *runner);
+
 extern const struct jr_runner_policy jr_deadline_policy;
 
 #endif

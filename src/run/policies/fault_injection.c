@@ -31,7 +31,7 @@ static void send_injected_signal(const struct jr_rank_run *rank, int sig,
 static bool injection_kills(enum jr_inject what)
 {
     return what == JR_INJECT_KILL || what == JR_INJECT_OOM ||
-           what == JR_INJECT_EXIT;
+           what == JR_INJECT_EXIT || what == JR_INJECT_LOST_NODE;
 }
 
 /* A rank that was killed is on its way to its end, which a later item of the
@@ -111,6 +111,7 @@ static void schedule_injections(struct jr_rank_run *rank)
         const struct jr_injection *injection = &plan->injections[k];
         if (injection->what == JR_INJECT_NORESULT ||
             injection->what == JR_INJECT_DEADLINE ||
+            injection->what == JR_INJECT_PREEMPT ||
             !injection_hits_rank(injection, rank->plan->rank))
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
@@ -129,6 +130,10 @@ static void settle_injected_end(struct jr_rank_run *rank)
         outcome->end != JR_END_SIGNALED || outcome->signal != SIGKILL)
         return;
     outcome->oom = outcome->injection == JR_INJECT_OOM;
+    if (outcome->injection == JR_INJECT_LOST_NODE) {
+        outcome->end = JR_END_LOST;
+        outcome->signal = 0;
+    }
     if (outcome->injection != JR_INJECT_EXIT)
         return;
     outcome->end = JR_END_EXITED;

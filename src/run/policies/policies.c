@@ -1,6 +1,7 @@
 #include "run/policies/policies.h"
 
 #include "run/policies/deadline.h"
+#include "run/policies/preemption.h"
 #include "run/policies/rank_events.h"
 #include "run/policies/steps.h"
 #include "run/runner.h"
@@ -25,14 +26,14 @@
  * sends its signal.
  */
 static const struct jr_runner_policy *const policies[] = {
-    &jr_commands_policy,      &jr_oom_policy,
-    &jr_fork_stall_policy,    &jr_fault_injection_policy,
-    &jr_exit_barrier_policy,  &jr_pin_results_policy,
-    &jr_rank_events_policy,   &jr_first_exit_timeout_policy,
-    &jr_first_failure_policy, &jr_deadline_policy,
-    &jr_hang_policy,          &jr_output_timeout_policy,
-    &jr_steps_policy,         &jr_stop_policy,
-    &jr_progress_policy,
+    &jr_commands_policy,       &jr_oom_policy,
+    &jr_fork_stall_policy,     &jr_fault_injection_policy,
+    &jr_exit_barrier_policy,   &jr_pin_results_policy,
+    &jr_rank_events_policy,    &jr_first_exit_timeout_policy,
+    &jr_first_failure_policy,  &jr_deadline_policy,
+    &jr_preemption_policy,     &jr_hang_policy,
+    &jr_output_timeout_policy, &jr_steps_policy,
+    &jr_stop_policy,           &jr_progress_policy,
 };
 
 #define COUNT (sizeof policies / sizeof policies[0])

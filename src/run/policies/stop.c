@@ -206,7 +206,8 @@ static void judge_rank_end(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     const struct jr_rank_outcome *outcome = rank->outcome;
-    bool well = jr_outcome_is_well(outcome) || jr_outcome_may_yield(outcome);
+    bool well = jr_outcome_is_well(outcome) ||
+                jr_outcome_may_yield(outcome, runner->outcome->preempted);
     bool unstarted = outcome->end == JR_END_START;
     int sig = runner->outcome->stop_signal;
     if (sig != 0) /* before we could send it */

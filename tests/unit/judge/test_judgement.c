@@ -220,7 +220,26 @@ static void logs_with_a_secret_are_noted(void)
     }
 }
 
-JR_UNIT_MAIN("judgement", CASE(the_run_began_with_its_first_attempt),
+/* What has stalled is over, whatever it could have been continued for. */
+static void a_stall_is_not_continued(void)
+{
+    const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
+    struct jr_judgement report = {.status = JR_RUN_YIELDED,
+                                  .exit_code = JR_STATUS_YIELDED,
+                                  .requeue = {JR_REQUEUE_DEADLINE, 2, 20}};
+    jr_judgement_stall(&report, &stall);
+    CU_ASSERT_EQUAL(report.status, JR_RUN_FAILED);
+    CU_ASSERT_EQUAL(report.exit_code, JR_STATUS_TIMEOUT);
+    CU_ASSERT_EQUAL(report.stall.attempts, 2);
+    CU_ASSERT_EQUAL(report.requeue.cause, JR_REQUEUE_NONE);
+    CU_ASSERT_EQUAL(report.requeue.done, 2);
+    report.status = JR_RUN_TIMED_OUT;
+    jr_judgement_stall(&report, &stall);
+    CU_ASSERT_EQUAL(report.status, JR_RUN_TIMED_OUT);
+}
+
+JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
+             CASE(the_run_began_with_its_first_attempt),
              CASE(the_first_rank_in_a_state_is_found),
              CASE(results_are_told_without_secrets),
              CASE(a_zero_hides_no_secret),

@@ -200,6 +200,93 @@ static void ends_a_stall(void)
                                         "(progress.stall is 1)");
 }
 
+/* An attempt that is to be continued starts again by `requeue` alone, and as
+ * often as that allows. */
+static void continues(void)
+{
+    static char word[] = "preempted";
+    static char *preempted[] = {word};
+    struct jr_attempt items[5];
+    struct jr_policy policy = {.requeue.max = 2, .restart.max = 1};
+    struct jr_history history = make(items, 5);
+    struct jr_verdict verdict;
+    items[4] = (struct jr_attempt){.continues = JR_REQUEUE_PREEMPTED,
+                                   .how = "was preempted"};
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_PREEMPTED);
+    CU_ASSERT_EQUAL(verdict.requeued, 0);
+    CU_ASSERT_EQUAL(verdict.wait_ms, 0);
+    items[0].requeued = items[3].requeued = true;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.requeued, 2);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 2");
+    policy.requeue = (struct jr_requeue){preempted, 1, 3};
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    items[4].left = "processes are left";
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "processes are left");
+    items[4].left = NULL;
+    items[4].continues = JR_REQUEUE_DEADLINE;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "");
+    items[4].continues = JR_REQUEUE_NONE;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+}
+
+/* A lost node is a failure too, which `restart` may take where `requeue` does
+ * not; neither counts what the other did. */
+static void counts_each_by_itself(void)
+{
+    static char word[] = "deadline";
+    static char *deadline[] = {word};
+    struct jr_attempt items[4];
+    struct jr_policy policy = {.requeue.max = 1, .restart.max = 2};
+    struct jr_history history = make(items, 4);
+    struct jr_verdict verdict;
+    items[0].requeued = items[2].requeued = true;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_NONE);
+    CU_ASSERT_EQUAL(verdict.counted, 1);
+    items[3].continues = JR_REQUEUE_LOST_NODE;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 1");
+    policy.requeue.on = deadline;
+    policy.requeue.on_count = 1;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_NONE);
+}
+
+/* A stall ends what would be continued, before `requeue.max` does. */
+static void ends_a_stall_of_requeues(void)
+{
+    struct jr_attempt items[3];
+    struct jr_policy policy = {.requeue.max = 2, .progress.stall = 2};
+    struct jr_history history = make(items, 3);
+    struct jr_verdict verdict;
+    for (size_t i = 0; i < 3; i++)
+        items[i] = (struct jr_attempt){.stepped = true,
+                                       .best = 7,
+                                       .continues = JR_REQUEUE_DEADLINE,
+                                       .requeued = i < 2,
+                                       .how = ""};
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.stall.attempts, 2);
+    items[2].best = 8;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_EQUAL(verdict.stall.attempts, 0);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 2");
+}
+
 static void sees_no_progress(void)
 {
     struct jr_attempt items[4];
@@ -468,7 +555,8 @@ static void leaves_what_jobrun_failed_at(void)
 
 JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
              CASE(counts_within_the_window), CASE(waits_longer_each_time),
-             CASE(finds_stalls), CASE(ends_a_stall), CASE(sees_no_progress),
-             CASE(knows_causes), CASE(tells_causes), CASE(notes_the_times),
-             CASE(holds_causes_only_where_asked),
+             CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
+             CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues),
+             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
+             CASE(notes_the_times), CASE(holds_causes_only_where_asked),
              CASE(leaves_what_jobrun_failed_at))

@@ -226,7 +226,31 @@ static void counts_ranks_and_seconds(void)
     JR_ASSERT_TEXT(jr_words_axis(JR_AXIS_DATA), "data");
 }
 
-JR_UNIT_MAIN("words", CASE(tells_crashes_from_stops),
+static void causes_of_requeues(void)
+{
+    static const struct {
+        enum jr_requeue_cause cause;
+        const char *word, *told;
+    } rows[] = {
+        {JR_REQUEUE_NONE, NULL, "stopped"},
+        {JR_REQUEUE_DEADLINE, "deadline", "stopped for the deadline"},
+        {JR_REQUEUE_PREEMPTED, "preempted", "was preempted"},
+        {JR_REQUEUE_LOST_NODE, "lost_node", "lost a node"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_words_yield(&text, rows[i].cause);
+        JR_ASSERT_TEXT(text.data, rows[i].told);
+        if (rows[i].word == NULL)
+            CU_ASSERT_PTR_NULL(jr_requeue_word(rows[i].cause))
+        else
+            JR_ASSERT_TEXT(jr_requeue_word(rows[i].cause), rows[i].word);
+        CU_ASSERT_EQUAL(jr_requeue_of(rows[i].word), rows[i].cause);
+    }
+    CU_ASSERT_EQUAL(jr_requeue_of("preemption"), JR_REQUEUE_NONE);
+}
+
+JR_UNIT_MAIN("words", CASE(causes_of_requeues), CASE(tells_crashes_from_stops),
              CASE(tells_what_jobrun_lost), CASE(names_the_folder_of_the_logs),
              CASE(counts_ranks_and_seconds), CASE(words_and_values),
              CASE(ends_in_words), CASE(hosts_by_node))

@@ -16,7 +16,8 @@ struct fixture {
 static enum jr_status parse(struct fixture *f, const char *text,
                             uint32_t attempt)
 {
-    *f = (struct fixture){.policy = {.results = {.stated = true}}};
+    *f = (struct fixture){
+        .policy = {.results = {.stated = true}, .requeue = {.max = 3}}};
     f->plan = (struct jr_plan){.world_size = RANKS,
                                .count = RANKS,
                                .nodes = 1,
@@ -24,7 +25,10 @@ static enum jr_status parse(struct fixture *f, const char *text,
                                .policy = &f->policy};
     for (uint32_t i = 0; i < RANKS; i++)
         f->ranks[i].rank = i;
-    return jr_inject_parse(&f->plan, &f->arena, text, attempt, &f->diags);
+    static const uint32_t sizes[] = {2, 1, 5};
+    f->plan.attempt = attempt;
+    f->plan.nodes = 3;
+    return jr_inject_parse(&f->plan, &f->arena, text, sizes, &f->diags);
 }
 
 static void finish(struct fixture *f)
@@ -49,6 +53,9 @@ static void refuses(void)
         {"exit:0=", 8}, {"exit:0=256", 8}, {"exit:0=1.0", 8},
         {"exit:0=0x1", 8}, {"noresult:0@1s", 11}, {"kill:0@1s@1s", 10},
         {"kill:0#1#1", 9}, {"kill:0 stop:1", 6}, {"kill:0;stop:1", 6},
+        {"lost_node", 1}, {"lost_node:*", 11}, {"lost_node:3", 11},
+        {"lost_node:-1", 11}, {"lost_node:1=2", 12}, {"preempt:1", 8},
+        {"preempt=1", 8}, {"preempt@", 9}, {"deadline@1s", 1},
         {"kill:0,,stop:1", 8}, {"kill:0, stop:9", 14}, {"kill:0\n", 6},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -82,6 +89,8 @@ static void orders(void)
         {"kill:0#1", 1, 1, JR_INJECT_KILL, 0, 0},
         {"kill:0#*, kill:1", 7, 1, JR_INJECT_KILL, 0, 0},
         {"kill:0#0@1s", 0, 1, JR_INJECT_KILL, 1000, 0},
+        {"preempt@10s", 0, 1, JR_INJECT_PREEMPT, 10000, 0},
+        {"preempt@10s#2", 1, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;
@@ -112,6 +121,9 @@ static void orders_ranges(void)
         {"kill:0-7", 0, 7, 1},
         {"kill:1-6/2", 1, 6, 2},
         {"kill:*", 0, RANKS - 1, 1},
+        {"lost_node:0", 0, 1, 1},
+        {"lost_node:1@5s", 2, 2, 1},
+        {"lost_node:2", 3, 7, 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fixture f;

@@ -172,7 +172,8 @@ static void helps_with_failures(void)
         {"kil:0", "did you mean 'kill'?"},
         {"hnag:0", "did you mean 'hang'?"},
         {"fly:0", "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, noresult:1, "
-                  "oom:2: one range of ranks each; deadline@10s"},
+                  "oom:2: one range of ranks each; lost_node:1@5s, "
+                  "deadline@10s, preempt@10s"},
         {"kill:x", "ranks are written as 3, 0-3, 0-7/2 or *"},
         {"kill:0-3/0", "ranks are written as 3, 0-3, 0-7/2 or *"},
         {"kill:0-4294967296", "ranks are written as 3, 0-3, 0-7/2 or *"},

@@ -12,14 +12,18 @@ static const struct jr_attempt attempts[] = {
      .started_ns = FAKE_SECOND,
      .ended_ns = 3 * FAKE_SECOND + FAKE_SECOND / 2,
      .started_wall_ns = FAKE_WALL + 1999999,
-     .wait_ms = 1500},
+     .wait_ms = 1500,
+     .stepped = true,
+     .best = -7},
     {.number = 1,
      .status = JR_RUN_HUNG,
      .exit_code = 6,
      .cause = NULL,
      .started_ns = 5 * FAKE_SECOND,
      .ended_ns = 5 * FAKE_SECOND,
-     .started_wall_ns = FAKE_WALL + 4 * FAKE_SECOND},
+     .started_wall_ns = FAKE_WALL + 4 * FAKE_SECOND,
+     .continues = JR_REQUEUE_PREEMPTED,
+     .requeued = true},
 };
 
 static const struct jr_results_row row = {.key = "attempts"};
@@ -38,13 +42,15 @@ static void attempts_are_written(void)
         "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
         "\"exit_code\": 3, "
         "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
-        "\\\"exited\\\"\", \"wait\": 1.5}]",
+        "\\\"exited\\\"\", \"wait\": 1.5, \"step\": -7, \"requeued\": null}]",
         "\"attempts\": [{\"attempt\": 0, \"status\": \"failed\", "
         "\"exit_code\": 3, "
         "\"started\": 1800000000.001, \"seconds\": 2.5, \"cause\": \"rank 3 "
-        "\\\"exited\\\"\", \"wait\": 1.5}, {\"attempt\": 1, \"status\": "
+        "\\\"exited\\\"\", \"wait\": 1.5, \"step\": -7, \"requeued\": null}, "
+        "{\"attempt\": 1, \"status\": "
         "\"hung\", \"exit_code\": 6, \"started\": 1800000004.0, "
-        "\"seconds\": 0.0, \"cause\": null, \"wait\": 0.0}]",
+        "\"seconds\": 0.0, \"cause\": null, \"wait\": 0.0, "
+        "\"step\": null, \"requeued\": \"preempted\"}]",
     };
     for (size_t count = 0; count < 3; count++) {
         struct jr_judgement report = {.earlier = attempts,
@@ -110,6 +116,14 @@ static void attempts_are_read_as_they_were_written(void)
     JR_ASSERT_TEXT(loaded.report.earlier[0].cause, "rank 3 \"exited\"");
     JR_ASSERT_TEXT(loaded.report.earlier[1].cause, "");
     CU_ASSERT_EQUAL(loaded.report.earlier[0].ended_ns, 2500000000);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].exit_code, 3);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].wait_ms, 1500);
+    CU_ASSERT_TRUE(loaded.report.earlier[0].stepped);
+    CU_ASSERT_EQUAL(loaded.report.earlier[0].best, -7);
+    CU_ASSERT_FALSE(loaded.report.earlier[0].requeued);
+    CU_ASSERT_FALSE(loaded.report.earlier[1].stepped);
+    CU_ASSERT_TRUE(loaded.report.earlier[1].requeued);
+    CU_ASSERT_EQUAL(loaded.report.earlier[1].continues, JR_REQUEUE_PREEMPTED);
     CU_ASSERT_EQUAL(loaded.report.earlier[0].started_ns, 0);
     CU_ASSERT_EQUAL(loaded.report.earlier[0].started_wall_ns / 1000000,
                     UINT64_C(1800000000001));
@@ -118,7 +132,42 @@ static void attempts_are_read_as_they_were_written(void)
     jr_buf_release(&text);
 }
 
-JR_UNIT_MAIN("results_policy", CASE(attempts_are_written),
+/* Nothing is said of a job that is over and was never to be continued. */
+static void requeues_are_written_and_read(void)
+{
+    static const struct jr_results_row requeue = {.key = "requeue"};
+    static const struct {
+        struct jr_requeue_state state;
+        const char *text;
+    } vectors[] = {
+        {{JR_REQUEUE_NONE, 0, 20}, "{\"requeue\": null}"},
+        {{JR_REQUEUE_DEADLINE, 0, 0},
+         "{\"requeue\": {\"cause\": \"deadline\", \"requeues\": 0, \"max\": "
+         "0}}"},
+        {{JR_REQUEUE_NONE, 3, 20},
+         "{\"requeue\": {\"cause\": null, \"requeues\": 3, \"max\": 20}}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const struct jr_judgement report = {.requeue = vectors[i].state};
+        const struct jr_results_run run = {.report = &report};
+        struct jr_loaded_run loaded = {.report.requeue.done = 9};
+        struct jr_buf text = JR_BUF_INIT;
+        jr_buf_char(&text, '{');
+        jr_results_put_requeue(&text, &requeue, &run);
+        jr_buf_char(&text, '}');
+        JR_ASSERT_TEXT(text.data, vectors[i].text);
+        json_t *json = parse(text.data);
+        jr_results_get_requeue(&loaded, &requeue,
+                               json_object_get(json, "requeue"));
+        CU_ASSERT_EQUAL(loaded.report.requeue.cause, vectors[i].state.cause);
+        CU_ASSERT_EQUAL(loaded.report.requeue.done, vectors[i].state.done);
+        json_decref(json);
+        jr_buf_release(&text);
+    }
+}
+
+JR_UNIT_MAIN("results_policy", CASE(requeues_are_written_and_read),
+             CASE(attempts_are_written),
              CASE(what_is_no_list_holds_no_attempts),
              CASE(entries_may_be_anything),
              CASE(attempts_are_read_as_they_were_written))

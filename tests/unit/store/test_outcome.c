@@ -238,7 +238,47 @@ static void begins_with_no_rank_started(void)
     jr_outcome_release(&none);
 }
 
-JR_UNIT_MAIN("outcome", CASE(all_ranks_that_were_hit_share_it),
+/* How a rank ended, and whether that may mean that it is to be continued, of a
+ * job that is preempted and of one that is not. */
+static void yields_by_its_word_or_the_signal(void)
+{
+    static const struct {
+        struct jr_rank_outcome rank;
+        bool yields, preempted;
+    } rows[] = {
+        {{.end = JR_END_NONE, .warned_with = SIGUSR1}, false, false},
+        {{.end = JR_END_EXITED, .exit_code = 75}, false, true},
+        {{.end = JR_END_EXITED, .exit_code = 75, .warned_with = SIGUSR1},
+         true,
+         true},
+        {{.end = JR_END_EXITED, .exit_code = 1, .warned_with = SIGUSR1},
+         false,
+         false},
+        {{.end = JR_END_SIGNALED, .signal = SIGUSR1, .warned_with = SIGUSR1},
+         true,
+         true},
+        {{.end = JR_END_SIGNALED, .signal = SIGUSR1}, false, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .warned_with = SIGUSR1},
+         false,
+         true},
+        {{.end = JR_END_SIGNALED, .signal = SIGTERM}, false, true},
+        {{.end = JR_END_SIGNALED, .signal = SIGTERM, .stopped_with = SIGTERM},
+         false,
+         false},
+        {{.end = JR_END_SIGNALED, .signal = SIGKILL, .killed = true},
+         false,
+         false},
+        {{.end = JR_END_LOST, .warned_with = SIGUSR1}, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, false),
+                        rows[i].yields);
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&rows[i].rank, true),
+                        rows[i].preempted);
+    }
+}
+
+JR_UNIT_MAIN("outcome", CASE(yields_by_its_word_or_the_signal), CASE(all_ranks_that_were_hit_share_it),
              CASE(ends_well_or_not), CASE(knows_whether_jobrun_was_killed),
              CASE(kills_what_ran), CASE(says_why_it_could_not_start),
              CASE(is_shared_and_copied), CASE(has_room_for_all_ranks),
