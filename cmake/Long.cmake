@@ -49,6 +49,8 @@ set(JR_LONG_TESTS
   run.loss.EPERM:asan:10
   slurm.frozen:release:90
   slurm.long:release:90
+  slurm.requeue:release:180
+  slurm.preemptions:release:400
   system.root_cause.long:release:40
   slurm.many:asan:60
   slurm.silence:asan:60

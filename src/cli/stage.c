@@ -254,6 +254,10 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
     if (cli->detach && jr_detach_fork(&detach, cli, &status))
         return status;
     status = begin_run(session, cli);
+    if (status == 0 && jr_session_is_over(session)) {
+        jr_hold_end();
+        return 0;
+    }
     if (status == 0)
         status = jr_detach_leave(&detach, cli, session);
     return status != 0 ? status : run_session(session, cli);

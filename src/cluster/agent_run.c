@@ -221,6 +221,7 @@ static void send_reports(struct jr_agent *agent, const char *bytes, size_t len)
         [JR_REPORT_RELEASED] = JR_FROM_NODE_RELEASED,
         [JR_REPORT_SILENT] = JR_FROM_NODE_SILENT,
         [JR_REPORT_QUIET] = JR_FROM_NODE_QUIET,
+        [JR_REPORT_TERMINATED] = JR_FROM_NODE_TERMINATED,
     };
     struct jr_report report;
     for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {

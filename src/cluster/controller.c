@@ -231,6 +231,7 @@ static int open_controller(struct jr_controller *controller,
     jr_loop_timer(&controller->loop, &controller->heartbeat);
     jr_loop_timer(&controller->loop, &controller->steps_flush);
     jr_loop_timer(&controller->loop, &controller->steps_limit);
+    jr_loop_timer(&controller->loop, &controller->preempted);
     return jr_controller_connect(controller, err);
 }
 

@@ -157,6 +157,9 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
     case JR_NODE_DO_ANSWER:
         jr_controller_run_answer(run, node, (uint64_t)cause->message->for_ns);
         break;
+    case JR_NODE_DO_SUSPECT:
+        jr_controller_preempt_ask(run);
+        break;
     case JR_NODE_DO_LOSE:
         jr_controller_run_lost(run, node, cause->why);
         break;

@@ -51,13 +51,14 @@ struct jr_controller {
     bool in_watched;
     struct jr_timer deadline, heartbeat;
     struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
-    bool timed_out;                           /* the deadline has passed */
-    bool agent_exited;       /* an agent ended before it was to */
-    uint32_t exited_node;    /* whose */
-    bool ended;              /* srun is gone, and all it had is read */
-    int status;              /* of waitpid(2), then */
-    char last_line[512];     /* of srun, or why an agent ended */
-    struct jr_error refusal; /* the first of a node */
+    struct jr_timer preempted; /* when its ranks have had their time */
+    bool timed_out;            /* the deadline has passed */
+    bool agent_exited;         /* an agent ended before it was to */
+    uint32_t exited_node;      /* whose */
+    bool ended;                /* srun is gone, and all it had is read */
+    int status;                /* of waitpid(2), then */
+    char last_line[512];       /* of srun, or why an agent ended */
+    struct jr_error refusal;   /* the first of a node */
     bool refused;
     struct jr_cluster_node *nodes;
     struct jr_controller_run *run;    /* NULL: none goes on */

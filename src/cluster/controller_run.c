@@ -262,7 +262,8 @@ static void on_controller_signal(void *owner, uint32_t events)
     pid_t pid;
     int sig = jr_signal_read(run->signals.fd, &pid);
     enum jr_signal_use use = run->uses.use[sig];
-    if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
+    if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP ||
+        (use == JR_SIGNAL_STOP && jr_controller_preempt_takes(run, sig)))
         return;
     jr_controller_send(
         run->controller,
@@ -402,6 +403,7 @@ static void finalize_outcome(struct jr_controller_run *run)
 static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 {
     jr_controller_steps_close(run);
+    jr_controller_preempt_close(run);
     run->controller->run = NULL;
     jr_events_close(&run->events);
     if (run->signals.fd >= 0) {
@@ -424,6 +426,7 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         .options = options,
         .outcome = &outcome,
         .signals = {.fd = -1},
+        .answer = {.fd = -1},
         .events = {.fd = -1},
         .err = err,
     };

@@ -4,6 +4,7 @@
 #define JR_CONTROLLER_RUN_H
 
 #include "cluster/controller_parts.h"
+#include "spawn/slurm_job.h"
 #include "store/events.h"
 #include "store/step_limit.h"
 
@@ -21,6 +22,10 @@ struct jr_controller_run {
     bool has_recent_output; /* a node was silent for less than the limit */
     struct jr_step_tracker steps;
     struct jr_step_limit limits;
+    struct jr_slurm_call call; /* whether the job is preempted */
+    struct jr_watch answer;
+    bool terminated; /* the controller was sent SIGTERM, which may mean that */
+    bool was_terminated; /* or did */
     bool stopped, released, ended_well, lost;
     int result;
     struct jr_error *err;
@@ -82,6 +87,17 @@ void jr_controller_steps_stop(struct jr_controller_run *run);
 
 /* The same file: write all for the last time. */
 void jr_controller_steps_close(struct jr_controller_run *run);
+
+/* controller_preempt.c: something may mean that the job is preempted; ask
+ * scontrol, and tell all nodes. */
+void jr_controller_preempt_ask(struct jr_controller_run *run);
+
+/* The same file: the controller was sent a signal that stops runs. True: it may
+ * mean a preemption, and is taken care of. */
+bool jr_controller_preempt_takes(struct jr_controller_run *run, int sig);
+
+/* The same file: the run is over; nothing is asked any more. */
+void jr_controller_preempt_close(struct jr_controller_run *run);
 
 /* A channel of a node has got bytes. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,

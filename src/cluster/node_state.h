@@ -38,6 +38,7 @@
     X(RELEASE, "release")     /* open the exit barrier everywhere */           \
     X(ASK, "ask all")         /* for how long every node has been silent */    \
     X(ANSWER, "answer")       /* it says for how long */                       \
+    X(SUSPECT, "suspect")     /* it may mean that the job is preempted */      \
     X(FAIL, "fail start")     /* without it there will be no run */            \
     X(LOSE, "lose")           /* its ranks are lost, and maybe the run */      \
     X(GIVE_UP, "give up")     /* its ranks are lost; the run is over */

@@ -24,9 +24,11 @@
  *   begun                   ->
  *   out err event...        ->
  *   all_returned, released,
- *   silent, quiet           ->
- *                           <-   stop, release, first, query, hang,
- *                                no_step, no_first_step, signal, hold, away
+ *   silent, quiet,
+ *   terminated              ->
+ *                           <-   stop, release, first, query, hang, no_step,
+ *                                no_first_step, preempted, not_preempted,
+ *                                signal, hold, away
  *                           <-   heartbeat again and again: heartbeat.h
  *   heartbeat               ->
  *   outcome... done         ->             more of out and err may follow
@@ -95,6 +97,8 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     FROM(SILENT, "silent", 0)                                                  \
     /* The answer to `query`. */                                               \
     FROM(QUIET, "quiet", JR_KEY(SILENCE))                                      \
+    /* SIGTERM came there, or a rank died of it. */                            \
+    FROM(TERMINATED, "terminated", 0)                                          \
     /* What is to be run. */                                                   \
     TO(SPEC, "spec", JR_KEY(SPEC) | JR_KEY(INJECT))                            \
     /* An attempt begins. */                                                   \
@@ -114,6 +118,9 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     TO(NO_STEP, "no_step", 0)                                                  \
     /* Nor its first one within `timeouts.first_step`. */                      \
     TO(NO_FIRST_STEP, "no_first_step", 0)                                      \
+    /* The job is preempted; or it is not. */                                  \
+    TO(PREEMPTED, "preempted", 0)                                              \
+    TO(NOT_PREEMPTED, "not_preempted", 0)                                      \
     /* jobrun was sent a signal, and so is the process of the run. */          \
     TO(SIGNAL, "signal", JR_KEY(SIGNAL))                                       \
     /* Keep what is for the console; or send it again. */                      \

@@ -27,7 +27,8 @@
 static bool has_yielded(const struct jr_judge *judge, size_t i)
 {
     enum jr_result_error error = judge->report->ranks[i].result_error;
-    return judge->outcome->ranks[i].warned_with != 0 &&
+    return (judge->outcome->ranks[i].warned_with != 0 ||
+            judge->outcome->preempted) &&
            (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
             error == JR_RESULT_STALE);
 }

@@ -50,6 +50,7 @@ struct jr_requeue_state {
     enum jr_requeue_cause cause; /* NONE: it is over */
     uint32_t done;               /* requeues before this attempt */
     uint32_t max;                /* that are allowed */
+    bool queued;                 /* the scheduler has it in its queue again */
 };
 
 struct jr_judgement {

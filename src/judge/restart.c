@@ -34,7 +34,8 @@ uint32_t jr_restart_requeues(const struct jr_history *history)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < history->count; i++)
-        count += history->items[i].requeued;
+        count += history->items[i].requeued &&
+                 history->items[i].continues != JR_REQUEUE_NONE;
     return count;
 }
 
@@ -387,6 +388,22 @@ int jr_history_add(struct jr_history *history,
         &history->arena, &history->items, &history->count, sizeof *attempt);
     if (attempt != NULL)
         fill_attempt(attempt, &view);
+    return history->arena.failed ? -1 : 0;
+}
+
+int jr_history_recall(struct jr_history *history,
+                      const struct jr_attempt *attempt)
+{
+    struct jr_attempt *kept = jr_arena_push(&history->arena, &history->items,
+                                            &history->count, sizeof *kept);
+    if (kept == NULL)
+        return -1;
+    *kept = *attempt;
+    kept->left = kept->on = kept->never = NULL;
+    kept->failed = false;
+    kept->how = "";
+    kept->cause = jr_arena_strdup(&history->arena,
+                                  attempt->cause == NULL ? "" : attempt->cause);
     return history->arena.failed ? -1 : 0;
 }
 

@@ -36,8 +36,9 @@ struct jr_attempt {
     enum jr_run_status status;
     int exit_code;
     enum jr_requeue_cause continues; /* why it is to be continued; NONE */
-    bool requeued;                   /* and was */
-    bool failed;       /* in a way that could start again: see 1 */
+    bool
+        requeued; /* and was; without a cause, the scheduler did it by itself */
+    bool failed;  /* in a way that could start again: see 1 */
     const char *left;  /* why not, where it failed otherwise; NULL */
     const char *on;    /* the entry of `on` that it meets, "" if there are none;
                           NULL: it meets none */
@@ -90,6 +91,12 @@ int jr_history_add(struct jr_history *history,
                    const struct jr_judgement *report,
                    const struct jr_plan *plan, const struct jr_outcome *outcome,
                    int run_fd);
+
+/* Append an attempt of an earlier process of this run, of which `attempt` has
+ * what is known; its texts are copied. It was not followed by a restart. -1
+ * without memory. */
+int jr_history_recall(struct jr_history *history,
+                      const struct jr_attempt *attempt);
 
 /* Free what was appended. */
 void jr_history_release(struct jr_history *history);

@@ -189,6 +189,19 @@ static void add_record_shape(json_t *run, const struct jr_record_facts *facts)
     jr_json_set(run, "ranks", ranks);
 }
 
+/* The scheduler's job, whose next start may continue the run. */
+static json_t *job_json(const struct jr_record_facts *facts)
+{
+    json_t *job;
+    if (facts->job == NULL)
+        return json_null();
+    job = json_object();
+    jr_json_set_str(job, "scheduler", "Slurm");
+    jr_json_set_str(job, "id", facts->job);
+    jr_json_set_int(job, "restarts", facts->job_restarts);
+    return job;
+}
+
 static void add_times(json_t *run, const struct jr_record_facts *facts)
 {
     jr_json_set_real(run, "started", jr_words_wall(facts->started_ns));
@@ -230,6 +243,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "spec", facts->spec);
     jr_json_set_str(run, "spec_folder", facts->spec_folder);
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
+    jr_json_set(run, "job", job_json(facts));
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_bool(run, "any_devices", facts->any_devices);
     jr_json_set_int(run, "attempt", facts->attempt);

@@ -23,6 +23,8 @@ struct jr_record_facts {
     uint32_t world_size, nodes;       /* of all of it */
     uint32_t first_rank, ranks;       /* that this jobrun starts */
     uint32_t attempt;                 /* the one that runs, or decided */
+    const char *job;                  /* of Slurm, its number; NULL: none */
+    uint32_t job_restarts;            /* how often that was started again */
     bool local;                       /* every node's ranks on this machine */
     bool any_devices;                 /* the spec asks for free ones */
     uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */

@@ -187,8 +187,10 @@ static void put_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
     else
         jr_json_put_str(out, "step", NULL);
     jr_json_put_str(out, "requeued",
-                    attempt->requeued ? jr_requeue_word(attempt->continues)
-                                      : NULL);
+                    !attempt->requeued ? NULL
+                    : attempt->continues == JR_REQUEUE_NONE
+                        ? "other"
+                        : jr_requeue_word(attempt->continues));
     jr_buf_char(out, '}');
 }
 
@@ -222,7 +224,7 @@ static void get_attempt(struct jr_attempt *ret, const json_t *object)
     ret->stepped = json_is_integer(step);
     ret->best = json_integer_value(step);
     ret->continues = jr_requeue_of(jr_json_get_str(object, "requeued"));
-    ret->requeued = ret->continues != JR_REQUEUE_NONE;
+    ret->requeued = jr_json_get_str(object, "requeued") != NULL;
 }
 
 /* The times are those of a run that began at 0. */
@@ -297,6 +299,7 @@ void jr_results_put_requeue(struct jr_buf *out,
     jr_json_put_str(out, "cause", jr_requeue_word(state->cause));
     jr_json_put_int(out, "requeues", state->done);
     jr_json_put_int(out, "max", state->max);
+    jr_json_put_bool(out, "queued", state->queued);
     jr_buf_char(out, '}');
 }
 
@@ -309,6 +312,7 @@ void jr_results_get_requeue(struct jr_loaded_run *loaded,
         .cause = jr_requeue_of(jr_json_get_str(value, "cause")),
         .done = jr_json_get_u32(value, "requeues"),
         .max = jr_json_get_u32(value, "max"),
+        .queued = json_is_true(json_object_get(value, "queued")),
     };
 }
 

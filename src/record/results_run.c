@@ -12,12 +12,16 @@
 #define JR_SCHEMA_CAUSE "{}" /* filled in */
 #define JR_SCHEMA_REQUEUE_CAUSES                                               \
     "[\"deadline\", \"preempted\", \"lost_node\", null]"
+#define JR_SCHEMA_REQUEUED                                                     \
+    "[\"deadline\", \"preempted\", \"lost_node\", \"other\", null]"
 #define JR_SCHEMA_REQUEUE                                                      \
     "{\"type\": [\"object\", \"null\"],"                                       \
-    " \"required\": [\"cause\", \"requeues\", \"max\"], \"properties\": "      \
+    " \"required\": [\"cause\", \"requeues\", \"max\", \"queued\"], "          \
+    "\"properties\": "                                                         \
     "{\"cause\": {\"enum\": " JR_SCHEMA_REQUEUE_CAUSES ","                     \
     " \"description\": \"Why it is to be continued; null: it is not.\"},"      \
-    " \"requeues\": " JR_SHAPE_COUNT ", \"max\": " JR_SHAPE_COUNT "}}"
+    " \"requeues\": " JR_SHAPE_COUNT ", \"max\": " JR_SHAPE_COUNT ","          \
+    " \"queued\": " JR_SHAPE_FLAG "}}"
 #define JR_SCHEMA_ATTEMPTS                                                     \
     "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
     " \"required\": [\"attempt\", \"status\", \"exit_code\", \"started\","     \

@@ -238,6 +238,9 @@ static void print_attempts(const struct jr_page *page, const char *indent)
         jr_print_text(page, page->plan->inject);
         jr_buf_str(page->out, "'\n");
     }
+    if (report->requeue.queued)
+        jr_buf_printf(page->out, "%squeued again: requeue %u of %u\n", indent,
+                      report->requeue.done + 1, report->requeue.max);
     if (report->not_again == NULL || report->stall.attempts > 0)
         return;
     jr_buf_printf(page->out, "%snot started again: ", indent);

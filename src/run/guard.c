@@ -409,8 +409,8 @@ static void receive_share(struct guard *guard)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     int hit = jr_outcome_hit(outcome);
-    if (outcome->stop_signal != 0 || hit <= 0 || hit >= NSIG ||
-        guard->signals.use[hit] != JR_SIGNAL_STOP)
+    if (outcome->preempted || outcome->stop_signal != 0 || hit <= 0 ||
+        hit >= NSIG || guard->signals.use[hit] != JR_SIGNAL_STOP)
         return;
     if (guard->stop_signal == 0)
         guard->stop_signal =

@@ -61,9 +61,12 @@ static void on_runner_signal(void *owner, uint32_t events)
     int sig = jr_signal_read(runner->signals.fd, &pid);
     switch (runner->uses.use[sig]) {
     case JR_SIGNAL_STOP:
-        jr_stop_signal(runner, sig);
+        if (!jr_preemption_takes(runner, sig))
+            jr_stop_signal(runner, sig);
         break;
     case JR_SIGNAL_FORWARD:
+        if (jr_deadline_takes(runner, sig))
+            break;
         jr_events_add(
             &runner->events,
             &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
@@ -357,7 +360,8 @@ static bool is_run_going_on(struct jr_runner *runner)
     if (jr_stop_has_given_up(runner) || runner->guard_lost)
         return false;
     return jr_launch_is_due(runner) || runner->running > 0 ||
-           jr_stop_waits(runner) || jr_first_failure_waits(runner);
+           jr_stop_waits(runner) || jr_first_failure_waits(runner) ||
+           jr_preemption_is_open(runner);
 }
 
 /* This is what the guard would have done. */

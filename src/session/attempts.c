@@ -25,6 +25,7 @@
 #include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/on_end.h"
+#include "session/requeue.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
@@ -42,6 +43,46 @@ static int judge_attempt(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
+/* Decide whether there is another attempt, and why not. */
+static void decide_next_attempt(struct jr_session *session,
+                                struct jr_verdict *ret)
+{
+    const struct jr_policy *policy = session->plan.policy;
+    struct jr_judgement *report = &session->report;
+    struct jr_history *history = &session->history;
+    jr_restart_decide(ret, policy, history);
+    if (ret->why[0] != '\0')
+        report->not_again = jr_arena_strdup(&report->arena, ret->why);
+    if (policy->restart.max > 0)
+        report->idle = jr_restart_idle(history);
+    report->requeue.done = ret->requeued;
+    report->requeue.max = policy->requeue.max;
+    if (ret->requeue == JR_REQUEUE_NONE && report->status != JR_RUN_YIELDED)
+        report->requeue.cause = JR_REQUEUE_NONE;
+    if (ret->stall.attempts > 0)
+        jr_judgement_stall(report, &ret->stall);
+}
+
+/* The record is there, and this process was killed before it had asked for the
+ * requeue, or just after: then the job is in the queue, and nothing is done. */
+static void complete_requeue(struct jr_session *session)
+{
+    struct jr_verdict verdict;
+    if (session->slurm.job == NULL)
+        return;
+    session->outcome.guard_pid = 0;
+    if (judge_attempt(session, NULL) != 0 ||
+        jr_history_add(&session->history, &session->report, &session->plan,
+                       &session->outcome, session->dir.fd) != 0)
+        return;
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count - 1;
+    decide_next_attempt(session, &verdict);
+    if (verdict.again && verdict.requeue != JR_REQUEUE_NONE &&
+        jr_requeue_plan(session))
+        jr_requeue_ask(session);
+}
+
 /* In the runner, where this process was killed while the attempt ran, was
  * judged, or was followed by a pause: it is the last one. */
 static void complete_killed_attempt(void *data,
@@ -54,8 +95,10 @@ static void complete_killed_attempt(void *data,
     session->dir.fd = run_fd;
     session->dir.log_fd = -1;
     session->outcome = *outcome;
-    if (jr_access(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    if (jr_access(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        complete_requeue(session);
         return;
+    }
     if (judge_attempt(session, &err) != 0) {
         jr_session_note(session, err.text);
         return;
@@ -91,6 +134,7 @@ static struct jr_run_options make_run_options(
         .color = console != NULL && console->color,
         .utf8 = console != NULL && console->utf8,
         .replay = session->replays ? &session->replay : NULL,
+        .slurm = session->slurm.job == NULL ? NULL : &session->slurm,
     };
     jr_signals_ignored(&options.ignored);
     return options;
@@ -259,26 +303,6 @@ static void stop_between_attempts(struct jr_session *session, int sig)
     jr_judgement_release(&last);
 }
 
-/* Decide whether there is another attempt, and why not. */
-static void decide_next_attempt(struct jr_session *session,
-                                struct jr_verdict *ret)
-{
-    const struct jr_policy *policy = session->plan.policy;
-    struct jr_judgement *report = &session->report;
-    struct jr_history *history = &session->history;
-    jr_restart_decide(ret, policy, history);
-    if (ret->why[0] != '\0')
-        report->not_again = jr_arena_strdup(&report->arena, ret->why);
-    if (policy->restart.max > 0)
-        report->idle = jr_restart_idle(history);
-    report->requeue.done = ret->requeued;
-    report->requeue.max = policy->requeue.max;
-    if (ret->requeue == JR_REQUEUE_NONE && report->status != JR_RUN_YIELDED)
-        report->requeue.cause = JR_REQUEUE_NONE;
-    if (ret->stall.attempts > 0)
-        jr_judgement_stall(report, &ret->stall);
-}
-
 /* Whether there is another attempt, for which all is ready. */
 static bool has_next_attempt(struct jr_session *session,
                              const struct jr_between_attempts *pause)
@@ -292,6 +316,10 @@ static bool has_next_attempt(struct jr_session *session,
     struct jr_attempt *last = &history->items[history->count - 1];
     last->wait_ms = verdict.wait_ms;
     last->requeued = verdict.requeue != JR_REQUEUE_NONE;
+    if (last->requeued && jr_requeue_plan(session)) {
+        record_end_of_attempt(session, &verdict);
+        return false;
+    }
     keep_results(session);
     record_end_of_attempt(session, &verdict);
     if (last->requeued)
@@ -372,10 +400,17 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
                          : 0;
 }
 
+/* Slurm ends all processes of a job that it queues again: the command of
+ * `on_end` has its time before that, unless the job's is over. */
 int jr_session_finish(struct jr_session *session, struct jr_error *err)
 {
     jr_session_write_judgement(session);
+    if (session->report.requeue.cause == JR_REQUEUE_PREEMPTED)
+        jr_requeue_ask(session);
     jr_on_end_start(session);
+    if (session->due)
+        jr_on_end_await(session, true);
+    jr_requeue_ask(session);
     jr_companion_release(&session->companion);
     return fill_ranks(session, err);
 }
@@ -393,6 +428,8 @@ enum jr_status jr_session_run(struct jr_session *session,
 {
     JR_DECIMAL_POINT;
     enum jr_status status = JR_STATUS_OK;
+    if (session->over)
+        return JR_STATUS_OK;
     if (session->progress == JR_PROGRESS_DONE) {
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
         return JR_STATUS_USAGE;
@@ -405,7 +442,7 @@ enum jr_status jr_session_run(struct jr_session *session,
     }
     if (!session->begun)
         status = jr_session_begin(session, err);
-    if (status != JR_STATUS_OK)
+    if (status != JR_STATUS_OK || session->over)
         return status;
     session->progress = JR_PROGRESS_DONE;
     return jr_session_attempts(session, console, err) == 0 ? JR_STATUS_OK

@@ -11,8 +11,10 @@
 #include "judge/artifacts.h"
 #include "record/live_run.h"
 #include "record/record_facts.h"
+#include "session/continuation.h"
 #include "session/findings_text.h"
 #include "session/multinode_session.h"
+#include "session/requeue.h"
 #include "session/session_code.h"
 #include "session/session.h"
 #include "session/stages.h"
@@ -134,6 +136,8 @@ static int make_run_folder(struct jr_session *session, struct jr_error *err)
     const struct jr_job *job = &session->resolution.job;
     const char *id = session->options.run_id;
     char generated[128];
+    if (jr_requeue_keeps_run(session))
+        return jr_continuation_open(session, err);
     if (session->part)
         return jr_run_folder_create_part(&session->dir, job->log_dir, id,
                                          job->node_rank, job->policy->log_mode,
@@ -153,6 +157,8 @@ static enum jr_status open_folder(struct jr_session *session,
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
+    if (session->over)
+        return JR_STATUS_OK;
     jr_freeze_plan_copy(session);
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
@@ -186,6 +192,8 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
         record->run_id = session->dir.id;
     record->any_devices = session->resolution.job.devices_any;
     record->attempt = session->attempt;
+    record->job = session->slurm.job;
+    record->job_restarts = session->slurm.restarts;
     make_session_group(session);
     if (session->group.path[0] != '\0')
         record->cgroup = session->group.path;
@@ -287,6 +295,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
     if (status != JR_STATUS_OK)
         return status;
     jr_session_find_part(session);
+    jr_requeue_find_job(session);
     if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0 ||
         jr_freeze_find(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
@@ -298,7 +307,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
         jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
                           session);
     status = open_folder(session, err);
-    if (status != JR_STATUS_OK)
+    if (status != JR_STATUS_OK || session->over)
         return status;
     jr_device_leases_note(&session->resolution, session->plan.run_id);
     if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
@@ -317,6 +326,8 @@ enum jr_status jr_session_begin(struct jr_session *session,
         jr_session_note(session, why.text);
     if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
         return JR_STATUS_LAUNCH;
+    if (session->dir.kept)
+        jr_continuation_note(session);
     session->begun = true;
     return JR_STATUS_OK;
 }

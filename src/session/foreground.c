@@ -81,6 +81,11 @@ void jr_session_signals(const struct jr_session *session, sigset_t *ret)
     jr_signals_set(&signals, ret);
 }
 
+bool jr_session_is_over(const struct jr_session *session)
+{
+    return session->over;
+}
+
 const char *jr_session_run_name(const struct jr_session *session)
 {
     return session->dir.path;
@@ -88,7 +93,8 @@ const char *jr_session_run_name(const struct jr_session *session)
 
 int jr_session_create_file(const struct jr_session *session, const char *name)
 {
-    const int flags =
-        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    /* The start before may have made it. */
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
+                      (session->dir.kept ? 0 : O_EXCL);
     return openat(session->dir.fd, name, flags, session->dir.file_mode);
 }

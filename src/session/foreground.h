@@ -45,6 +45,10 @@ void jr_session_show_rest(struct jr_session *session);
  * plan those that any run takes. */
 void jr_session_signals(const struct jr_session *session, sigset_t *ret);
 
+/* Whether there is nothing to be run: the job was started again after it had
+ * succeeded. Once the run has begun. */
+bool jr_session_is_over(const struct jr_session *session);
+
 /* Once the run has begun: its name below LOG_DIR, "ID" or "ID/node_N". */
 const char *jr_session_run_name(const struct jr_session *session);
 

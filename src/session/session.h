@@ -28,6 +28,7 @@
 #include "session/session_freeze.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/keeper.h"
+#include "spawn/slurm_job.h"
 #include "spec/load.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
@@ -80,6 +81,10 @@ struct jr_session {
     struct jr_controller *controller;
     bool part; /* or one node's, of a run that has a jobrun on each node */
 
+    struct jr_slurm_self slurm; /* without a job it is none of Slurm's */
+    bool over;                  /* there is nothing left of it to run */
+    bool due;                   /* it is to be queued again */
+    json_t *earlier;            /* the record of the start before; NULL: none */
     bool begun;
     struct jr_run_folder dir;
     bool replays; /* `replay` is open */

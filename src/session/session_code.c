@@ -21,6 +21,7 @@
 #include "session/begin.h"
 #include "record/record_folder.h"
 #include "session/findings_text.h"
+#include "session/continuation.h"
 #include "session/session.h"
 #include "session/stages.h"
 
@@ -279,6 +280,8 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         .count = job->secrets_count,
         .values = job->hidden,
     };
+    if (jr_continuation_keeps_code(session))
+        return 0;
     session->record.code.specs = find_chain(session);
     const struct jr_run_tree_request request = {
         .folder = frozen ? session->frozen.top : job->workdir,

@@ -10,6 +10,7 @@ struct jr_companion;
 struct jr_group;
 struct jr_replay;
 struct jr_run_folder;
+struct jr_slurm_self;
 
 /* What connects a run on one node to the others of its job, where it is one of
  * several: events go there, line by line, and into no events.jsonl; what the
@@ -25,7 +26,8 @@ enum jr_report_name {
     JR_REPORT_ALL_RETURNED, /* all ranks of the node wait at the exit barrier */
     JR_REPORT_RELEASED,     /* it is open here, and need be held nowhere */
     JR_REPORT_SILENT,       /* no rank has written for `timeouts.silence` */
-    JR_REPORT_QUIET         /* the answer to a query: for how long */
+    JR_REPORT_QUIET,        /* the answer to a query: for how long */
+    JR_REPORT_TERMINATED    /* SIGTERM came here, or a rank died of it */
 };
 
 struct jr_report {
@@ -48,6 +50,10 @@ struct jr_report {
 #define JR_COMMAND_NO_STEP       'p'
 #define JR_COMMAND_NO_FIRST_STEP 'b'
 
+/* The job is preempted; or it is not, and SIGTERM is what it is. */
+#define JR_COMMAND_PREEMPTED     'P'
+#define JR_COMMAND_NOT_PREEMPTED 'n'
+
 struct jr_run_options {
     struct jr_run_folder *dir;
     const struct jr_group *group; /* the run's control group; NULL: none */
@@ -59,7 +65,9 @@ struct jr_run_options {
     sigset_t ignored;         /* signals that were ignored on entry (nohup) */
     struct jr_replay *replay; /* goes on with the console after the run; NULL:
                                  jr_run does not return before all is shown */
-    const struct jr_run_link *link; /* NULL: the run is whole by itself */
+    const struct jr_run_link *link;    /* NULL: the run is whole by itself */
+    const struct jr_slurm_self *slurm; /* whom scontrol is asked of; NULL: it is
+                                          not, here */
     struct jr_companion *companion; /* the function that writes the record when
                                        the caller was killed; NULL: none */
 };

@@ -186,8 +186,12 @@ static int make_attempt(const struct jr_starter *starter, const char *name)
 {
     const struct jr_run_options *options = starter->options;
     struct stat st;
+    char claimed[32];
+    (void)snprintf(claimed, sizeof claimed, "attempt_%u",
+                   options->dir->claimed - 1);
+    bool made = options->link != NULL || strcmp(name, claimed) == 0;
     if (mkdirat(JR_SLOT_DIR, name, options->dir->dir_mode) != 0 &&
-        (errno != EEXIST || options->link == NULL))
+        (errno != EEXIST || !made))
         return -1;
     JR_CLOSE int fd = openat(JR_SLOT_DIR, name,
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

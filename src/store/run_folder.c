@@ -274,6 +274,8 @@ int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
 void jr_run_folder_discard(const struct jr_run_folder *dir)
 {
     struct dirent *entry;
+    if (dir->kept)
+        return;
     int again = openat(dir->fd, ".", RUN_FLAGS);
     DIR *files = again < 0 ? NULL : fdopendir(again);
     while (files != NULL && (entry = readdir(files)) != NULL)
@@ -318,6 +320,61 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
                             "the run folder %s/%s belongs to another user",
                             log_dir, id);
     }
+    *ret = dir;
+    return 0;
+}
+
+/* Whether the folder of an earlier run is ours to go on with. */
+static int check_continued(const struct jr_run_folder *dir, const char *log_dir,
+                           struct jr_error *err)
+{
+    struct stat st;
+    if (fstat(dir->fd, &st) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
+    if (st.st_uid != geteuid())
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run %s/%s belongs to user %ju, not to you: it "
+                            "is not continued (move it away, or give another "
+                            "--run-id)",
+                            log_dir, dir->id, (uintmax_t)st.st_uid);
+    if ((st.st_mode & S_IWOTH) != 0 && (dir->dir_mode & S_IWOTH) == 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run %s/%s is writable by everybody: it is not "
+                            "continued (chmod o-w, or move it away)",
+                            log_dir, dir->id);
+    return 0;
+}
+
+int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir,
+                           const char *id, enum jr_log_mode mode,
+                           struct jr_error *err)
+{
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    if (take_run_id(&dir, id, err) != 0)
+        return -1;
+    (void)stpcpy(dir.path, dir.id);
+    set_modes(&dir, mode, mask);
+    int failed = 0;
+    if (access(log_dir, F_OK) != 0 && errno == ENOENT)
+        failed = 1;
+    if (failed == 0)
+        failed = open_log_dir(&dir, log_dir, err);
+    if (failed == 0) {
+        dir.fd = openat(dir.log_fd, id, RUN_FLAGS);
+        if (dir.fd < 0 && errno == ENOENT)
+            failed = 1;
+        else if (dir.fd < 0)
+            failed = jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, id);
+        else
+            failed = check_continued(&dir, log_dir, err);
+    }
+    if (failed != 0) {
+        jr_run_folder_close(&dir);
+        return failed;
+    }
+    dir.kept = true;
     *ret = dir;
     return 0;
 }
@@ -378,10 +435,24 @@ int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
                           struct jr_error *err)
 {
     char path[64];
+    if (dir->claimed == attempt + 1)
+        return 0;
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);
     return make_run_subfolder(dir, dir->fd, path) == 0
                ? 0
                : refuse_folder(path, err);
+}
+
+int jr_run_folder_claim(struct jr_run_folder *dir, uint32_t attempt,
+                        struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "attempt_%u", attempt);
+    if (make_run_subfolder(dir, dir->fd, path) == 0) {
+        dir->claimed = attempt + 1;
+        return 0;
+    }
+    return errno == EEXIST ? 1 : refuse_folder(path, err);
 }
 
 int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err)

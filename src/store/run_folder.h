@@ -28,6 +28,9 @@ struct jr_run_folder {
     int fd;     /* of LOG_DIR/RUN_ID, or of this node's part below it */
     int log_fd; /* of LOG_DIR */
     mode_t dir_mode, file_mode;
+    bool kept;        /* it is an earlier run's, which goes on: nothing that
+                         is in it is discarded */
+    uint32_t claimed; /* the attempt whose folder is made already, and one */
     char id[128];
     char path[160]; /* below LOG_DIR: ID, or ID/node_N */
 };
@@ -64,6 +67,17 @@ int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
 /* Remove what was made, with its files, where no rank has a folder in it yet,
  * and what other nodes have nothing in. The descriptors stay. */
 void jr_run_folder_discard(const struct jr_run_folder *dir);
+
+/* Open the folder of the run `id`, which is to go on in this process. It has to
+ * be ours, and no link. 0; 1 where there is none; or -1 with `err`. */
+int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir,
+                           const char *id, enum jr_log_mode mode,
+                           struct jr_error *err);
+
+/* Make the folder of an attempt ahead of its time: mkdir(2) decides who
+ * continues the run. 0; 1 where somebody else has made it; or -1 with `err`. */
+int jr_run_folder_claim(struct jr_run_folder *dir, uint32_t attempt,
+                        struct jr_error *err);
 
 /* Open the folder that another node has made for the run `id`. No link is
  * followed. 0, or -1 with `err`. */

@@ -79,6 +79,7 @@ GresTypes=gpu
 {settings}
 {node_lines}
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+{partitions}
 """
 
 NODE = ("NodeName={name} NodeHostname=localhost NodeAddr={address} Port={port} "
@@ -207,6 +208,7 @@ def listening():
 class Guard:
     def __init__(self, nodes, settings, far):
         self.nodes = nodes
+        self.partitions = settings.pop("partitions", {})
         self.settings = {**SETTINGS, **settings}
         self.daemons = {}
         self.far = far
@@ -265,6 +267,9 @@ class Guard:
             node_lines=self.node_lines(port),
             srun_first=port + self.nodes + 1,
             srun_last=port + PORTS - OWN_PORTS - 1,
+            partitions="\n".join(
+                f"PartitionName={name} Nodes=ALL State=UP {words}"
+                for name, words in self.partitions.items()),
             settings="\n".join(f"{key}={value}" for key, value
                                in self.settings.items())))
         self.environment = {"SLURM_CONF": str(folder / "slurm.conf")}
@@ -312,7 +317,7 @@ class Guard:
         self.wait(self.all_idle)
 
     def all_idle(self):
-        done = self.call("sinfo", "-h", "-N", "-o", "%t")
+        done = self.call("sinfo", "-h", "-N", "-p", "debug", "-o", "%t")
         return done.returncode == 0 and \
             done.stdout.split() == ["idle"] * self.nodes
 
@@ -383,7 +388,8 @@ def clean():
 
 class Cluster:
     def __init__(self, nodes=4, far=False, **settings):
-        """`settings` are lines of slurm.conf in place of SETTINGS. With `far`
+        """`settings` are lines of slurm.conf in place of SETTINGS, but for
+        `partitions`, which are beside the default one: {name: words}. With `far`
         the last node is behind a link."""
         self.nodes = nodes
         self.far = far
@@ -452,7 +458,7 @@ class Cluster:
     def await_idle(self):
         """Until all nodes are, and nothing of any job is left on them. One that
         was cut off is only asked again in a while."""
-        self.wait(lambda: self.ask("sinfo", "-h", "-N", "-o", "%t").split() ==
+        self.wait(lambda: self.ask("sinfo", "-h", "-N", "-p", "debug", "-o", "%t").split() ==
                   ["idle"] * self.nodes, "idle nodes", 4 * LIMIT)
 
     def strays(self):

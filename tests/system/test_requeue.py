@@ -1,5 +1,9 @@
 """A job that is to be continued: `requeue`, without a scheduler."""
 import json
+import os
+import shutil
+import signal
+import subprocess
 import time
 
 import harness
@@ -74,7 +78,8 @@ class Deadline(Case):
         self.assertEqual((results["attempt"], results["status"],
                           results["requeue"]),
                          (2, "succeeded",
-                          {"cause": None, "requeues": 2, "max": 5}))
+                          {"cause": None, "requeues": 2, "max": 5,
+                           "queued": False}))
         first, second = (a["step"] for a in results["attempts"])
         self.assertLess(first, second)
         self.assertEqual(results["progress"]["best"], 300)
@@ -103,7 +108,7 @@ class Deadline(Case):
         self.assertEqual((results["status"], results["attempt"],
                           results["requeue"]),
                          ("yielded", 2, {"cause": "deadline", "requeues": 2,
-                                         "max": 2}))
+                                         "max": 2, "queued": False}))
         self.assertEqual(results["not_restarted"], "requeue.max is 2")
         self.assertIn("not started again: requeue.max is 2", done.stderr)
         self.assertIn("not started again: requeue.max is 2",
@@ -166,7 +171,8 @@ class Stall(Case):
                           results["root_cause"]["kind"], results["stall"],
                           results["requeue"]),
                          (6, 2, "stall", {"attempts": 2, "step": 7},
-                          {"cause": None, "requeues": 2, "max": 20}))
+                          {"cause": None, "requeues": 2, "max": 20,
+                           "queued": False}))
         self.assertNotEqual(results["status"], "yielded")
         self.assertRegex(done.stderr, r"STALLED after .*: the last 2 attempts "
                          r"got no further than step 7 +exit status 6")
@@ -230,7 +236,8 @@ class Preempted(Case):
         self.trains(requeue=None)
         self.go(8, "--inject", PREEMPT)
         self.assertEqual(self.results()["requeue"],
-                         {"cause": "preempted", "requeues": 0, "max": 0})
+                         {"cause": "preempted", "requeues": 0, "max": 0,
+                          "queued": False})
 
 
 class LostNode(Case):
@@ -280,14 +287,282 @@ class Injections(Case):
                       self.go(2, "--inject", "preempt@1s").stderr)
 
 
-class Nodes(Agents):
-    def test_ranks_of_two_nodes_in_place(self):
-        done = self.expect(self.run_on(
-            2, "trap 'exit 75' USR1; [ $JOBRUN_ATTEMPT = 1 ] && exit 0; "
-            "while :; do sleep 0.02; done", "--inject", "preempt@3s",
-            more="deadline: {before: 10m}\nrequeue: 2"), 0)
-        self.assertIn("was preempted; all ranks start again", done.stderr)
+class Slurm(Agents):
+    """A job of Slurm's, by a stand-in for scontrol. It logs what it is asked, and
+    says what `state`, `restarts` and `preempt` say; `script` is run first."""
+    SCONTROL = """#!/bin/sh
+cd "$(dirname "$0")"; echo "$@" >> asked
+[ -e script ] && . ./script
+[ "$1" = requeue ] && exec cat taken
+cat << END
+JobId=4711 JobName=t
+   JobState=$(cat state) Reason=None Dependency=(null)
+   Requeue=1 Restarts=$(cat restarts) BatchFlag=1
+   StartTime=1 EndTime=Unknown Deadline=N/A
+   PreemptEligibleTime=1 PreemptTime=$(cat preempt)
+END
+"""
+    WAITS = ("trap 'exit 75' USR1; echo > up.$RANK; [ $JOBRUN_ATTEMPT = 1 ] && "
+             "exit 0; while :; do sleep 0.02; done")
+    MORE = "deadline: {before: 10m}\nrequeue: 2\ntimeouts: {stop_grace: 5s}\n"
+
+    def setUp(self):
+        super().setUp()
+        self.slurm(state="RUNNING", restarts="0", preempt="None", taken="")
+        path = self.write("bin/scontrol", self.SCONTROL)
+        os.chmod(path, 0o755)
+
+    def slurm(self, **words):
+        for name, word in words.items():
+            self.write(f"bin/{name}", word)
+
+    def asked(self):
+        path = self.folder / "bin/asked"
+        return path.read_text().split("\n")[:-1] if path.exists() else []
+
+    def begin(self, script=None, nodes=1, more="", **extra):
+        """A run, once its ranks are up."""
+        for path in self.folder.glob("up.*"):
+            path.unlink()
+        spec = self.spec(script or self.WAITS, self.MORE + more, 1)
+        process = self.start(spec, env=self.allocation(nodes, **extra),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait_for(lambda: len(list(self.folder.glob("up.*"))) == nodes)
+        return process
+
+    def wait_for(self, there):
+        until = time.monotonic() + harness.LIMIT
+        while not there():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+    def told(self, process, code):
+        _, said = process.communicate(timeout=harness.LIMIT)
+        said = said if isinstance(said, str) else said.decode()
+        self.assertEqual(process.returncode, code, said)
+        return said
+
+    def job(self):
+        return self.results("t-4711")
+
+    def test_a_sigterm_that_nothing_explains(self):
+        for state, preempt, restarts in (("RUNNING", "None", "0"),
+                                         ("COMPLETING", "None", "0"),
+                                         ("CANCELLED", "None", "1")):
+            with self.subTest(state):
+                self.slurm(state=state, preempt=preempt, restarts=restarts)
+                process = self.begin()
+                process.terminate()
+                self.told(process, 143)
+                self.assertEqual(self.job()["status"], "stopped")
+                self.assertNotIn("requeue 4711", self.asked())
+                shutil.rmtree(self.folder / "runs")
+
+    def test_a_preemption_that_grants_a_while(self):
+        process = self.begin()
+        self.slurm(preempt="1800000000")
+        process.terminate()
+        said = self.told(process, 8)
+        self.assertIn("job 4711 is queued again (requeue 1 of 2)", said)
+        self.assertIn("queued again: requeue 1 of 2", said)
+        results = self.job()
+        self.assertEqual((results["status"], results["requeue"]),
+                         ("yielded", {"cause": "preempted", "requeues": 0,
+                                      "max": 2, "queued": True}))
+        self.assertEqual(self.asked()[-1], "requeue 4711")
+
+    def test_a_job_that_is_in_the_queue_already(self):
+        process = self.begin("trap 'exit 75' USR1; echo > up.$RANK; "
+                             "while :; do sleep 0.02; done")
+        self.slurm(state="COMPLETING", restarts="1")
+        process.terminate()
+        self.told(process, 8)
+        self.assertNotIn("requeue 4711", self.asked())
+        self.assertTrue(self.job()["requeue"]["queued"])
+
+    def test_ranks_that_die_of_it_first(self):
+        """Slurm signals all processes of a job at once."""
+        process = self.begin("echo $$ > pid; echo > up.$RANK; exec sleep 1000")
+        self.slurm(preempt="1800000000")
+        os.kill(int((self.folder / "pid").read_text()), signal.SIGTERM)
+        self.told(process, 8)
+        self.assertEqual(self.job()["ranks"][0]["state"], "yielded")
+
+    def test_a_rank_that_somebody_ended(self):
+        process = self.begin("echo $$ > pid; echo > up.$RANK; exec sleep 1000")
+        os.kill(int((self.folder / "pid").read_text()), signal.SIGTERM)
+        self.told(process, 1)
+        self.assertEqual(self.job()["root_cause"]["signal"], "SIGTERM")
+
+    def test_scontrol_that_hangs_or_lies(self):
+        for script in ("exec sleep 1000", "exit 1", "kill -9 $$",
+                       "echo JobId=4711 PreemptTime=1; exit",
+                       "printf 'JobId=9 J=t\n   JobState=PENDING R=x\n"
+                       "   Requeue=1 Restarts=9\n'; exit",
+                       "yes | head -c 1000000; exit"):
+            with self.subTest(script):
+                self.slurm(script=script)
+                process = self.begin()
+                process.terminate()
+                self.told(process, 143)
+                shutil.rmtree(self.folder / "runs")
+
+    def test_no_scontrol(self):
+        (self.folder / "bin/scontrol").unlink()
+        for name in ("sh", "sleep"):
+            (self.folder / "bin" / name).symlink_to(shutil.which(name))
+        process = self.begin(PATH=str(self.folder / "bin"))
+        process.terminate()
+        self.told(process, 143)
+
+    def test_a_requeue_that_is_refused(self):
+        self.slurm(script='[ "$1" = requeue ] && { echo "not allowed" >&2; '
+                   "exit 1; }")
+        process = self.begin()
+        process.send_signal(signal.SIGUSR1)
+        said = self.told(process, 8)
+        self.assertIn("not started again: it is not queued again: scontrol "
+                      "requeue 4711 refused: not allowed", said)
+        results = self.job()
+        self.assertEqual((results["status"], results["requeue"]["queued"]),
+                         ("yielded", False))
+        shown = self.jobrun("show").stdout
+        self.assertIn("it is not queued again", shown)
+
+    def test_a_job_that_was_cancelled_meanwhile(self):
+        process = self.begin("trap 'touch told; until [ -e now ]; do sleep 0.02;"
+                             " done; exit 75' USR1; echo > up.$RANK; "
+                             "while :; do sleep 0.02; done")
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for((self.folder / "told").exists)
+        self.slurm(state="CANCELLED")
+        self.write("now", "")
+        self.assertIn("Slurm has job 4711 as CANCELLED", self.told(process, 8))
+        self.assertNotIn("requeue 4711", self.asked())
+
+    def test_the_next_start_goes_on(self):
+        self.test_a_preemption_that_grants_a_while()
+        self.slurm(preempt="None", restarts="1")
+        said = self.told(self.begin(SLURM_RESTART_COUNT="1"), 0)
+        self.assertIn("job 4711 was started again: the run t-4711 goes on with "
+                      "attempt 1", said)
+        results = self.job()
+        self.assertEqual((results["status"], results["attempt"],
+                          [a["requeued"] for a in results["attempts"]]),
+                         ("succeeded", 1, ["preempted"]))
+        earlier = self.folder / "runs/t-4711/attempt_0/results.json"
+        self.assertEqual(json.loads(earlier.read_text())["status"], "yielded")
+        said = self.told(self.start(
+            self.spec(self.WAITS, self.MORE, 1), stderr=subprocess.PIPE,
+            env=self.allocation(1, SLURM_RESTART_COUNT="2")), 0)
+        self.assertIn("has succeeded: nothing is run again", said)
+        self.assertEqual(self.job()["attempt"], 1)
+
+    def test_a_start_that_was_killed_is_gone_on_with(self):
+        process = self.begin("echo step 5; " + self.WAITS, more="progress: "
+                             "{pattern: 'step (?<step>\\d+)'}\n")
+        self.wait_for((self.folder / "runs/t-4711/progress.json").exists)
+        runner = harness.runner_of(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.kill(runner, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        said = self.told(self.begin(SLURM_RESTART_COUNT="1"), 0)
+        self.assertIn("goes on with attempt 1", said)
+        first, = self.job()["attempts"]
+        self.assertEqual((first["cause"], first["requeued"], first["step"]),
+                         ("jobrun was killed", "other", 5))
+
+    def test_a_folder_that_is_not_the_jobs_own(self):
+        self.test_a_preemption_that_grants_a_while()
+        again = {"SLURM_RESTART_COUNT": "1"}
+        spec = self.spec(self.WAITS, self.MORE, 1)
+
+        def refused(words, *options, **extra):
+            done = self.expect(self.jobrun(spec, *options, env=self.allocation(
+                1, **{**again, **extra})), 7)
+            self.assertIn(words, done.stderr)
+        refused("is that of job 4711, and this is job 4712", "--run-id",
+                "t-4711", SLURM_JOB_ID="4712")
+        folder = self.folder / "runs/t-4711"
+        folder.chmod(0o777)
+        refused("is writable by everybody")
+        folder.chmod(0o700)
+        folder.rename(self.folder / "runs/moved")
+        folder.symlink_to("moved")
+        refused("t-4711")
+        self.assertEqual(sorted(path.name for path in (
+            self.folder / "runs/moved").glob("attempt_*")), ["attempt_0"])
+        if os.geteuid() == 0:
+            folder.unlink()
+            (self.folder / "runs/moved").rename(folder)
+            os.chown(folder, 65534, 65534)
+            refused("belongs to user 65534, not to you")
+
+    def test_two_that_go_on_at_once(self):
+        self.test_a_preemption_that_grants_a_while()
+        spec = self.spec("echo > up.$$; until [ -e go ]; do sleep 0.02; done",
+                         self.MORE, 1)
+        both = [self.start(spec, stderr=subprocess.PIPE, env=self.allocation(
+            1, SLURM_RESTART_COUNT="1")) for _ in range(2)]
+        self.wait_for(lambda: any(p.poll() is not None for p in both))
+        self.write("go", "")
+        codes = sorted(self.ended(p) for p in both)
+        self.assertEqual([code for code, _ in codes], [0, 7])
+        self.assertIn("is already that of this start of job 4711",
+                      codes[1][1])
+        self.assertEqual(self.job()["attempt"], 1)
+
+    def ended(self, process):
+        _, said = process.communicate(timeout=harness.LIMIT)
+        return process.returncode, said if isinstance(said, str) else \
+            said.decode()
+
+    def test_the_guard_is_killed_before_it_has_asked(self):
+        """The record is written, and the runner asks in its place."""
+        self.slurm(script='if [ "$1" = show ]; then touch shown; '
+                   "until [ -e now ]; do sleep 0.02; done; fi")
+        process = self.begin()
+        process.send_signal(signal.SIGUSR1)
+        shown = self.folder / "bin/shown"
+        self.wait_for(shown.exists)  # of the warning
+        self.write("bin/now", "")
+        self.wait_for((self.folder / "runs/t-4711/results.json").exists)
+        process.kill()
+        process.communicate()
+        self.wait_for(lambda: "requeue 4711" in self.asked())
+        self.assertEqual(self.job()["status"], "yielded")
+
+    def test_of_several_nodes_the_controller_asks(self):
+        process = self.begin(nodes=2)
+        self.slurm(preempt="1800000000")
+        process.terminate()
+        self.told(process, 8)
+        self.assertEqual(len([words for words in self.asked()
+                              if words.startswith("show")]), 2)
+        self.assertEqual(self.asked()[-1], "requeue 4711")
         self.nobody_is_left()
+
+    def test_the_warning_reaches_the_ranks_of_all_nodes_once(self):
+        process = self.begin("trap 'echo told >> told.$RANK' USR1; "
+                             "echo > up.$RANK; until [ -e told.$RANK ]; do "
+                             "sleep 0.02; done; until [ -e go ]; do sleep 0.02;"
+                             " done; exit 75", nodes=2)
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for(lambda: len(list(self.folder.glob("told.*"))) == 2)
+        process.send_signal(signal.SIGUSR1)
+        self.write("go", "")
+        self.told(process, 8)
+        for rank in range(2):
+            self.assertEqual((self.folder / f"told.{rank}").read_text(),
+                             "told\n")
+
+    def test_locally_it_is_no_job(self):
+        done = self.expect(self.run_on(
+            2, self.WAITS, "--local", "--inject", "preempt@2500ms",
+            more=self.MORE, local=1), 0)
+        self.assertIn("was preempted; all ranks start again", done.stderr)
+        self.assertEqual(self.asked(), [])
 
 
 if __name__ == "__main__":

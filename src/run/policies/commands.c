@@ -29,6 +29,10 @@ static void handle_command(struct jr_runner *runner, char command)
         jr_output_timeout_report(runner);
     else if (command == JR_COMMAND_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
+    else if (command == JR_COMMAND_PREEMPTED)
+        jr_preemption_settle(runner, true);
+    else if (command == JR_COMMAND_NOT_PREEMPTED)
+        jr_preemption_settle(runner, false);
     else if (command == JR_COMMAND_NO_STEP)
         jr_hang_begin(runner, JR_HANG_PROGRESS);
     else if (command == JR_COMMAND_NO_FIRST_STEP)

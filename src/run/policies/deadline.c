@@ -7,11 +7,15 @@
  * not get it, for it waits for the others only (exit_barrier.c). From then on
  * neither exit code 75 nor death by that signal stops the others: whether a
  * rank has yielded is for the judge to say, who knows the steps of all nodes.
+ *
+ * A scheduler can say when the end is near, by a signal to jobrun, as sbatch's
+ * --signal=B:USR1@600 does: that starts the deadline, and is not forwarded.
  */
 #include "run/policies/deadline.h"
 
 #include "base/clock.h"
 #include "eventloop/signals.h"
+#include "plan/deadline_notice.h"
 #include "run/runner.h"
 
 #include "base/banned.h"
@@ -40,6 +44,17 @@ void jr_deadline_begin(struct jr_runner *runner)
                                      .running = runner->running});
     for (uint32_t i = 0; i < runner->next; i++)
         warn_rank(&runner->ranks[i]);
+}
+
+/* A scheduler that warns of a preemption does so in this way, too. */
+bool jr_deadline_takes(struct jr_runner *runner, int sig)
+{
+    const char *notice = jr_deadline_notice(runner->plan->policy);
+    if (notice == NULL || sig != jr_signals_number(notice))
+        return false;
+    jr_deadline_begin(runner);
+    jr_preemption_ask(runner);
+    return true;
 }
 
 static void on_deadline(void *owner)

@@ -2,21 +2,45 @@
  * A preemption: the scheduler takes the job's nodes away, so that the job is to
  * be continued later.
  *
- * Under `deadline` the ranks get its signal at once, whatever is left of their
- * time, and have `timeouts.stop_grace` to write a checkpoint and end, or until
- * the end that the scheduler states; then they are killed. Without it they are
- * stopped in the usual way (stop.c). A rank that has died of SIGTERM, which
- * schedulers send to all processes of a job, has yielded as one that died of
- * the deadline's signal.
+ * Slurm tells of it by SIGTERM, which it sends for other reasons, too, and to
+ * jobrun and the ranks alike. So where `deadline` or `requeue` make a
+ * difference of it, SIGTERM, or what
+ * a rank may do for it, is a question first:
+ * scontrol(1) is asked, by the controller where there are several nodes.
+ * Without an answer within two seconds it is a stop like any other. Until then
+ * no rank is told anything, and its death of SIGTERM is no failure.
+ *
+ * Under `deadline` the ranks of a preempted job get its signal at once,
+ * whatever is left of their time, and have `timeouts.stop_grace` to write a
+ * checkpoint and end, or until the end that the scheduler states; then they are
+ * killed. Without it they are stopped in the usual way (stop.c). A rank that
+ * has died of SIGTERM has yielded as one that died of the deadline's signal. A
+ * further SIGTERM stops them, and the next one kills them.
  */
 #include "run/policies/preemption.h"
 
+#include <signal.h>
+#include <sys/epoll.h>
+
 #include "base/clock.h"
 #include "run/runner.h"
+#include "store/outcome.h"
 
 #include "base/banned.h"
 
 #define MS UINT64_C(1000000)
+
+/* Longer than the controller asks. */
+#define PATIENCE_MS (JR_SLURM_QUICK_MS + 3000)
+
+/* What is left for the record and the requeue, of the time that the scheduler
+ * leaves. */
+#define SPARE_MS 5000
+
+bool jr_preemption_is_open(const struct jr_runner *runner)
+{
+    return runner->preemption.open;
+}
 
 void jr_preemption_begin(struct jr_runner *runner, uint64_t left_ms)
 {
@@ -34,8 +58,133 @@ void jr_preemption_begin(struct jr_runner *runner, uint64_t left_ms)
     }
     if (left_ms == 0)
         left_ms = policy->timeouts.stop_grace_ms;
-    preemption->limit.at = jr_clock_ns() + left_ms * MS;
+    /* Of several nodes, the controller watches the time. */
+    if (runner->options->link == NULL)
+        preemption->limit.at = jr_clock_ns() + left_ms * MS;
     jr_deadline_begin(runner);
+}
+
+static void settle_question(struct jr_runner *runner, bool preempted,
+                            uint64_t left_ms)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    if (!preemption->open)
+        return;
+    preemption->open = false;
+    preemption->patience.at = 0;
+    if (preempted)
+        jr_preemption_begin(runner, left_ms);
+    else if (preemption->signalled_ns != 0)
+        jr_stop_signal_since(runner, SIGTERM, preemption->signalled_ns);
+    else if (preemption->hit &&
+             runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        jr_stop_begin(runner);
+}
+
+void jr_preemption_settle(struct jr_runner *runner, bool preempted)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    /* It may be known before it is asked. */
+    if (preempted && !preemption->open)
+        jr_preemption_begin(runner, 0);
+    settle_question(runner, preempted, 0);
+}
+
+static void on_scheduler_answer(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_runner *runner = owner;
+    struct jr_preemption *preemption = &runner->preemption;
+    const struct jr_slurm_self *self = runner->options->slurm;
+    struct jr_slurm_job job;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_loop_remove(&runner->loop, &preemption->answer);
+    preemption->answer.fd = -1;
+    bool known = jr_slurm_call_finish(&preemption->call, &text) == NULL &&
+                 jr_slurm_job_read(&job, text.data, text.len, self->job);
+    bool preempted = known && jr_slurm_job_is_preempted(&job, self);
+    settle_question(runner, preempted,
+                    preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
+}
+
+static void on_impatience(void *owner)
+{
+    settle_question(owner, false, 0);
+}
+
+static bool is_job_watched(const struct jr_runner *runner)
+{
+    const struct jr_policy *policy = runner->plan->policy;
+    return (policy->deadline.before_ms > 0 || policy->requeue.max > 0) &&
+           (runner->options->slurm != NULL || runner->options->link != NULL);
+}
+
+void jr_preemption_ask(struct jr_runner *runner)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    const struct jr_slurm_self *self = runner->options->slurm;
+    if (preemption->open || runner->outcome->preempted ||
+        !is_job_watched(runner))
+        return;
+    preemption->open = true;
+    preemption->patience.at = jr_clock_ns() + PATIENCE_MS * MS;
+    if (runner->options->link != NULL) {
+        jr_commands_report(runner,
+                           &(struct jr_report){JR_REPORT_TERMINATED, 0});
+        return;
+    }
+    if (jr_slurm_call_start(&preemption->call, self, "show",
+                            JR_SLURM_QUICK_MS) != 0)
+        return;
+    preemption->answer = (struct jr_watch){preemption->call.keeper.fd,
+                                           on_scheduler_answer, runner};
+    (void)jr_loop_add(&runner->loop, &preemption->answer, EPOLLIN);
+}
+
+bool jr_preemption_takes(struct jr_runner *runner, int sig)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    uint64_t now = jr_clock_ns(), before = preemption->signalled_ns;
+    if (sig != SIGTERM || !is_job_watched(runner))
+        return false;
+    if (runner->outcome->preempted) {
+        preemption->signalled_ns = now;
+        if (before == 0 || now - before < JR_SHARE_NS)
+            return true;
+        if (jr_stop_has_begun(runner))
+            jr_stop_force(runner);
+        else
+            jr_stop_begin(runner);
+        return true;
+    }
+    if (jr_stop_has_begun(runner))
+        return false;
+    if (before == 0)
+        preemption->signalled_ns = now;
+    jr_preemption_ask(runner);
+    return true;
+}
+
+/* What a rank does that Slurm has sent SIGTERM: it dies of it, or says that it
+ * is to be continued. */
+static bool is_end_suspicious(const struct jr_rank_outcome *rank)
+{
+    if (rank->stopped_with != 0 || rank->injected)
+        return false;
+    return rank->end == JR_END_SIGNALED
+               ? rank->signal == SIGTERM
+               : rank->end == JR_END_EXITED && rank->exit_code == JR_YIELD_CODE;
+}
+
+bool jr_preemption_explains(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    if (!is_end_suspicious(rank->outcome) || jr_stop_has_begun(runner) ||
+        runner->outcome->preempted)
+        return false;
+    jr_preemption_ask(runner);
+    runner->preemption.hit |= runner->preemption.open;
+    return runner->preemption.open;
 }
 
 static void on_injected_preemption(void *owner)
@@ -57,6 +206,8 @@ static int open_preemption(struct jr_runner *runner)
                      .owner = runner,
                      .pauses = true},
         .limit = {.due = on_preemption_limit, .owner = runner},
+        .patience = {.due = on_impatience, .owner = runner},
+        .answer = {.fd = -1},
     };
     for (uint32_t k = 0; k < plan->injections_count; k++)
         if (plan->injections[k].what == JR_INJECT_PREEMPT)
@@ -64,6 +215,7 @@ static int open_preemption(struct jr_runner *runner)
                 jr_clock_ns() + plan->injections[k].after_ms * MS;
     jr_loop_timer(&runner->loop, &preemption->injected);
     jr_loop_timer(&runner->loop, &preemption->limit);
+    jr_loop_timer(&runner->loop, &preemption->patience);
     return 0;
 }
 
@@ -72,9 +224,21 @@ static void end_preemption(struct jr_runner *runner)
     runner->preemption.injected.at = runner->preemption.limit.at = 0;
 }
 
+static void close_preemption(struct jr_runner *runner)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    end_preemption(runner);
+    preemption->patience.at = 0;
+    preemption->open = false;
+    if (preemption->answer.fd >= 0)
+        jr_loop_remove(&runner->loop, &preemption->answer);
+    preemption->answer.fd = -1;
+    jr_slurm_call_stop(&preemption->call);
+}
+
 const struct jr_runner_policy jr_preemption_policy = {
     .name = "preemption",
     .open = open_preemption,
     .stopping = end_preemption,
-    .close = end_preemption,
+    .close = close_preemption,
 };

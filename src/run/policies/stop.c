@@ -185,6 +185,11 @@ bool jr_stop_waits(struct jr_runner *runner)
 
 void jr_stop_signal(struct jr_runner *runner, int sig)
 {
+    jr_stop_signal_since(runner, sig, jr_clock_ns());
+}
+
+void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns)
+{
     struct jr_stop *stop = &runner->stop;
     uint64_t now = jr_clock_ns(), before = stop->signalled_ns;
     if (before != 0 && now - before < SAME_SIGNAL_NS)
@@ -197,7 +202,8 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
         return;
     }
     runner->outcome->stop_signal = sig;
-    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig, now);
+    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig,
+                     since_ns);
     jr_stop_begin(runner);
 }
 
@@ -207,7 +213,8 @@ static void judge_rank_end(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool well = jr_outcome_is_well(outcome) ||
-                jr_outcome_may_yield(outcome, runner->outcome->preempted);
+                jr_outcome_may_yield(outcome, runner->outcome->preempted) ||
+                jr_preemption_explains(rank);
     bool unstarted = outcome->end == JR_END_START;
     int sig = runner->outcome->stop_signal;
     if (sig != 0) /* before we could send it */

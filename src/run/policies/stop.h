@@ -38,6 +38,10 @@ void jr_stop_force(struct jr_runner *runner);
 /* jobrun was sent a signal that stops it: the first begins, another forces. */
 void jr_stop_signal(struct jr_runner *runner, int sig);
 
+/* The same of one that came at `since_ns`, and had to be understood first:
+ * ranks that it had ended by then share it. */
+void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns);
+
 /* All ranks have started: `timeouts.start` counts no more. */
 void jr_stop_end_start(struct jr_runner *runner);
 

@@ -226,7 +226,9 @@ static void a_stall_is_not_continued(void)
     const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
     struct jr_judgement report = {.status = JR_RUN_YIELDED,
                                   .exit_code = JR_STATUS_YIELDED,
-                                  .requeue = {JR_REQUEUE_DEADLINE, 2, 20}};
+                                  .requeue = {.cause = JR_REQUEUE_DEADLINE,
+                                              .done = 2,
+                                              .max = 20}};
     jr_judgement_stall(&report, &stall);
     CU_ASSERT_EQUAL(report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(report.exit_code, JR_STATUS_TIMEOUT);

@@ -217,7 +217,8 @@ static void continues(void)
     CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_PREEMPTED);
     CU_ASSERT_EQUAL(verdict.requeued, 0);
     CU_ASSERT_EQUAL(verdict.wait_ms, 0);
-    items[0].requeued = items[3].requeued = true;
+    items[0].requeued = items[2].requeued = items[3].requeued = true;
+    items[0].continues = items[3].continues = JR_REQUEUE_LOST_NODE;
     jr_restart_decide(&verdict, &policy, &history);
     CU_ASSERT_FALSE(verdict.again);
     CU_ASSERT_EQUAL(verdict.requeued, 2);
@@ -250,6 +251,7 @@ static void counts_each_by_itself(void)
     struct jr_history history = make(items, 4);
     struct jr_verdict verdict;
     items[0].requeued = items[2].requeued = true;
+    items[0].continues = items[2].continues = JR_REQUEUE_DEADLINE;
     jr_restart_decide(&verdict, &policy, &history);
     CU_ASSERT_TRUE(verdict.again);
     CU_ASSERT_EQUAL(verdict.requeue, JR_REQUEUE_NONE);
@@ -258,6 +260,11 @@ static void counts_each_by_itself(void)
     jr_restart_decide(&verdict, &policy, &history);
     CU_ASSERT_FALSE(verdict.again);
     CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 1");
+    items[2].continues = JR_REQUEUE_NONE; /* the scheduler did it by itself */
+    items[0].continues = JR_REQUEUE_NONE;
+    jr_restart_decide(&verdict, &policy, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.requeued, 0);
     policy.requeue.on = deadline;
     policy.requeue.on_count = 1;
     jr_restart_decide(&verdict, &policy, &history);
@@ -285,6 +292,34 @@ static void ends_a_stall_of_requeues(void)
     jr_restart_decide(&verdict, &policy, &history);
     CU_ASSERT_EQUAL(verdict.stall.attempts, 0);
     CU_ASSERT_STRING_EQUAL(verdict.why, "requeue.max is 2");
+}
+
+/* Attempts of an earlier process count as those of this one do, but for what
+ * only that one knew. */
+static void recalls(void)
+{
+    struct jr_history history = {0};
+    char cause[] = "was preempted";
+    const struct jr_attempt earlier = {.number = 4,
+                                       .status = JR_RUN_YIELDED,
+                                       .continues = JR_REQUEUE_PREEMPTED,
+                                       .requeued = true,
+                                       .failed = true,
+                                       .on = "exit",
+                                       .left = "x",
+                                       .cause = cause,
+                                       .stepped = true,
+                                       .best = 7};
+    CU_ASSERT_EQUAL_FATAL(jr_history_recall(&history, &earlier), 0);
+    cause[0] = 'x';
+    CU_ASSERT_EQUAL(history.count, 1);
+    CU_ASSERT_STRING_EQUAL(history.items[0].cause, "was preempted");
+    CU_ASSERT_FALSE(history.items[0].failed);
+    CU_ASSERT_PTR_NULL(history.items[0].on);
+    CU_ASSERT_PTR_NULL(history.items[0].left);
+    CU_ASSERT_EQUAL(jr_restart_requeues(&history), 1);
+    CU_ASSERT_EQUAL(jr_restart_stall(&history).step, 7);
+    jr_history_release(&history);
 }
 
 static void sees_no_progress(void)
@@ -557,6 +592,7 @@ JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
              CASE(counts_within_the_window), CASE(waits_longer_each_time),
              CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
              CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues),
+             CASE(recalls),
              CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
              CASE(notes_the_times), CASE(holds_causes_only_where_asked),
              CASE(leaves_what_jobrun_failed_at))

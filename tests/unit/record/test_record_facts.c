@@ -220,6 +220,8 @@ static void the_record_is_written_key_by_key(void)
         .first_rank = 4,
         .ranks = 3,
         .attempt = 5,
+        .job = "12",
+        .job_restarts = 3,
         .local = true,
         .any_devices = true,
         .started_ns = FAKE_WALL + 500000000,
@@ -262,6 +264,11 @@ static void the_record_is_written_key_by_key(void)
                    "  \"spec\": \"s\",\n"
                    "  \"spec_folder\": \"/s\",\n"
                    "  \"rerun_of\": \"q\",\n"
+                   "  \"job\": {\n"
+                   "    \"scheduler\": \"Slurm\",\n"
+                   "    \"id\": \"12\",\n"
+                   "    \"restarts\": 3\n"
+                   "  },\n"
                    "  \"local\": true,\n"
                    "  \"any_devices\": true,\n"
                    "  \"attempt\": 5,\n"

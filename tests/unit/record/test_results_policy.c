@@ -140,12 +140,13 @@ static void requeues_are_written_and_read(void)
         struct jr_requeue_state state;
         const char *text;
     } vectors[] = {
-        {{JR_REQUEUE_NONE, 0, 20}, "{\"requeue\": null}"},
-        {{JR_REQUEUE_DEADLINE, 0, 0},
+        {{JR_REQUEUE_NONE, 0, 20, false}, "{\"requeue\": null}"},
+        {{JR_REQUEUE_DEADLINE, 0, 0, true},
          "{\"requeue\": {\"cause\": \"deadline\", \"requeues\": 0, \"max\": "
-         "0}}"},
-        {{JR_REQUEUE_NONE, 3, 20},
-         "{\"requeue\": {\"cause\": null, \"requeues\": 3, \"max\": 20}}"},
+         "0, \"queued\": true}}"},
+        {{JR_REQUEUE_NONE, 3, 20, false},
+         "{\"requeue\": {\"cause\": null, \"requeues\": 3, \"max\": 20, "
+         "\"queued\": false}}"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct jr_judgement report = {.requeue = vectors[i].state};
@@ -161,6 +162,8 @@ static void requeues_are_written_and_read(void)
                                json_object_get(json, "requeue"));
         CU_ASSERT_EQUAL(loaded.report.requeue.cause, vectors[i].state.cause);
         CU_ASSERT_EQUAL(loaded.report.requeue.done, vectors[i].state.done);
+        CU_ASSERT_EQUAL(loaded.report.requeue.queued,
+                        vectors[i].state.queued);
         json_decref(json);
         jr_buf_release(&text);
     }

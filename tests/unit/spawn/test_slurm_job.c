@@ -1,0 +1,187 @@
+/* What scontrol says of a job: answers as Slurm 22.05 gives them, and as nobody
+ * should have made them. */
+#include "spawn/slurm_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "unit.h"
+
+#define ANSWER(name, state, restarts, rest)                                    \
+    "JobId=12 JobName=" name "\n   UserId=a(1) GroupId=a(1) MCS_label=N/A\n"   \
+    "   JobState=" state " Reason=None Dependency=(null)\n"                    \
+    "   Requeue=1 Restarts=" restarts " BatchFlag=1 Reboot=0 ExitCode=0:0\n"   \
+    "   RunTime=00:00:00 TimeLimit=UNLIMITED TimeMin=N/A\n" rest               \
+    "   Command=/x PreemptTime=1800000000\n   Power=\n   \n"
+#define TIMES(end)    "   StartTime=1700000000 EndTime=" end " Deadline=N/A\n"
+#define PREEMPT(time) "   PreemptEligibleTime=1700000000 PreemptTime=" time "\n"
+
+static const struct jr_slurm_self SELF = {
+    .job = "12", .name = "12", .restarts = 1};
+
+static void reads_what_slurm_says(void)
+{
+    static const struct {
+        const char *text, *state;
+        uint32_t restarts;
+        uint64_t end;
+        bool preempting, preempted;
+    } rows[] = {
+        {ANSWER("t", "RUNNING", "1", TIMES("Unknown")), "RUNNING", 1, 0, false,
+         false},
+        {ANSWER("t", "RUNNING", "1",
+                TIMES("1800000020") PREEMPT("1800000000")),
+         "RUNNING", 1, 1800000020, true, true},
+        {ANSWER("t", "RUNNING", "1", PREEMPT("None")), "RUNNING", 1, 0, false,
+         false},
+        {ANSWER("t", "RUNNING", "1",
+                "   PreemptTime=1800000000 SuspendTime=None\n"),
+         "RUNNING", 1, 0, true, true},
+        {ANSWER("t", "RUNNING", "2", PREEMPT("1800000000")), "RUNNING", 2, 0,
+         true, false},
+        {ANSWER("t", "COMPLETING", "2", ""), "COMPLETING", 2, 0, false, true},
+        {ANSWER("t", "PENDING", "2", ""), "PENDING", 2, 0, false, true},
+        {ANSWER("t", "COMPLETING", "1", ""), "COMPLETING", 1, 0, false, false},
+        {ANSWER("t", "CANCELLED", "2", ""), "CANCELLED", 2, 0, false, false},
+        {ANSWER("a PreemptTime=1800000000", "RUNNING", "1", ""), "RUNNING", 1,
+         0, false, false},
+        {ANSWER("a\n   JobName=b", "RUNNING", "1", ""), "RUNNING", 1, 0, false,
+         false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_slurm_job job = {.restarts = 99};
+        CU_ASSERT_TRUE_FATAL(jr_slurm_job_read(&job, rows[i].text,
+                                               strlen(rows[i].text), "12"));
+        JR_ASSERT_TEXT(job.state, rows[i].state);
+        CU_ASSERT_EQUAL(job.restarts, rows[i].restarts);
+        CU_ASSERT_EQUAL(job.end, rows[i].end);
+        CU_ASSERT_EQUAL(job.preempting, rows[i].preempting);
+        CU_ASSERT_EQUAL(jr_slurm_job_is_preempted(&job, &SELF),
+                        rows[i].preempted);
+    }
+}
+
+/* Of several tasks of an array, the one is meant whose number it is. */
+static void finds_its_own_among_several(void)
+{
+    static const char text[] =
+        "JobId=11 ArrayJobId=12 ArrayTaskId=1 JobName=t\n"
+        "   JobState=COMPLETING Reason=None\n   Requeue=1 Restarts=9\n\n"
+        "JobId=12 ArrayJobId=12 ArrayTaskId=2 JobName=t\n"
+        "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n\n"
+        "JobId=120 ArrayJobId=12 ArrayTaskId=3 JobName=t\n"
+        "   JobState=PENDING Reason=None\n   Requeue=1 Restarts=9\n\n";
+    struct jr_slurm_job job;
+    CU_ASSERT_TRUE_FATAL(jr_slurm_job_read(&job, text, strlen(text), "12"));
+    JR_ASSERT_TEXT(job.state, "RUNNING");
+    CU_ASSERT_EQUAL(job.restarts, 1);
+}
+
+/* What is cut off, contradicts itself, or is another's, says nothing. */
+static void believes_no_other_answer(void)
+{
+    static const char *const rows[] = {
+        "",
+        "\n",
+        "slurm_load_jobs error: Invalid job id specified\n",
+        "JobId=13 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n",
+        "JobId=12 JobName=t\n   JobState=PENDING Reason=x\n",
+        "JobId=12 JobName=t\n   Requeue=1 Restarts=9\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=x\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=-1\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9",
+        "JobId=12 J=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n"
+        "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n",
+        "JobId=12 J=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n"
+        "JobId=12 J=t\n",
+        "   JobState=PENDING Reason=x\n   Requeue=1 Restarts=9\n",
+        "JobId=12 JobName=t\n   JobState=AVERYLONGSTATETHATNOBODYHASEVERSEEN\n"
+        "   Requeue=1 Restarts=9\n",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_slurm_job job = {.restarts = 99};
+        CU_ASSERT_FALSE(
+            jr_slurm_job_read(&job, rows[i], strlen(rows[i]), "12"));
+        CU_ASSERT_EQUAL(job.restarts, 99);
+    }
+}
+
+static void knows_how_long_is_left(void)
+{
+    uint64_t now = jr_clock_wall_ns() / 1000000000;
+    struct jr_slurm_job job = {.end = now + 1000};
+    uint64_t left = jr_slurm_job_left_ms(&job, 5000);
+    CU_ASSERT_TRUE(left > 900000 && left <= 995000);
+    job.end = now + 4;
+    left = jr_slurm_job_left_ms(&job, 5000);
+    CU_ASSERT_TRUE(left > 1000 && left <= 2000);
+    job.end = now - 1;
+    CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
+    job.end = 0;
+    CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
+    job.end = UINT64_MAX;
+    CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
+}
+
+/* A stand-in for scontrol, in a folder of its own, which is all of PATH. */
+static const char *ask(const char *script, unsigned limit_ms,
+                       struct jr_buf *out)
+{
+    char folder[] = "/tmp/scontrol-XXXXXX", path[64], search[64];
+    struct jr_slurm_call call;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/scontrol", folder);
+    (void)snprintf(search, sizeof search, "PATH=%s:/usr/bin:/bin", folder);
+    FILE *file = script == NULL ? NULL : fopen(path, "we");
+    if (file != NULL) {
+        (void)fprintf(file, "#!/bin/sh\n%s\n", script);
+        (void)fclose(file);
+        (void)chmod(path, 0700);
+    } else {
+        (void)snprintf(search, sizeof search, "PATH=%s", folder);
+    }
+    char *envp[] = {search, NULL};
+    const struct jr_slurm_self self = {
+        .job = "12", .name = "12_3", .envp = envp};
+    CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, "show", limit_ms),
+                          0);
+    const char *why = jr_slurm_call_finish(&call, out);
+    CU_ASSERT_EQUAL(call.keeper.pid, 0);
+    (void)unlink(path);
+    (void)rmdir(folder);
+    return why;
+}
+
+static void asks_scontrol(void)
+{
+    static const struct {
+        const char *script;
+        unsigned limit_ms;
+        const char *why, *out;
+    } rows[] = {
+        {"echo \"$@\" $SLURM_TIME_FORMAT", 60000, NULL, "show job 12_3 %s\n"},
+        {"echo no >&2; exit 1", 60000, "refused", "no\n"},
+        {"echo part; exec sleep 1000", 300, "did not answer in time", "part\n"},
+        {"kill -9 $$", 60000, "was killed", NULL},
+        {NULL, 60000, "could not be executed", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        const char *why = ask(rows[i].script, rows[i].limit_ms, &out);
+        if (rows[i].why == NULL)
+            CU_ASSERT_PTR_NULL(why)
+        else
+            JR_ASSERT_TEXT(why, rows[i].why);
+        if (rows[i].out == NULL)
+            CU_ASSERT_EQUAL(out.len, 0)
+        else if (i != 2 || out.len > 0) /* it may be too slow even for that */
+            JR_ASSERT_TEXT(out.data, rows[i].out);
+    }
+}
+
+JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says),
+             CASE(finds_its_own_among_several), CASE(believes_no_other_answer),
+             CASE(knows_how_long_is_left), CASE(asks_scontrol))
