@@ -102,6 +102,45 @@ static void ends_well_or_not(void)
         CU_ASSERT_EQUAL(jr_outcome_is_well(&cases[i].rank), cases[i].well);
 }
 
+/* Only one that was warned, and not stopped by jobrun, may be to be continued:
+ * by its word, or by the very signal. */
+static void may_be_to_be_continued(void)
+{
+    static const struct {
+        struct jr_rank_outcome rank;
+        bool may;
+    } cases[] = {
+        {{.end = JR_END_EXITED, .exit_code = 75}, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGUSR1}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_NONE}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_EXITED}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 74},
+         false},
+        {{.warned_with = SIGUSR1, .end = JR_END_START, .exit_code = 75}, false},
+        {{.warned_with = SIGUSR1, .end = JR_END_LOST, .signal = SIGUSR1},
+         false},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR2},
+         false},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .exit_code = 75},
+         false},
+        {{.warned_with = SIGUSR1,
+          .end = JR_END_EXITED,
+          .exit_code = 75,
+          .stopped_with = SIGTERM},
+         false},
+        {{.warned_with = SIGUSR1,
+          .end = JR_END_SIGNALED,
+          .signal = SIGUSR1,
+          .killed = true},
+         false},
+        {{.warned_with = SIGUSR1, .end = JR_END_EXITED, .exit_code = 75}, true},
+        {{.warned_with = SIGUSR1, .end = JR_END_SIGNALED, .signal = SIGUSR1},
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false), cases[i].may);
+}
+
 static void knows_whether_jobrun_was_killed(void)
 {
     static const struct {
@@ -278,8 +317,9 @@ static void yields_by_its_word_or_the_signal(void)
     }
 }
 
-JR_UNIT_MAIN("outcome", CASE(yields_by_its_word_or_the_signal), CASE(all_ranks_that_were_hit_share_it),
-             CASE(ends_well_or_not), CASE(knows_whether_jobrun_was_killed),
+JR_UNIT_MAIN("outcome", CASE(yields_by_its_word_or_the_signal),
+             CASE(all_ranks_that_were_hit_share_it), CASE(ends_well_or_not),
+             CASE(may_be_to_be_continued), CASE(knows_whether_jobrun_was_killed),
              CASE(kills_what_ran), CASE(says_why_it_could_not_start),
              CASE(is_shared_and_copied), CASE(has_room_for_all_ranks),
              CASE(begins_with_no_rank_started),

@@ -232,7 +232,154 @@ static void warns_of_files_that_cannot_be_written(void)
     end(&bench);
 }
 
+/* With several ranks the job is as far as the slowest that has not ended; what
+ * it has come to at best is what all have. */
+static void the_job_is_the_slowest_rank(void)
+{
+    struct bench bench;
+    begin(&bench, "all");
+    const struct jr_steps *job = &bench.progress->job;
+    tell(&bench, 1, 7, 10 * S);
+    jr_step_tracker_sum(&bench.tracker, 11 * S);
+    CU_ASSERT_EQUAL(job->step, 7);
+    CU_ASSERT_EQUAL(job->best_ns, 11 * S);
+    CU_ASSERT_EQUAL(job->first_ns, 10 * S);
+    CU_ASSERT_TRUE(jr_step_tracker_lacks_first(&bench.tracker));
+    tell(&bench, 0, 5, 12 * S);
+    tell(&bench, 2, 9, 13 * S);
+    jr_step_tracker_sum(&bench.tracker, 14 * S);
+    CU_ASSERT_FALSE(jr_step_tracker_lacks_first(&bench.tracker));
+    CU_ASSERT_EQUAL(job->step, 5);
+    CU_ASSERT_EQUAL(job->first_ns, 10 * S); /* the first of all */
+    CU_ASSERT_EQUAL(job->best_ns, 13 * S);  /* when none lacked one any more */
+    CU_ASSERT_EQUAL(bench.progress->slowest, 0);
+    CU_ASSERT_EQUAL(bench.progress->behind, 4);
+    CU_ASSERT_EQUAL(job->ns, 12 * S);
+    CU_ASSERT_EQUAL(job->wall_ns, UINT64_C(1700000012) * S);
+    jr_step_tracker_sum(&bench.tracker, 20 * S);
+    jr_step_tracker_sum(&bench.tracker, 21 * S);
+    CU_ASSERT_EQUAL(job->best_ns, 13 * S);
+    jr_step_tracker_end(&bench.tracker, 0, 30 * S);
+    CU_ASSERT_EQUAL(job->step, 7);
+    CU_ASSERT_EQUAL(bench.progress->slowest, 1);
+    CU_ASSERT_EQUAL(bench.progress->behind, 2);
+    CU_ASSERT_EQUAL(job->best, 7);
+    CU_ASSERT_EQUAL(job->best_ns, 30 * S);
+    CU_ASSERT_TRUE(jr_step_tracker_goes_on(&bench.tracker));
+    jr_step_tracker_end(&bench.tracker, 1, 31 * S);
+    jr_step_tracker_end(&bench.tracker, 2, 32 * S);
+    CU_ASSERT_FALSE(jr_step_tracker_goes_on(&bench.tracker));
+    CU_ASSERT_EQUAL(job->step, 5); /* where none goes on, of all */
+    end(&bench);
+}
+
+/* The values are those of the first rank that has any. */
+static void the_jobs_values_are_the_first_ranks(void)
+{
+    struct bench bench;
+    begin(&bench, "1,2");
+    const struct jr_steps *job = &bench.progress->job;
+    tell(&bench, 0, 90, 10 * S); /* is not watched */
+    tell(&bench, 2, 20, 11 * S);
+    jr_step_tracker_sum(&bench.tracker, 12 * S);
+    CU_ASSERT_DOUBLE_EQUAL(job->values[0], 2, 1e-9);
+    tell(&bench, 1, 30, 13 * S);
+    jr_step_tracker_sum(&bench.tracker, 14 * S);
+    CU_ASSERT_DOUBLE_EQUAL(job->values[0], 3, 1e-9);
+    CU_ASSERT_EQUAL(job->metrics, 1);
+    CU_ASSERT_EQUAL(job->step, 20);
+    end(&bench);
+}
+
+/* The files have each rank that is watched and has made a step, and the step of
+ * each point, also of metrics that are told without one. */
+static void files_have_every_rank_and_step(void)
+{
+    static const struct jr_step_report later = {
+        .i = 1, .metrics = {{"acc", 3, 0.5}}, .count = 1};
+    struct bench bench;
+    JR_BUF_CLEANUP struct jr_buf progress = JR_BUF_INIT, metrics = JR_BUF_INIT;
+    begin(&bench, "0,1");
+    jr_step_tracker_tell(&bench.tracker, &later, S, S); /* of no step */
+    tell(&bench, 1, 7, 10 * S);
+    tell(&bench, 2, 9, 11 * S);
+    jr_step_tracker_tell(&bench.tracker, &later, 12 * S, 12 * S);
+    jr_step_tracker_flush(&bench.tracker, 13 * S);
+    CU_ASSERT_EQUAL(jr_io_read_file(&progress, bench.scratch.fd,
+                                    "progress.json", 65536, NULL),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        progress.data, "\"ranks\": [{\"rank\": 1, \"step\": 7, \"rate\": "
+                       "0.0}]"));
+    CU_ASSERT_EQUAL(jr_io_read_file(&metrics, bench.scratch.fd, "metrics.jsonl",
+                                    65536, NULL),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, "
+                                                "\"metrics\": {\"loss\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(metrics.data, "\"rank\": 1, \"step\": 7, "
+                                                "\"metrics\": {\"acc\""));
+    CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"rank\": 2"));
+    CU_ASSERT_PTR_NULL(strstr(metrics.data, "\"step\": 0"));
+    CU_ASSERT_FALSE(bench.tracker.changed);
+    CU_ASSERT_EQUAL(bench.tracker.flushed_ns, 13 * S);
+    end(&bench);
+}
+
+/* What is not new is not written once more. */
+static void writes_what_is_new(void)
+{
+    struct bench bench;
+    begin(&bench, NULL);
+    tell(&bench, 0, 7, 10 * S);
+    jr_step_tracker_flush(&bench.tracker, 11 * S);
+    CU_ASSERT_EQUAL(unlinkat(bench.scratch.fd, "progress.json", 0), 0);
+    jr_step_tracker_flush(&bench.tracker, 12 * S);
+    CU_ASSERT_NOT_EQUAL(faccessat(bench.scratch.fd, "progress.json", F_OK, 0),
+                        0);
+    CU_ASSERT_EQUAL(bench.tracker.flushed_ns, 12 * S);
+    (void)jr_step_tracker_warn(&bench.tracker, JR_STEP_PROBLEM_LINE, 0, "x");
+    jr_step_tracker_flush(&bench.tracker, 13 * S);
+    CU_ASSERT_EQUAL(faccessat(bench.scratch.fd, "progress.json", F_OK, 0), 0);
+    end(&bench);
+}
+
+/* The last step is what the rank says, or else the spec; another one is warned
+ * of. */
+static void the_last_step_may_be_stated(void)
+{
+    static const struct {
+        uint32_t stated;
+        int64_t told[2], of;
+        bool warns;
+    } vectors[] = {
+        {0, {0, 0}, 0, false},       {100, {0, 0}, 100, false},
+        {100, {50, 0}, 50, false},   {0, {50, 50}, 50, false},
+        {0, {50, 60}, 60, true},     {100, {0, 60}, 60, true},
+        {100, {100, 0}, 100, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        begin(&bench, NULL);
+        bench.policy.progress.of = vectors[i].stated;
+        for (int k = 0; k < 2; k++) {
+            const struct jr_step_report report = {
+                .has_step = true, .step = k, .of = vectors[i].told[k]};
+            jr_step_tracker_tell(&bench.tracker, &report, S, S);
+        }
+        CU_ASSERT_EQUAL(bench.progress->job.of, vectors[i].of);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, vectors[i].warns);
+        if (vectors[i].warns)
+            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem,
+                            JR_STEP_PROBLEM_OF);
+        end(&bench);
+    }
+}
+
 JR_UNIT_MAIN("step_tracker", CASE(follows_rank_0), CASE(tells_the_slowest),
              CASE(names_stragglers), CASE(names_no_other_rank),
              CASE(leaves_out_too_many_metrics), CASE(writes_and_reads_progress),
-             CASE(warns_of_files_that_cannot_be_written))
+             CASE(warns_of_files_that_cannot_be_written),
+             CASE(the_job_is_the_slowest_rank),
+             CASE(the_jobs_values_are_the_first_ranks),
+             CASE(files_have_every_rank_and_step), CASE(writes_what_is_new),
+             CASE(the_last_step_may_be_stated))
