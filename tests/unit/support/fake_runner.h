@@ -37,6 +37,8 @@ struct fake_runner {
     struct jr_run_options options;
     struct jr_run_folder folder;
     struct jr_run_link link;
+    struct jr_budget budget;
+    bool started; /* there is a starter */
     struct jr_outcome outcome;
     struct jr_plan_rank planned[FAKE_RANKS];
     struct jr_rank_outcome outcomes[FAKE_RANKS];
@@ -105,6 +107,46 @@ static inline void fake_runner_start(struct fake_runner *fake)
     CU_ASSERT_TRUE_FATAL(runner->events.fd >= 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&runner->loop), 0);
     jr_console_writer_open(&runner->console, &runner->loop, -1, -1);
+}
+
+/* Let the runner start processes for real, of ranks that write files alone: to
+ * be called before anything else is opened, for descriptors move into their
+ * slots. `argv` is every rank's, in the folder attempt_0/N. */
+static inline void fake_runner_starter(struct fake_runner *fake, char **argv)
+{
+    static char *env[] = {(char *)"PATH=/bin:/usr/bin", NULL};
+    static char names[FAKE_RANKS][3][32];
+    fake->folder.fd = fake->scratch.fd;
+    fake->folder.dir_mode = 0700;
+    for (uint32_t i = 0; i < FAKE_RANKS; i++) {
+        struct jr_plan_rank *rank = &fake->planned[i];
+        (void)snprintf(names[i][0], 32, "attempt_0/%u", i);
+        (void)snprintf(names[i][1], 32, "attempt_0/%u/stdout.log", i);
+        (void)snprintf(names[i][2], 32, "attempt_0/%u/stderr.log", i);
+        rank->argv = argv;
+        rank->env = env;
+        rank->workdir = "/";
+        rank->out = rank->err = JR_SINK_FILE;
+        rank->dir = names[i][0];
+        rank->out_path = names[i][1];
+        rank->err_path = names[i][2];
+    }
+    CU_ASSERT_EQUAL_FATAL(jr_starter_open(&fake->runner.starter, &fake->plan,
+                                          &fake->options, &fake->budget),
+                          0);
+    (void)umask(022);
+    fake->started = true;
+}
+
+/* Turn the loop until `done` says so. */
+static inline void fake_runner_turn(struct fake_runner *fake,
+                                    bool (*done)(const struct jr_runner *))
+{
+    while (!done(&fake->runner)) {
+        (void)jr_launch_turn(&fake->runner);
+        (void)jr_loop_turn(&fake->runner.loop,
+                           fake->runner.next < fake->plan.count);
+    }
 }
 
 /* It is one node of several: what is reported can be read. */
@@ -421,7 +463,12 @@ static inline void fake_runner_end(struct fake_runner *fake)
         (void)close(fake->console);
     (void)close(runner->loop.epoll_fd);
     jr_progress_free(fake->outcome.progress);
-    (void)close(JR_SLOT_DIR);
+    jr_exported_release(&runner->starter.exported);
+    if (fake->started && runner->starter.attempt_fd >= 0)
+        (void)close(runner->starter.attempt_fd);
+    for (int fd = JR_SLOT_DIR; fd < JR_SLOT_END; fd++)
+        if (fake->started || fd == JR_SLOT_DIR)
+            (void)close(fd);
     scratch_end(&fake->scratch);
 }
 

@@ -1,0 +1,224 @@
+/* The ranks' coming and going, with real processes: when they are started, what
+ * is known of them at their end, and what a start that fails means. */
+#include "run/launch.h"
+
+#include <errno.h>
+
+#include "fake_runner.h"
+
+static struct fake_runner fake;
+static char *argv[] = {(char *)"sh", (char *)"-c", NULL, NULL};
+
+/* Ranks that execute shell text; `count` of them. */
+static void start(const char *text, uint32_t count)
+{
+    argv[2] = (char *)text;
+    fake_runner_start(&fake);
+    fake.plan.count = fake.plan.world_size = count;
+    fake.policy.timeouts.stop_grace_ms = 3600000;
+    fake_runner_starter(&fake, argv);
+    CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
+}
+
+static void end(void)
+{
+    jr_policies_close(&fake.runner);
+    if (fake.runner.oom.log_fd > 0)
+        (void)close(fake.runner.oom.log_fd);
+    fake_runner_end(&fake);
+}
+
+static bool is_over(const struct jr_runner *runner)
+{
+    return !jr_launch_is_due(runner) && runner->running == 0;
+}
+
+/* Each is started, in its order, and its end is taken. */
+static void starts_all_and_takes_their_ends(void)
+{
+    start("echo out; exit 0", 4);
+    CU_ASSERT_TRUE(jr_launch_is_due(&fake.runner));
+    uint64_t before = jr_clock_ns();
+    fake_runner_turn(&fake, is_over);
+    bool ended[5] = {false};
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct jr_rank_outcome *outcome = &fake.outcomes[i];
+        CU_ASSERT_EQUAL(outcome->end, JR_END_EXITED);
+        CU_ASSERT_EQUAL(outcome->exit_code, 0);
+        CU_ASSERT_TRUE(outcome->pid > 0);
+        CU_ASSERT_EQUAL(outcome->own_pid, outcome->pid);
+        CU_ASSERT_TRUE(fake_runner_is_after(outcome->started_ns, before, 0));
+        CU_ASSERT_TRUE(outcome->ended_ns >= outcome->started_ns);
+        CU_ASSERT_TRUE_FATAL(outcome->order >= 1 && outcome->order <= 4);
+        CU_ASSERT_FALSE(ended[outcome->order]);
+        ended[outcome->order] = true;
+        CU_ASSERT_EQUAL(fake.ranks[i].state, JR_LIFE_ENDED);
+        CU_ASSERT_EQUAL(fake.ranks[i].watch.fd, -1);
+        if (i > 0)
+            CU_ASSERT_TRUE(outcome->started_ns >=
+                           fake.outcomes[i - 1].started_ns);
+    }
+    char text[64];
+    JR_ASSERT_TEXT(
+        fake_runner_read(&fake, "attempt_0/3/stdout.log", text, sizeof text),
+        "out\n");
+    CU_ASSERT_EQUAL(fake.runner.running, 0);
+    CU_ASSERT_EQUAL(fake.runner.ended, 4);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+/* All have started, and timeouts.start counts no more. */
+static void ends_the_time_to_start(void)
+{
+    start("exit 0", 2);
+    fake.runner.stop.start.at = UINT64_MAX;
+    fake_runner_turn(&fake, is_over);
+    CU_ASSERT_EQUAL(fake.runner.stop.start.at, 0);
+    end();
+}
+
+/* How a rank ended is what the kernel says. */
+static void knows_how_a_rank_ended(void)
+{
+    static const struct {
+        const char *text;
+        enum jr_end end;
+        int code, signal;
+    } vectors[] = {
+        {"exit 0", JR_END_EXITED, 0, 0},
+        {"exit 7", JR_END_EXITED, 7, 0},
+        {"exit 255", JR_END_EXITED, 255, 0},
+        {"kill -9 $$", JR_END_SIGNALED, 0, SIGKILL},
+        {"kill -15 $$", JR_END_SIGNALED, 0, SIGTERM},
+        {"kill -1 $$", JR_END_SIGNALED, 0, SIGHUP},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(vectors[i].text, 1);
+        fake_runner_turn(&fake, is_over);
+        CU_ASSERT_EQUAL(fake.outcomes[0].end, vectors[i].end);
+        CU_ASSERT_EQUAL(fake.outcomes[0].exit_code, vectors[i].code);
+        CU_ASSERT_EQUAL(fake.outcomes[0].signal, vectors[i].signal);
+        CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, 0);
+        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), i != 0);
+        end();
+    }
+}
+
+/* A failure stops those that run, and no further one is started. */
+static void a_failure_stops_the_others(void)
+{
+    start("mkdir first 2> /dev/null && exit 3; exec sleep 1000", 3);
+    fake.planned[0].workdir = fake.planned[1].workdir =
+        fake.planned[2].workdir = fake.scratch.dir;
+    fake_runner_turn(&fake, is_over);
+    uint32_t failed = 0, stopped = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        failed += fake.outcomes[i].exit_code == 3;
+        stopped += fake.outcomes[i].stopped_with == SIGTERM &&
+                   fake.outcomes[i].signal == SIGTERM;
+        stopped += fake.outcomes[i].end == JR_END_NONE; /* was not started */
+    }
+    CU_ASSERT_EQUAL(failed, 1);
+    CU_ASSERT_EQUAL(stopped, 2);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+/* A rank that cannot be started has its stage, and stops the run. */
+static void says_why_a_rank_did_not_start(void)
+{
+    static char *none[] = {(char *)"/nosuch/program", NULL};
+    start("exec sleep 1000", 3);
+    fake.planned[1].argv = none;
+    fake_runner_turn(&fake, is_over);
+    CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
+    CU_ASSERT_EQUAL(fake.outcomes[1].stage, JR_STAGE_EXEC);
+    CU_ASSERT_EQUAL(fake.outcomes[1].start_errno, ENOENT);
+    CU_ASSERT_EQUAL(fake.outcomes[1].pid, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[1].order, 1);
+    CU_ASSERT_EQUAL(fake.ranks[1].state, JR_LIFE_ENDED);
+    CU_ASSERT_EQUAL(fake.outcomes[0].stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[0].order, 2);
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_NONE);
+    CU_ASSERT_EQUAL(fake.outcomes[2].order, 0);
+    CU_ASSERT_EQUAL(fake.runner.next, 2);
+    end();
+}
+
+/* Nothing starts before the setup is done, while a stop is held, or jobrun is
+ * suspended; a stop starts nothing any more. */
+static void waits_before_it_starts(void)
+{
+    for (int why = 0; why < 5; why++) {
+        start("exit 0", 2);
+        fake.runner.setup.done = why != 0;
+        fake.runner.first_failure.timer.at = why == 1 ? UINT64_MAX : 0;
+        fake.runner.loop.paused_ns = why == 2 ? 1 : 0;
+        fake.runner.stop.begun = why == 3;
+        CU_ASSERT_EQUAL(jr_launch_is_due(&fake.runner), why != 3);
+        CU_ASSERT_EQUAL(jr_launch_turn(&fake.runner), why == 4);
+        CU_ASSERT_EQUAL(fake.runner.next, why == 4 ? 2 : 0);
+        if (why == 4)
+            fake_runner_turn(&fake, is_over);
+        end();
+    }
+}
+
+/* No further rank will start: the first that has no process is the one that
+ * failed, and its text is kept. */
+static void fails_the_first_that_waits(void)
+{
+    static const struct {
+        uint32_t next;
+        bool begun;
+        uint32_t failed; /* 9: none */
+    } vectors[] = {{0, false, 0}, {2, false, 2}, {3, false, 9}, {2, true, 9}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start("exit 0", 3);
+        fake.runner.next = vectors[i].next;
+        fake.runner.stop.begun = vectors[i].begun;
+        for (uint32_t k = 0; k < vectors[i].next; k++) {
+            fake.ranks[k].pid = 12;
+            fake.ranks[k].state = JR_LIFE_ENDED;
+        }
+        jr_launch_fail(&fake.runner, JR_STAGE_FORK, EAGAIN, "because");
+        for (uint32_t k = 0; k < 3; k++)
+            CU_ASSERT_EQUAL(fake.outcomes[k].end, k == vectors[i].failed
+                                                      ? JR_END_START
+                                                      : JR_END_NONE);
+        bool any = vectors[i].failed != 9;
+        JR_ASSERT_TEXT(fake.outcome.start_text, any ? "because" : "");
+        if (any) {
+            const struct jr_rank_outcome *rank =
+                &fake.outcomes[vectors[i].failed];
+            CU_ASSERT_EQUAL(rank->stage, JR_STAGE_FORK);
+            CU_ASSERT_EQUAL(rank->start_errno, EAGAIN);
+            CU_ASSERT_EQUAL(fake.runner.next, vectors[i].failed + 1);
+            CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        }
+        end();
+    }
+}
+
+/* A rank that was forked and not heard of is the one, though others were asked
+ * for after it. */
+static void fails_one_that_was_not_heard_of(void)
+{
+    start("exit 0", 3);
+    fake.runner.next = 3;
+    fake.ranks[0].pid = fake.ranks[2].pid = 12;
+    fake.ranks[0].state = fake.ranks[2].state = JR_LIFE_ENDED;
+    jr_launch_fail(&fake.runner, JR_STAGE_FORK, 0, "");
+    CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_START);
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_NONE);
+    CU_ASSERT_EQUAL(fake.runner.next, 3);
+    end();
+}
+
+JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends),
+             CASE(ends_the_time_to_start), CASE(knows_how_a_rank_ended),
+             CASE(a_failure_stops_the_others),
+             CASE(says_why_a_rank_did_not_start), CASE(waits_before_it_starts),
+             CASE(fails_the_first_that_waits),
+             CASE(fails_one_that_was_not_heard_of))

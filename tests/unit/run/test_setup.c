@@ -1,0 +1,224 @@
+/* The spec's setup, with a real shell: what it exports, where its output goes,
+ * and what its end means. */
+#include "run/policies/setup.h"
+
+#include <errno.h>
+
+#include "base/strv.h"
+#include "fake_runner.h"
+
+static struct fake_runner fake;
+static char *argv[] = {(char *)"true", NULL};
+static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"KEPT=1",
+                              NULL};
+static char *drop[] = {(char *)"SECRET*", NULL};
+
+static void start(const char *text)
+{
+    fake_runner_start(&fake);
+    fake.plan.setup =
+        (struct jr_plan_setup){.text = text, .env = environment, .drop = drop};
+    fake.policy.timeouts.stop_grace_ms = 3600000;
+    fake_runner_starter(&fake, argv);
+    CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
+    fake.runner.setup.done = false;
+}
+
+static bool is_over(const struct jr_runner *runner)
+{
+    return runner->running == 0;
+}
+
+/* Let it run to its end; ranks are not started here. */
+static void run(void)
+{
+    jr_setup_open(&fake.runner);
+    while (!is_over(&fake.runner))
+        (void)jr_loop_turn(&fake.runner.loop, false);
+}
+
+static void end(void)
+{
+    jr_policies_close(&fake.runner);
+    if (fake.runner.oom.log_fd > 0)
+        (void)close(fake.runner.oom.log_fd);
+    fake_runner_end(&fake);
+}
+
+static void check_log(const char *expected)
+{
+    char text[512];
+    JR_ASSERT_TEXT(
+        fake_runner_read(&fake, "attempt_0/setup.log", text, sizeof text),
+        expected);
+}
+
+/* Without one ranks may start at once. */
+static void no_setup_is_done(void)
+{
+    start(NULL);
+    jr_setup_open(&fake.runner);
+    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_EQUAL(jr_setup_process(&fake.runner)->pid, 0);
+    fake_runner_check_events(&fake, "");
+    end();
+    start("exit 1"); /* nor where no rank is to be started here */
+    fake.plan.count = 0;
+    jr_setup_open(&fake.runner);
+    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+    end();
+}
+
+/* In a run that is being stopped it does not begin. */
+static void a_stopped_run_has_none(void)
+{
+    start("echo x");
+    fake.runner.stop.begun = true;
+    jr_setup_open(&fake.runner);
+    CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_EQUAL(fake.runner.running, 0);
+    check_log("");
+    end();
+}
+
+/* What it exports is the base of the ranks' environment, less what no rank
+ * gets. */
+static void exports_variables(void)
+{
+    start("export A=1 SECRET_KEY=x; B=2; export C=\"it's\"; unset KEPT");
+    run();
+    CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_TRUE_FATAL(fake.runner.starter.exported.there);
+    char *const *base = fake.runner.starter.exported.base.items;
+    JR_ASSERT_TEXT(jr_env_get(base, "A"), "1");
+    JR_ASSERT_TEXT(jr_env_get(base, "C"), "it's");
+    CU_ASSERT_PTR_NULL(jr_env_get(base, "B"));
+    CU_ASSERT_PTR_NULL(jr_env_get(base, "KEPT"));
+    CU_ASSERT_PTR_NULL(jr_env_get(base, "SECRET_KEY"));
+    JR_ASSERT_TEXT(jr_env_get(base, "PATH"), "/bin:/usr/bin");
+    CU_ASSERT_EQUAL(fake.runner.setup.exported, -1);
+    end();
+}
+
+/* The text is the shell's as it stands: quotes, lines, here-documents. Its
+ * output is in setup.log, both streams. */
+static void executes_the_text_as_it_stands(void)
+{
+    static const struct {
+        const char *text, *log;
+    } vectors[] = {
+        {"echo one; echo two >&2", "one\ntwo\n"},
+        {"echo \"it's\"", "it's\n"},
+        {"echo 'a'\\''b'", "a'b\n"},
+        {"cat <<E\nhere $((1 + 1))\nE\n", "here 2\n"},
+        {"echo \"[$*]\" \"[$1]\"", "[] []\n"},
+        {"# a comment", ""},
+        {"pwd", "/\n"},
+        {"echo $KEPT", "1\n"},
+        {"false; true", ""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(vectors[i].text);
+        run();
+        check_log(vectors[i].log);
+        CU_ASSERT_TRUE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+        end();
+    }
+}
+
+/* How it failed is said, the first rank has not started for it, and nothing
+ * else is started. */
+static void a_failure_is_the_first_ranks(void)
+{
+    static const struct {
+        const char *text, *why;
+    } vectors[] = {
+        {"exit 3", "it exited with code 3"},
+        {"false", "it exited with code 1"},
+        {"set -e; false; true", "it exited with code 1"},
+        {"kill -9 $$", "it was killed by SIGKILL"},
+        {"kill -11 $$", "it was killed by SIGSEGV"},
+        {"/nosuch/program", "it exited with code 127"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(vectors[i].text);
+        run();
+        CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_START);
+        CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_SETUP);
+        JR_ASSERT_TEXT(fake.outcome.start_text, vectors[i].why);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        CU_ASSERT_FALSE(jr_launch_is_due(&fake.runner));
+        end();
+    }
+}
+
+/* An unclosed quote ends with the text: nothing behind it is taken for it. */
+static void an_unclosed_quote_is_a_failure(void)
+{
+    static const char *const texts[] = {"echo 'x", "echo \"x", "if true", "("};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        start(texts[i]);
+        run();
+        CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+        CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_SETUP);
+        end();
+    }
+}
+
+/* It is a process like a rank's: events, a group of its own, and the stop. */
+static void is_stopped_like_a_rank(void)
+{
+    start("echo ready; exec sleep 1000");
+    jr_setup_open(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.running, 1);
+    const struct jr_rank_run *process = jr_setup_process(&fake.runner);
+    CU_ASSERT_TRUE(process->pid > 0);
+    CU_ASSERT_EQUAL(process->state, JR_LIFE_RUNNING);
+    CU_ASSERT_EQUAL(getpgid(process->pid), process->pid);
+    fake_runner_check_events(&fake, "setup_started; ");
+    jr_stop_begin(&fake.runner);
+    while (!is_over(&fake.runner))
+        (void)jr_loop_turn(&fake.runner.loop, false);
+    fake_runner_check_events(&fake, "stop signal=SIGTERM running=1; "
+                                    "setup_ended signal=SIGTERM; ");
+    CU_ASSERT_EQUAL(fake.runner.setup.outcome.stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_NONE); /* no rank failed */
+    JR_ASSERT_TEXT(fake.outcome.start_text, "");
+    end();
+}
+
+static void its_end_is_an_event(void)
+{
+    start("exit 4");
+    run();
+    fake_runner_check_events(&fake,
+                             "setup_started; setup_ended code=4; start_failed "
+                             "rank=10 stage=13 errno=0; ");
+    end();
+}
+
+/* Where it cannot begin at all, the stage says why. */
+static void may_not_begin(void)
+{
+    start("true");
+    fake.planned[0].workdir = "/nosuch";
+    run();
+    CU_ASSERT_FALSE(jr_setup_is_done(&fake.runner));
+    CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_WORKDIR);
+    CU_ASSERT_EQUAL(fake.outcomes[0].start_errno, ENOENT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    start("true");
+    scratch_write(&fake.scratch, "attempt_0", "planted");
+    run();
+    CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_FOLDER);
+    end();
+}
+
+JR_UNIT_MAIN("setup", CASE(no_setup_is_done), CASE(a_stopped_run_has_none),
+             CASE(exports_variables), CASE(executes_the_text_as_it_stands),
+             CASE(a_failure_is_the_first_ranks),
+             CASE(an_unclosed_quote_is_a_failure), CASE(is_stopped_like_a_rank),
+             CASE(its_end_is_an_event), CASE(may_not_begin))
