@@ -1,0 +1,185 @@
+/* A rank's place in the job, read from its environment, and the command line of
+ * the program. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "worker/c/worker.h"
+
+/* main.c is compiled with its main() under this name. */
+int jr_step_main(int argc, char **argv);
+
+/* The contract's variables, of rank 17 of 24: 2 model x 3 pipeline x 4 data. */
+static const char *const variables[][2] = {
+    {"RANK", "17"},
+    {"WORLD_SIZE", "24"},
+    {"LOCAL_RANK", "1"},
+    {"LOCAL_WORLD_SIZE", "8"},
+    {"NODE_RANK", "2"},
+    {"GROUP_WORLD_SIZE", "3"},
+    {"JOBRUN_ATTEMPT", "4"},
+    {"MASTER_PORT", "29500"},
+    {"MODEL_PARALLEL_SIZE", "2"},
+    {"MODEL_PARALLEL_RANK", "1"},
+    {"MODEL_PARALLEL_GROUP", "8"},
+    {"PIPELINE_PARALLEL_SIZE", "3"},
+    {"PIPELINE_PARALLEL_RANK", "2"},
+    {"PIPELINE_PARALLEL_GROUP", "5"},
+    {"DATA_PARALLEL_SIZE", "4"},
+    {"DATA_PARALLEL_RANK", "2"},
+    {"DATA_PARALLEL_GROUP", "7"},
+};
+#define COUNT (sizeof variables / sizeof *variables)
+
+static void set_all(void)
+{
+    CU_ASSERT_EQUAL(clearenv(), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        (void)setenv(variables[i][0], variables[i][1], 1);
+    (void)setenv("MODEL_PARALLEL_BACKEND", "nccl", 1);
+    (void)setenv("DATA_PARALLEL_BACKEND", "gloo", 1);
+    (void)setenv("MASTER_ADDR", "n0", 1);
+    (void)setenv("INIT_METHOD", "env://", 1);
+    (void)setenv("JOBRUN_RUN_ID", "run-7", 1);
+    (void)setenv("JOBRUN_RUN_DIR", "/runs/run-7", 1);
+    (void)setenv("JOBRUN_RANK_DIR", "/runs/run-7/attempt_4/17", 1);
+}
+
+/* Each number is needed, and has to be one. */
+static void every_number_is_needed(void)
+{
+    static const char *const bad[] = {NULL,  "",           "x",  "-1",
+                                      "1.5", "4294967296", " 1", "1 "};
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            struct jr_rank rank = {.rank = 99};
+            struct jr_error err = {0};
+            char text[256];
+            set_all();
+            if (bad[k] == NULL)
+                (void)unsetenv(variables[i][0]);
+            else
+                (void)setenv(variables[i][0], bad[k], 1);
+            CU_ASSERT_EQUAL(jr_worker_rank(&rank, &err), -1);
+            (void)snprintf(text, sizeof text,
+                           "%s is %s: this process is not a rank of jobrun",
+                           variables[i][0],
+                           bad[k] == NULL ? "not set" : "not a number");
+            JR_ASSERT_TEXT(err.text, text);
+            CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+            CU_ASSERT_EQUAL(rank.rank, 99); /* it is left as it was */
+        }
+}
+
+/* Each goes where it belongs. */
+static void knows_its_place(void)
+{
+    struct jr_rank rank;
+    struct jr_error err = {0};
+    set_all();
+    CU_ASSERT_EQUAL_FATAL(jr_worker_rank(&rank, &err), 0);
+    CU_ASSERT_EQUAL(rank.rank, 17);
+    CU_ASSERT_EQUAL(rank.world_size, 24);
+    CU_ASSERT_EQUAL(rank.local_rank, 1);
+    CU_ASSERT_EQUAL(rank.local_world_size, 8);
+    CU_ASSERT_EQUAL(rank.node_rank, 2);
+    CU_ASSERT_EQUAL(rank.nodes, 3);
+    CU_ASSERT_EQUAL(rank.attempt, 4);
+    CU_ASSERT_EQUAL(rank.master_port, 29500);
+    JR_ASSERT_TEXT(rank.master_addr, "n0");
+    JR_ASSERT_TEXT(rank.init_method, "env://");
+    JR_ASSERT_TEXT(rank.run_id, "run-7");
+    JR_ASSERT_TEXT(rank.run_dir, "/runs/run-7");
+    JR_ASSERT_TEXT(rank.rank_dir, "/runs/run-7/attempt_4/17");
+    CU_ASSERT_EQUAL(rank.argc, 0);
+    CU_ASSERT_TRUE(rank.progress == jr_worker_progress);
+}
+
+/* Of each axis the members of its group: from `first` on, `stride` apart. */
+static void knows_its_groups(void)
+{
+    static const struct jr_rank_place expected[3] = {{2, 1, 8, 16, 1, "nccl"},
+                                                     {3, 2, 5, 13, 2, NULL},
+                                                     {4, 2, 7, 5, 6, "gloo"}};
+    struct jr_rank rank;
+    struct jr_error err = {0};
+    set_all();
+    CU_ASSERT_EQUAL_FATAL(jr_worker_rank(&rank, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        const struct jr_rank_place *axis = &rank.axes[i];
+        CU_ASSERT_EQUAL(axis->size, expected[i].size);
+        CU_ASSERT_EQUAL(axis->at, expected[i].at);
+        CU_ASSERT_EQUAL(axis->group, expected[i].group);
+        CU_ASSERT_EQUAL(axis->stride, expected[i].stride);
+        CU_ASSERT_EQUAL(axis->first, expected[i].first);
+        if (expected[i].backend == NULL)
+            CU_ASSERT_PTR_NULL(axis->backend)
+        else
+            JR_ASSERT_TEXT(axis->backend, expected[i].backend);
+        /* The rank is in its own group. */
+        CU_ASSERT_EQUAL(axis->first + axis->at * axis->stride, rank.rank);
+    }
+}
+
+/* What the program says of a command line, and its exit code. */
+static void check_usage(char **argv, bool told)
+{
+    static const char usage[] = "usage: jobrun-step PATH SYMBOL [ARG]...\n"
+                                "       jobrun-step serve "
+                                "[--refuse-threads] PATH\n";
+    char text[512];
+    int ends[2], status = 0, argc = 0;
+    size_t len = 0;
+    while (argv[argc] != NULL)
+        argc++;
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(ends[1], STDERR_FILENO);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        (void)close(JR_WORKER_CONTROL);
+        _exit(jr_step_main(argc, argv));
+    }
+    (void)close(ends[1]);
+    for (ssize_t got;
+         len < sizeof text - 1 &&
+         (got = read(ends[0], text + len, sizeof text - 1 - len)) > 0;)
+        len += (size_t)got;
+    text[len] = '\0';
+    (void)close(ends[0]);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    CU_ASSERT_EQUAL(WEXITSTATUS(status), JR_WORKER_UNSTARTED);
+    CU_ASSERT_EQUAL(strcmp(text, usage) == 0, told);
+    if (!told)
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, "/nosuch/lib.so"));
+}
+
+static void says_how_it_is_called(void)
+{
+    char *none[] = {(char *)"jobrun-step", NULL};
+    char *one[] = {(char *)"jobrun-step", (char *)"lib.so", NULL};
+    char *serve[] = {(char *)"jobrun-step", (char *)"serve", NULL};
+    set_all();
+    check_usage(none, true);
+    check_usage(one, true);
+    check_usage(serve, true);
+}
+
+/* A library that is not there is no start of the user's code. */
+static void a_library_has_to_be_there(void)
+{
+    char *two[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so",
+                   (char *)"step", NULL};
+    char *three[] = {(char *)"jobrun-step", (char *)"/nosuch/lib.so",
+                     (char *)"step", (char *)"argument", NULL};
+    set_all();
+    check_usage(two, false);
+    check_usage(three, false);
+}
+
+JR_UNIT_MAIN("main", CASE(every_number_is_needed), CASE(knows_its_place),
+             CASE(knows_its_groups), CASE(says_how_it_is_called),
+             CASE(a_library_has_to_be_there))
