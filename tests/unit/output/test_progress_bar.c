@@ -4,7 +4,12 @@
 #include <math.h>
 
 #include "base/utf8.h"
+#include "terminal.h"
 #include "unit.h"
+
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static const struct jr_progress_metric metrics[] = {
     {"loss", 0.527}, {"acc", 0.9125}, {"lr", 1e-4}, {"more", 1}};
@@ -165,6 +170,80 @@ static void names_are_safe(void)
     check_bar(&bar, 42, false, "j\\x0d  step 1   a\\x1b[2J\\x0a nan");
 }
 
+/* The bar of a job on a terminal of `columns`, as it is drawn: "" where it is
+ * not. */
+static const char *stand(const struct jr_progress *progress, bool utf8,
+                         unsigned short columns, bool *ret_stands)
+{
+    const struct winsize size = {.ws_col = columns, .ws_row = 24};
+    static char text[4096];
+    struct jr_console_writer console;
+    struct jr_loop loop;
+    int master, slave;
+    CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&console, &loop, -1, slave);
+    *ret_stands = jr_progress_bar_stand(&console, "digits", progress, utf8);
+    (void)terminal_text(master, slave, text, sizeof text);
+    jr_console_writer_close(&console);
+    (void)close(loop.epoll_fd);
+    (void)close(slave);
+    (void)close(master);
+    return text;
+}
+
+static void stands_where_there_is_a_step(void)
+{
+    struct jr_progress *progress = jr_progress_new(2);
+    bool stands = true;
+    JR_ASSERT_TEXT(stand(NULL, true, 80, &stands), "");
+    CU_ASSERT_FALSE(stands);
+    JR_ASSERT_TEXT(stand(progress, true, 80, &stands), "");
+    CU_ASSERT_FALSE(stands);
+    progress->job.any = true;
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(stand(progress, true, 80, &stands), "digits  step 0"));
+    CU_ASSERT_TRUE(stands);
+    jr_progress_free(progress);
+}
+
+/* What the line has of a job: the metrics that have a value, who is behind, and
+ * the time that is left before the last step. */
+static void stands_with_what_is_told(void)
+{
+    struct jr_progress *progress = jr_progress_new(2);
+    bool stands;
+    (void)jr_progress_metric(progress, "loss", 4);
+    (void)jr_progress_metric(progress, "lr", 2);
+    (void)jr_progress_metric(progress, "acc", 3);
+    progress->job = (struct jr_steps){.any = true,
+                                      .step = 30,
+                                      .of = 60,
+                                      .rate = 2,
+                                      .metrics = 5,
+                                      .values = {0.5, 7, 0.25}};
+    progress->slowest = 1;
+    progress->behind = 4;
+    const char *text = stand(progress, false, 150, &stands);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "digits  step 30/60  50 %  ####"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "2.0 steps/s   left 15s   loss 0.5   "
+                                        "acc 0.25"));
+    CU_ASSERT_PTR_NULL(strstr(text, "lr"));
+    CU_ASSERT_PTR_NULL(strstr(text, "behind")); /* one rank's steps count */
+    CU_ASSERT_PTR_NULL(strstr(text, "\xe2"));
+    progress->all = true;
+    progress->job.step = 60;
+    text = stand(progress, true, 150, &stands);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "rank 1 is 4 steps behind"));
+    CU_ASSERT_PTR_NULL(strstr(text, "left"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\xe2"));
+    progress->job.step = 59;
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(stand(progress, true, 150, &stands), "left 1s"));
+    jr_progress_free(progress);
+}
+
 JR_UNIT_MAIN("progress_bar", CASE(fits_every_width), CASE(tells_what_is_known),
              CASE(draws_what_is_done), CASE(tells_rates_and_times),
-             CASE(names_are_safe))
+             CASE(names_are_safe), CASE(stands_where_there_is_a_step),
+             CASE(stands_with_what_is_told))
