@@ -310,7 +310,159 @@ static void ranks_share_what_is_looked_at(void)
     free(flood);
 }
 
+/* Numbers of metrics as printf, Python and people write them, and what is none:
+ * that is warned of, and the step counts all the same. */
+static void reads_metrics_as_they_are_written(void)
+{
+    static const struct {
+        const char *text;
+        bool number;
+        double value;
+    } numbers[] = {
+        {"x", false, 0},
+        {"--inf", false, 0},
+        {"+-nan", false, 0},
+        {"-+inf", false, 0},
+        {"infx", false, 0},
+        {"xnan", false, 0},
+        {"infinit", false, 0},
+        {"1e", false, 0},
+        {"1,5", false, 0},
+        {"0x10", false, 0},
+        {"1.5x", false, 0},
+        {".", false, 0},
+        {"-", false, 0},
+        {"+", false, 0},
+        {"0.5", true, 0.5},
+        {"-1e3", true, -1000},
+        {"1", true, 1},
+        {"-0.25", true, -0.25},
+        {"2.5E-3", true, 2.5e-3},
+        {"nan", true, NAN},
+        {"NaN", true, NAN},
+        {"-nan", true, NAN},
+        {"+nan", true, NAN},
+        {"inf", true, INFINITY},
+        {"+inf", true, INFINITY},
+        {"-inf", true, -INFINITY},
+        {"Infinity", true, INFINITY},
+        {"-INFINITY", true, -INFINITY},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct bench bench;
+        char line[64];
+        begin(&bench, STEP " loss (?<loss>\\S+)");
+        (void)snprintf(line, sizeof line, "step 7 loss %s\n", numbers[i].text);
+        add(&bench, line, 100);
+        const struct jr_steps *rank = &bench.progress->ranks[0];
+        CU_ASSERT_EQUAL(rank->step, 7);
+        CU_ASSERT_EQUAL(rank->metrics, numbers[i].number);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, !numbers[i].number);
+        if (!numbers[i].number)
+            CU_ASSERT_EQUAL(bench.progress->warnings[0].problem,
+                            JR_STEP_PROBLEM_METRIC)
+        else if (isnan(numbers[i].value))
+            CU_ASSERT_TRUE(isnan(rank->values[0]))
+        else
+            CU_ASSERT_EQUAL(rank->values[0], numbers[i].value);
+        end(&bench);
+    }
+}
+
+/* Behind the last newline there is no line, not even an empty one. */
+static void an_end_is_no_line(void)
+{
+    static const char *const texts[] = {"7\n", "7\r\n", "7"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct bench bench;
+        begin(&bench, "^(?<step>\\d*)$");
+        add(&bench, texts[i], 100);
+        CU_ASSERT_EQUAL(bench.progress->ranks[0].step, 7);
+        CU_ASSERT_EQUAL(bench.told, 1);
+        if (i != 1) /* where \r is an end, too, there is one between */
+            CU_ASSERT_EQUAL(bench.progress->warnings_count, 0);
+        end(&bench);
+    }
+}
+
+/* A step is digits, as many as fit. */
+static void reads_steps_as_they_are_written(void)
+{
+    static const struct {
+        const char *text;
+        bool any;
+        int64_t step;
+    } steps[] = {
+        {"step ", false, 0},
+        {"step x", false, 0},
+        {"step -1", false, 0},
+        {"step 9223372036854775808", false, 0},
+        {"step 99999999999999999999999", false, 0},
+        {"step 0", true, 0},
+        {"step 0012", true, 12},
+        {"step 9223372036854775807", true, INT64_MAX},
+        {"step 00000000000000000000000000000042", true, 42},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct bench bench;
+        char line[64];
+        begin(&bench, "step (?<step>\\S*)");
+        (void)snprintf(line, sizeof line, "%s\n", steps[i].text);
+        add(&bench, line, 100);
+        const struct jr_steps *rank = &bench.progress->ranks[0];
+        CU_ASSERT_EQUAL(rank->any, steps[i].any);
+        CU_ASSERT_EQUAL(rank->step, steps[i].step);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, !steps[i].any);
+        end(&bench);
+    }
+}
+
+/* Lines of a progress file: what is no object, or has no step, is warned of;
+ * other members that are numbers are metrics, and any else is passed over. */
+static void reads_lines_of_a_file(void)
+{
+    static const struct {
+        const char *line;
+        bool any;
+        int64_t step, of;
+        uint32_t metrics; /* how many */
+        int problem;      /* -1: none */
+    } lines[] = {
+        {"3", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
+        {"[1]", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
+        {"{\"step\": 3", false, 0, 0, 0, JR_STEP_PROBLEM_JSON},
+        {"{\"step\": \"3\"}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
+        {"{\"step\": 3.5}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
+        {"{\"step\": -3}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
+        {"{\"loss\": 1}", false, 0, 0, 0, JR_STEP_PROBLEM_STEP},
+        {"{\"step\": 3, \"loss\": \"x\"}", true, 3, 0, 0, -1},
+        {"{\"step\": 3, \"loss\": [1]}", true, 3, 0, 0, -1},
+        {"{\"step\": 3, \"of\": 9, \"loss\": 0.5, \"lr\": 1, \"x\": null}",
+         true, 3, 9, 3, -1},
+        {"{\"step\": 0}", true, 0, 0, 0, -1},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct bench bench;
+        char line[160];
+        begin(&bench, NULL);
+        (void)snprintf(line, sizeof line, "%s\n", lines[i].line);
+        add(&bench, line, 100);
+        const struct jr_steps *rank = &bench.progress->ranks[0];
+        CU_ASSERT_EQUAL(rank->any, lines[i].any);
+        CU_ASSERT_EQUAL(rank->step, lines[i].step);
+        CU_ASSERT_EQUAL(rank->of, lines[i].of);
+        CU_ASSERT_EQUAL(__builtin_popcount(rank->metrics), lines[i].metrics);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].problem >= 0);
+        if (lines[i].problem >= 0 && bench.progress->warnings_count > 0)
+            CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem,
+                            lines[i].problem);
+        end(&bench);
+    }
+}
+
 JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
              CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns),
              CASE(passes_over_steps), CASE(takes_all_steps_again),
-             CASE(ranks_share_what_is_looked_at))
+             CASE(ranks_share_what_is_looked_at),
+             CASE(reads_metrics_as_they_are_written), CASE(an_end_is_no_line),
+             CASE(reads_steps_as_they_are_written), CASE(reads_lines_of_a_file))
