@@ -84,7 +84,7 @@ set(JR_NO_MEMCHECK base.beneath cluster.controller cluster.srun judge.pattern
 # garbage that the vectors notice.
 set(JR_LONG_MEMCHECK cluster.agent doc.limits host.machines output.log_file
     plan.lazy plan.rank_env report.top resolve.machines resolve.sizes
-    spawn.reap_descendants spec.assemble spec.lint_redirect)
+    spawn.reap_descendants spec.spec_file spec.lint_redirect)
 foreach(name ${JR_NO_MEMCHECK} ${JR_LONG_MEMCHECK})
   string(REPLACE "." "/test_" file "${name}")
   if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/unit/${file}.c")

@@ -6,8 +6,8 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
-#include "spec/assemble.h"
 #include "spec/manual.h"
+#include "spec/spec_file.h"
 
 #include "base/banned.h"
 

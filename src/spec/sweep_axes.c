@@ -5,7 +5,6 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
-#include "spec/assemble.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_parts.h"
 

@@ -421,7 +421,7 @@ static void keeps_dollars_of_commands(void)
     jr_spec_free(file);
 }
 
-JR_UNIT_MAIN("spec.assemble", CASE(binds_what_comes_of_it),
+JR_UNIT_MAIN("spec.spec_file", CASE(binds_what_comes_of_it),
              CASE(binds_per_rank), CASE(refuses_per_rank),
              CASE(takes_many_entries), CASE(tells_lack_from_mistake),
              CASE(waives_for_templates), CASE(guesses),
