@@ -1,4 +1,5 @@
-/* Comparing what the ranks delivered: `equal` and `distinct`. */
+/* Holding what the ranks delivered to the spec: each result to its `fields`,
+ * and all to each other, by `equal` and `distinct`. */
 #ifndef JR_COMPARE_RANKS_H
 #define JR_COMPARE_RANKS_H
 
@@ -14,5 +15,12 @@ void jr_compare_again(struct jr_judge *judge);
 /* Whether two values are the same there: 1 is 1.0, the order of keys is none.
  */
 bool jr_judge_equal(const json_t *a, const json_t *b);
+
+/* Hold the result of rank `i` to `fields`. */
+void jr_judge_fields(struct jr_judge *judge, size_t i);
+
+/* A value as reasons quote it: compact JSON, cut at 60 bytes; a number in the
+ * fewest digits that read back as itself. */
+void jr_judge_quote(struct jr_buf *out, const json_t *value);
 
 #endif

@@ -15,7 +15,6 @@
 #include "judge/hang_report.h"
 #include "judge/judge.h"
 #include "judge/restart.h"
-#include "judge/result_fields.h"
 #include "judge/results.h"
 #include "judge/words.h"
 #include "store/outcome.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "judge/result_fields.h"
+#include "judge/compare_ranks.h"
 #include "report/verdict_text.h"
 
 #include "base/banned.h"

@@ -8,7 +8,6 @@
 #include "base/signal_name.h"
 #include "judge/compare_ranks.h"
 #include "judge/judge.h"
-#include "judge/result_fields.h"
 #include "judge/words.h"
 #include "report/failure_text.h"
 #include "report/summary.h"
