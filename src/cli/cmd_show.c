@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "record/record_code.h"
 #include "report/show.h"
-#include "report/stacks.h"
+#include "report/watch_ranks.h"
 
 #include "base/banned.h"
 
