@@ -2,7 +2,8 @@
  * Accelerators: a reader per vendor, and what the readers share. Each lists the
  * devices of its kind that this process may open, in the order of their
  * indices; accel.c has the table of readers and applies the visibility
- * variables. The readers are amd.c, intel.c, npu.c and nvidia.c.
+ * variables. The readers are amd.c, intel.c and nvidia.c, and in accel.c those
+ * of vendors of which there is nothing but device nodes.
  */
 #ifndef JR_ACCEL_H
 #define JR_ACCEL_H
@@ -30,10 +31,10 @@ void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 /* Find the Gaudis of Intel: intel.c. */
 void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 
-/* Find the NPUs of Ascend: npu.c. */
+/* Find the NPUs of Ascend: accel.c. */
 void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 
-/* Find the MLUs of Cambricon: npu.c. */
+/* Find the MLUs of Cambricon: accel.c. */
 void jr_cambricon_read(struct jr_host_reader *probe,
                        struct jr_accel_list *found);
 
