@@ -1,9 +1,12 @@
 /*
- * Two of a kind side by side: rows of a name and two values, for people, for a
- * comment in Markdown, for programs. Values are one line of text each.
+ * Tables for people, and two of a kind side by side: rows of a name and two
+ * values, for people, for a comment in Markdown, for programs. Values are one
+ * line of text each.
  */
 #ifndef JR_DIFF_TABLE_H
 #define JR_DIFF_TABLE_H
+
+#include <stddef.h>
 
 #include <jobrun/error.h>
 
@@ -62,5 +65,15 @@ void jr_diff_table_code(struct jr_buf *out, const char *text);
 /* The rows as an array of objects: field, part, and a and b, which are null or
  * have value, from, file, line and column. */
 json_t *jr_diff_table_json(const struct jr_diff_table *contrast);
+
+enum { JR_TABLE_COLUMNS = 16 };
+
+/* Append lines of cells, which tabs separate (at most JR_TABLE_COLUMNS in a
+ * line), every column as wide as its widest cell, with `gap` blanks between the
+ * columns. A column without text is left
+ * out, and no line ends with blanks. Text from outside goes into a cell by
+ * jr_buf_escaped, which leaves no tab and no newline in it. Widths are terminal
+ * columns. The failure of `cells` is passed on. */
+void jr_table_add(struct jr_buf *out, const struct jr_buf *cells, size_t gap);
 
 #endif

@@ -1,4 +1,5 @@
-/* The file that a name which is none was probably meant for. */
+/* What was probably meant: the word that is nearest to a misspelt one, and the
+ * file that a name which is none stands for. */
 #ifndef JR_NEAR_FILE_H
 #define JR_NEAR_FILE_H
 
@@ -18,5 +19,17 @@ bool jr_near_file_is_yaml(const char *name);
  * train.jobrun.yaml), or misspells, in the same folder. Returns whether there
  * is one, as a path that begins as `path` does; *ret is emptied first. */
 bool jr_near_file_find(struct jr_buf *ret, const char *path);
+
+/* The number of single-character edits between two words, with transpositions
+ * (Damerau-Levenshtein, restricted), capped at `limit` + 1. */
+unsigned jr_edit_distance(const char *a, const char *b, unsigned limit);
+
+/* The candidate nearest to `word` that is near enough to be a misspelling of
+ * it, or NULL. `candidates` is NULL-terminated. */
+const char *jr_did_you_mean(const char *word, const char *const *candidates);
+
+/* Whether there is no doubt which of them was meant: one is near, and no other
+ * nearly as near. */
+bool jr_did_you_mean_near(const char *word, const char *const *candidates);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What the kernel tells of processes and threads: proc(5), /proc/PID/stat.
+ * What the kernel tells of processes and threads: proc(5), /proc/PID/stat, and
+ * in which control groups they are.
  */
 #ifndef JR_PROC_H
 #define JR_PROC_H
@@ -62,5 +63,25 @@ struct jr_proc *jr_proc_all(size_t *ret_count);
  * it is not in the list. */
 size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid,
                       size_t *ret, size_t most);
+
+/*
+ * Where a control group controller of a process lives: version 1, version 2, or
+ * both at once (hybrid), seen from inside a cgroup namespace or not. From the
+ * texts of /proc/self/cgroup and /proc/self/mountinfo (cgroups(7), proc(5)).
+ */
+struct jr_cgroup_hierarchy {
+    bool v2;
+    bool shown;        /* `leaf` is the process's own group. Else the mount
+                          shows other ones, as in a container: its topmost is
+                          the container's, which binds the process too */
+    const char *point; /* where it is mounted; NULL: nowhere */
+    const char *leaf;  /* the group below it: "", or "/a/b" */
+};
+
+/* Find the hierarchy of `controller` ("cpu", "memory"; NULL: the one of version
+ * 2). Both texts are changed, and what is found points into them; NULL texts
+ * have nothing in them. */
+struct jr_cgroup_hierarchy jr_cgroup_hierarchy_find(char *groups, char *mounts,
+                                                    const char *controller);
 
 #endif

@@ -1,6 +1,11 @@
-/* Signals by name, as people and records have them. */
+/* Signals and users by name, as people and records have them. */
 #ifndef JR_SIGNAL_NAME_H
 #define JR_SIGNAL_NAME_H
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
 
 #define JR_SIGNAL_NAME 24 /* bytes of a name */
 
@@ -10,5 +15,13 @@ void jr_signal_name(char out[static JR_SIGNAL_NAME], int signal);
 
 /* The number of the signal that has this name; 0 when none has. */
 int jr_signal_of(const char *name);
+
+/* The name of a user, in the arena; its number where it has no name
+ * (getpwuid_r(3)). NULL where memory runs out. */
+char *jr_user_name(struct jr_arena *arena, uid_t user);
+
+/* Append the name of a user with its number, "bob (uid 1001)"; only the number
+ * where it has no name. */
+void jr_user_print(struct jr_buf *out, uid_t user);
 
 #endif

@@ -1,11 +1,17 @@
 #include "base/syscalls.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/close_range.h"
 #include "base/pidfd.h"
 
 #include "base/banned.h"
@@ -80,4 +86,126 @@ const struct jr_syscall *jr_syscalls(size_t *ret_count)
     };
     *ret_count = sizeof rows / sizeof *rows;
     return rows;
+}
+
+bool jr_close_range_works(void)
+{
+    return syscall(SYS_close_range, ~0U, ~0U, JR_CLOSE_RANGE_UNSHARE) == 0;
+}
+
+/* As getdents64(2) writes it; C libraries before 2.30 have no name for that. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+/* A descriptor by its name; -1: it is none, such as "..". */
+static int read_number(const char *name)
+{
+    int number = 0;
+    for (; *name >= '0' && *name <= '9'; name++)
+        number = number * 10 + (*name - '0');
+    return *name == '\0' ? number : -1;
+}
+
+static int drop_one(int fd, unsigned flags)
+{
+    if ((flags & JR_CLOSE_RANGE_CLOEXEC) != 0)
+        return fcntl(fd, F_SETFD, FD_CLOEXEC);
+    (void)close(fd);
+    return 0;
+}
+
+/* The names are numbers in their order, so that what is closed meanwhile is not
+ * missed (fs/proc/fd.c). */
+static int walk_descriptors(int list, unsigned first, unsigned last,
+                            unsigned flags)
+{
+    _Alignas(struct entry) char bytes[4096];
+    long len;
+    while ((len = syscall(SYS_getdents64, list, bytes, sizeof bytes)) > 0)
+        for (long at = 0; at < len;) {
+            const struct entry *entry = (const void *)(bytes + at);
+            int fd = read_number(entry->name);
+            at += entry->size;
+            if (fd >= 0 && fd != list && (unsigned)fd >= first &&
+                (unsigned)fd <= last && drop_one(fd, flags) != 0)
+                return -1;
+        }
+    return len < 0 ? -1 : 0;
+}
+
+static int walk_range(unsigned first, unsigned last, unsigned flags)
+{
+    if ((flags & JR_CLOSE_RANGE_UNSHARE) != 0 && unshare(CLONE_FILES) != 0)
+        return -1;
+    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0)
+        return -1;
+    int failed = walk_descriptors(list, first, last, flags);
+    int error = errno;
+    (void)close(list);
+    errno = error;
+    return failed;
+}
+
+int jr_close_range(unsigned first, unsigned last, unsigned flags)
+{
+    if (syscall(SYS_close_range, first, last, flags) == 0)
+        return 0;
+    /* Linux 5.9 and 5.10 know no CLOEXEC. */
+    bool unknown = errno == EINVAL && (flags & JR_CLOSE_RANGE_CLOEXEC) != 0;
+    if (!jr_call_is_missing(errno) && !unknown)
+        return -1;
+    errno = EINVAL;
+    if (first > last)
+        return -1;
+    return walk_range(first, last, flags);
+}
+
+/* Whether the user that we act as has the rights of `mode`, for the older call
+ * asks for the one that we are. By the mode's bits alone, as glibc does it. */
+static int check_mode(int dir_fd, const char *path, int mode)
+{
+    struct stat st;
+    if (fstatat(dir_fd, path, &st, 0) != 0)
+        return -1;
+    mode_t any = S_IXUSR | S_IXGRP | S_IXOTH;
+    bool of_group = st.st_gid == getegid() || group_member(st.st_gid) != 0;
+    int shift = st.st_uid == geteuid() ? 6 : of_group ? 3 : 0;
+    bool runs =
+        (mode & X_OK) == 0 || S_ISDIR(st.st_mode) || (st.st_mode & any) != 0;
+    bool given =
+        geteuid() == 0 ? runs : ((int)(st.st_mode >> shift) & mode) == mode;
+    errno = EACCES;
+    return given ? 0 : -1;
+}
+
+int jr_access(int dir_fd, const char *path, int mode, int flags)
+{
+    struct stat st;
+    long got = syscall(SYS_faccessat2, dir_fd, path, mode, flags);
+    if (got == 0 || !jr_call_is_missing(errno))
+        return (int)got;
+    if ((flags & AT_SYMLINK_NOFOLLOW) != 0 && mode == F_OK)
+        return fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW);
+    if ((flags & AT_EACCESS) != 0 &&
+        (getuid() != geteuid() || getgid() != getegid()))
+        return check_mode(dir_fd, path, mode);
+    return (int)syscall(SYS_faccessat, dir_fd, path, mode);
+}
+
+int jr_memory_file(const char *name)
+{
+    static const char *const folders[] = {"/dev/shm", "/tmp"};
+    int fd = (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */);
+    for (size_t i = 0; fd < 0 && jr_call_is_missing(errno) && i < 2; i++) {
+        fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (fd < 0)
+            errno = ENOSYS;
+    }
+    return fd;
 }

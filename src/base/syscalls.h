@@ -1,7 +1,8 @@
 /*
  * System calls that are younger than the oldest kernel that jobrun supports,
  * Linux 4.18, or that sandboxes and container run-times refuse: where they are
- * missing, jobrun does without them.
+ * missing, jobrun does without them. Those that need more than that have a
+ * function here that takes another way (and pidfd.h has the one for processes).
  */
 #ifndef JR_SYSCALLS_H
 #define JR_SYSCALLS_H
@@ -50,5 +51,34 @@ struct jr_syscall {
 
 /* All of them. */
 const struct jr_syscall *jr_syscalls(size_t *ret_count);
+
+/*
+ * close_range(2) of Linux 5.9, for which C libraries before 2.34 have no name,
+ * and what stands for it on older kernels and in sandboxes that refuse it.
+ */
+
+/* The flags, which headers of older kernels do not have. */
+#define JR_CLOSE_RANGE_UNSHARE (1U << 1) /* CLOSE_RANGE_UNSHARE */
+#define JR_CLOSE_RANGE_CLOEXEC (1U << 2) /* CLOSE_RANGE_CLOEXEC, Linux 5.11 */
+
+/* Whether the kernel has the call, and lets us make it. */
+bool jr_close_range_works(void);
+
+/* Close, or mark, the descriptors from `first` to `last`; `flags` are those of
+ * close_range(2). Where the call is missing or refused, the descriptors are
+ * found in /proc/self/fd; that is async-signal-safe, too. Returns 0, or -1 with
+ * errno: of close_range(2), of unshare(2), or of the folder. */
+int jr_close_range(unsigned first, unsigned last, unsigned flags);
+
+/* faccessat2(2), with the flags AT_EACCESS and AT_SYMLINK_NOFOLLOW. The C
+ * library's faccessat takes the refusal of a sandbox for that of the file.
+ * Returns 0, or -1 with errno. */
+int jr_access(int dir_fd, const char *path, int mode, int flags);
+
+/* memfd_create(2): an empty file to write to and to read from, with
+ * close-on-exec, that ends with its last descriptor; `name` is shown in
+ * /proc/PID/fd. Otherwise a file without a name in /dev/shm or /tmp. Returns
+ * the descriptor, or -1 with errno. */
+int jr_memory_file(const char *name);
 
 #endif

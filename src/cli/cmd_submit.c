@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/subprocess.h"
+#include "base/syscalls.h"
 #include "cli/cmd_render.h"
 #include "cli/output.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/did_you_mean.h"
 #include "base/near_file.h"
 #include "base/shell_words.h"
 #include "cli/cli.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/shell_words.h"
+#include "base/syscalls.h"
 #include "cli/output.h"
 #include "session/specs/spec_help.h"
 

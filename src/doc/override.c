@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/did_you_mean.h"
+#include "base/near_file.h"
 #include "doc/merge.h"
-#include "doc/node_path.h"
 #include "doc/node.h"
+#include "doc/node_path.h"
 
 #include "base/banned.h"
 

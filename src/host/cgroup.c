@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/cgroup_hierarchy.h"
 #include "base/num.h"
+#include "base/proc.h"
 #include "host/reader.h"
 
 #include "base/banned.h"

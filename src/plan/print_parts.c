@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/diff_table.h"
 #include "base/redact.h"
 #include "base/strv.h"
-#include "base/text_table.h"
 #include "plan/mesh_grid.h"
 #include "plan/planner.h"
 

@@ -15,9 +15,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
+#include "base/signal_name.h"
 #include "base/strv.h"
-#include "base/user.h"
+#include "base/syscalls.h"
 #include "judge/words.h"
 #include "record/multinode.h"
 #include "record/record_facts.h"

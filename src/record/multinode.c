@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/num.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "record/merge_nodes.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "record/multinode.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/proc.h"
-#include "base/user.h"
+#include "base/signal_name.h"
+#include "base/syscalls.h"
 #include "judge/judge.h"
 #include "record/multinode.h"
 #include "run/companion.h"

@@ -9,7 +9,7 @@
 #ifndef JR_RESULTS_TABLE_H
 #define JR_RESULTS_TABLE_H
 
-#include "base/json_shape.h"
+#include "base/json.h"
 #include "record/load_results.h"
 
 /* What one rank's object is made of. */

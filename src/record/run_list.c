@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "judge/words.h"
 #include "record/multinode.h"
 #include "record/record_code.h"

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/rank_set.h"
+#include "base/syscalls.h"
 #include "output/log_gap.h"
 #include "output/sanitize.h"
 #include "record/live_run.h"

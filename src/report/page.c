@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "generated/sheets.h"
 #include "judge/words.h"
 #include "record/merge_nodes.h"

@@ -7,10 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
 #include "base/proc.h"
 #include "base/rank_set.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "judge/judge.h"
 #include "record/live_ranks.h"
 #include "record/load_results.h"

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/close_range.h"
-#include "base/file_calls.h"
 #include "base/io.h"
+#include "base/syscalls.h"
 #include "host/ask.h"
 #include "resolve/facts.h"
 

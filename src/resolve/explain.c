@@ -1,8 +1,8 @@
 #include "resolve/explain.h"
 
+#include "base/diff_table.h"
 #include "base/json.h"
 #include "base/redact.h"
-#include "base/text_table.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
  * The decision of restart.c is reported, kept in attempt_N/results.json, and
  * waited for here.
  */
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "session/attempts.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "session/machine_text.h"
 
+#include "base/diff_table.h"
 #include "base/syscalls.h"
-#include "base/text_table.h"
 #include "host/health.h"
 #include "session/lease_text.h"
 #include "session/session.h"

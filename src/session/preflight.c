@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "session/on_end.h"
 #include "session/session.h"
 #include "spawn/program.h"

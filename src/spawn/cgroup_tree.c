@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cgroup_hierarchy.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"

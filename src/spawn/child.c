@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/close_range.h"
 #include "base/io.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 

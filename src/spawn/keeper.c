@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/close_range.h"
 #include "base/pidfd.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "spawn/program.h"
 #include "spawn/reap_descendants.h"
 

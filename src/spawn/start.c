@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/close_range.h"
 #include "base/pidfd.h"
 #include "base/rank_set.h"
 #include "base/strv.h"
+#include "base/syscalls.h"
 #include "spawn/control.h"
 #include "spawn/program.h"
 #include "store/run_folder.h"

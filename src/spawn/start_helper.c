@@ -12,10 +12,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/pidfd.h"
 #include "base/signal_name.h"
+#include "base/syscalls.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"

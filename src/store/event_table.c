@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json_shape.h"
+#include "base/json.h"
 #include "base/signal_name.h"
 
 #include "base/banned.h"

@@ -5,7 +5,7 @@
 
 #include <jobrun/run.h>
 
-#include "base/json_shape.h"
+#include "base/json.h"
 
 /* How a member is stored. */
 enum jr_outcome_kind {

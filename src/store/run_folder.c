@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 

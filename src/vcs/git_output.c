@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/pidfd.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 

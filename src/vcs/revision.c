@@ -10,9 +10,9 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/syscalls.h"
 #include "vcs/git.h"
 
 #include "base/banned.h"

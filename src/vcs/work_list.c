@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 
 #include "base/banned.h"
 

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cgroup_hierarchy.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/proc.h"
 #include "run/runner.h"
 
 #include "base/banned.h"

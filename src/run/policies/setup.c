@@ -12,7 +12,7 @@
  * text is the argument of eval, so that whatever it leaves open, a quote or a
  * here-document, ends with it, and it sees no arguments.
  */
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "run/policies/setup.h"
 
 #include <errno.h>

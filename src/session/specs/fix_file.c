@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/file_calls.h"
 #include "base/io.h"
+#include "base/syscalls.h"
 #include "diag/fix.h"
 #include "doc/doc.h"
 #include "session/specs/check_specs.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/did_you_mean.h"
+#include "base/near_file.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
 #include "spec/manual.h"

@@ -1,5 +1,5 @@
 /* Where a control group controller lives, by the texts of the kernel. */
-#include "base/cgroup_hierarchy.h"
+#include "base/proc.h"
 
 #include <stdlib.h>
 

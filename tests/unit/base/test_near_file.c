@@ -1,6 +1,7 @@
-#include "base/near_file.h"
-
+#include <stddef.h>
 #include <stdio.h>
+
+#include "base/near_file.h"
 
 #include "scratch.h"
 #include "unit.h"
@@ -60,5 +61,95 @@ static void tells_names_of_yaml_files(void)
         CU_ASSERT_FALSE(jr_near_file_is_yaml(no[i]));
 }
 
+static void counts_edits(void)
+{
+    static const struct {
+        const char *a, *b;
+        unsigned edits;
+    } vectors[] = {
+        {"", "", 0},
+        {"", "abc", 3},
+        {"abc", "", 3},
+        {"nodes", "nodes", 0},
+        {"node", "nodes", 1},   /* insert */
+        {"nodess", "nodes", 1}, /* delete */
+        {"nodez", "nodes", 1},  /* replace */
+        {"ndoes", "nodes", 1},  /* transpose */
+        {"paralelism", "parallelism", 1},
+        {"ca", "abc", 3}, /* restricted: no edit between swapped */
+        {"kitten", "sitting", 3},
+        {"world_size", "word_sise", 2},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].a, vectors[i].b, 9),
+                        vectors[i].edits);
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].b, vectors[i].a, 9),
+                        vectors[i].edits);
+    }
+}
+
+static void caps_edits(void)
+{
+    char word[200];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    CU_ASSERT_EQUAL(jr_edit_distance("abcdef", "uvwxyz", 2), 3);
+    CU_ASSERT_EQUAL(jr_edit_distance(word, word, 2), 3);
+    CU_ASSERT_EQUAL(jr_edit_distance("a", word, 0), 1);
+    word[63] = '\0';
+    CU_ASSERT_EQUAL(jr_edit_distance(word, word, 2), 0);
+}
+
+static void finds_the_nearest(void)
+{
+    static const char *const names[] = {"env",   "name",        "nodes",
+                                        "model", "parallelism", "world_size",
+                                        "wait",  "want",        NULL};
+    static const struct {
+        const char *word, *nearest;
+    } vectors[] = {
+        {"", NULL},
+        {"banana", NULL},
+        {"gpus", NULL},
+        {"evn", "env"},
+        {"nods", "nodes"},
+        {"node", "nodes"},
+        {"Nodes", "nodes"},
+        {"noodles", "nodes"},
+        {"paralelism", "parallelism"},
+        {"wordl_size", "world_size"},
+        {"want", "want"},
+        {"waxt", "wait"}, /* a tie: the first */
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *nearest = jr_did_you_mean(vectors[i].word, names);
+        if (vectors[i].nearest == NULL)
+            CU_ASSERT_PTR_NULL(nearest)
+        else
+            JR_ASSERT_TEXT(nearest, vectors[i].nearest);
+    }
+}
+
+static void doubts_where_two_are_near(void)
+{
+    static const char *const names[] = {"nccl",       "rccl",       "cncl",
+                                        "node_rank",  "model_rank", "nodes",
+                                        "world_size", NULL};
+    static const struct {
+        const char *word;
+        bool sure;
+    } vectors[] = {
+        {"", false},          {"toaster", false},   {"ncl", false},
+        {"ccl", false},       {"mode_rank", false}, {"node-rank", true},
+        {"nvcl", true},       {"nodse", true},      {"wrold_size", true},
+        {"world_size", true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_EQUAL(jr_did_you_mean_near(vectors[i].word, names),
+                        vectors[i].sure);
+}
+
 JR_UNIT_MAIN("base.near_file", CASE(finds_the_file_that_was_meant),
-             CASE(tells_names_of_yaml_files))
+             CASE(tells_names_of_yaml_files), CASE(counts_edits),
+             CASE(caps_edits), CASE(finds_the_nearest),
+             CASE(doubts_where_two_are_near))

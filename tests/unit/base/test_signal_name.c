@@ -1,8 +1,12 @@
-#include "base/signal_name.h"
-#include "unit.h"
-
+#include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/signal_name.h"
+
+#include "unit.h"
 
 static void signals_have_names(void)
 {
@@ -52,5 +56,36 @@ static void names_mean_signals(void)
     }
 }
 
+enum { NOBODY = 64123 }; /* has no name */
+
+static void has_its_name(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    char want[256];
+    const struct passwd *entry = getpwuid(0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+    JR_ASSERT_TEXT(jr_user_name(&arena, 0), entry->pw_name);
+    (void)snprintf(want, sizeof want, "%s (uid 0)", entry->pw_name);
+    jr_user_print(&out, 0);
+    JR_ASSERT_TEXT(out.data, want);
+    jr_buf_release(&out);
+    jr_arena_release(&arena);
+}
+
+static void is_a_number_without_a_name(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    if (getpwuid(NOBODY) == NULL) {
+        JR_ASSERT_TEXT(jr_user_name(&arena, NOBODY), "64123");
+        jr_user_print(&out, NOBODY);
+        JR_ASSERT_TEXT(out.data, "64123");
+    }
+    jr_buf_release(&out);
+    jr_arena_release(&arena);
+}
+
 JR_UNIT_MAIN("signame", CASE(names_mean_signals),
-             CASE(names_are_those_of_the_c_library), CASE(signals_have_names))
+             CASE(names_are_those_of_the_c_library), CASE(signals_have_names),
+             CASE(has_its_name), CASE(is_a_number_without_a_name))
