@@ -5,9 +5,18 @@
  *   main -> jr_cli_parse -> the verb's function -> exit status
  *
  * A verb is one row of verbs.c, an option one row of options.c; parsing, help
- * and the checks come from those rows. This is the header of the verbs, each in
- * its cmd_VERB.c (cmd_stop.c has `wait` too), of which those that others need
- * more of have one of their own besides.
+ * and the checks come from those rows. This is the header of the verbs, of
+ * which those that others need more of have one of their own besides:
+ *
+ *   cmd_run.c       run, rerun, plan, resolve, agent
+ *   cmd_validate.c  validate, migrate, diff
+ *   cmd_new.c       new, explain, schema, doctor
+ *   cmd_render.c    render, submit
+ *   cmd_runs.c      runs, prune
+ *   cmd_show.c      show, report, logs, top
+ *   cmd_stop.c      stop, wait
+ *   help.c          help, version
+ *   complete.c      completion
  */
 #ifndef JR_CLI_H
 #define JR_CLI_H
@@ -82,8 +91,7 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
 /* What a verb does. Returns the exit status; messages have been printed. */
 typedef int jr_verb_function(struct jr_cli *cli);
 
-/* The functions of the verbs, each in cmd_NAME.c or beside a verb like it: what
- * it does is in the table of verbs.c. */
+/* The functions of the verbs: what each does is in the table of verbs.c. */
 jr_verb_function jr_cmd_run, jr_cmd_validate, jr_cmd_resolve, jr_cmd_plan,
     jr_cmd_runs, jr_cmd_show, jr_cmd_report, jr_cmd_top, jr_cmd_logs,
     jr_cmd_wait, jr_cmd_stop, jr_cmd_prune, jr_cmd_doctor, jr_cmd_schema,

@@ -1,6 +1,13 @@
-/* jobrun run: launch a spec, or the command after "--". cli.h declares it. */
+/* The verbs that lead one job through its stages, run, rerun, plan and resolve,
+ * and agent, which does that for a controller. cli.h declares them. */
 #include "cli/output.h"
+
+#include "cli/cli.h"
+#include "cli/cmd_runs.h"
 #include "cli/stage.h"
+#include "session/node_session.h"
+#include "session/preflight.h"
+#include "session/rerun.h"
 #include "session/submission.h"
 
 #include "base/banned.h"
@@ -65,4 +72,135 @@ int jr_cmd_run(struct jr_cli *cli)
                        : jr_stage_run(session, cli);
     jr_session_close(session);
     return status;
+}
+
+/* jobrun rerun: a run once more. */
+
+static int run_again(struct jr_cli *cli, const char *id,
+                     const struct jr_rerun *rerun)
+{
+    struct jr_session_options options = jr_stage_options(cli);
+    struct jr_session *session = NULL;
+    struct jr_error err = {0};
+    options.sets = rerun->sets.items;
+    options.root = NULL;
+    options.args = NULL;
+    options.local = rerun->local;
+    options.rerun_of = id;
+    options.code_of = rerun->code_of;
+    int status = jr_stage_wait(cli, &options);
+    if (status == 0)
+        status = jr_stage_open(&session, cli, &options);
+    if (status == 0)
+        status = jr_stage_told(
+            session, cli, jr_session_load(session, &rerun->source, &err), &err);
+    if (status == 0)
+        status = jr_stage_run(session, cli);
+    jr_session_close(session);
+    return status;
+}
+
+static int rerun_id(struct jr_cli *cli, const char *id)
+{
+    const struct jr_rerun_options options = {.exact = cli->exact,
+                                             .local = cli->local,
+                                             .code = cli->code,
+                                             .trust = cli->trust};
+    struct jr_rerun rerun;
+    struct jr_error err = {0};
+    int status =
+        jr_rerun_prepare(&rerun, jr_cli_log_dir(cli), id, &options, &err) != 0
+            ? jr_cli_say(cli, (int)err.status, "%s", err.text)
+            : run_again(cli, id, &rerun);
+    jr_rerun_release(&rerun);
+    return status;
+}
+
+int jr_cmd_rerun(struct jr_cli *cli)
+{
+    char id[256];
+    if (cli->rest != NULL)
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "rerun takes no arguments: a run is repeated with its own");
+    int status = jr_cli_find_run(cli, id);
+    return status != 0 ? status : rerun_id(cli, id);
+}
+
+/* jobrun plan: the value that `run` would execute, printed. */
+
+static int make_plan(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    enum jr_status status = jr_session_make_plan(session, &err);
+    return jr_stage_told(session, cli, status, &err);
+}
+
+/* What the launch will need is said last, below the plan. */
+static int check_machine(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    enum jr_status status = jr_session_preflight(session);
+    return jr_stage_told(session, cli, status, &err);
+}
+
+int jr_cmd_plan(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", NULL};
+    struct jr_session *session = NULL;
+    enum jr_text what = cli->env ? JR_TEXT_PLAN_ENV : JR_TEXT_PLAN;
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    bool sweep = false;
+    int status = jr_stage_resolve(&session, cli, &sweep);
+    if (status == 0 && sweep) {
+        status = jr_stage_print_cells(session, cli, format == 1);
+        jr_session_close(session);
+        return status;
+    }
+    if (status == 0)
+        status = make_plan(session, cli);
+    if (status == 0)
+        status = jr_stage_print(session, cli,
+                                format == 1 ? JR_TEXT_PLAN_JSON : what);
+    if (status == 0 && cli->on == NULL)
+        status = check_machine(session, cli);
+    jr_session_close(session);
+    return status;
+}
+
+/* jobrun resolve: the spec with every MISSING field filled, or where each value
+ * came from. */
+
+int jr_cmd_resolve(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", NULL};
+    struct jr_session *session = NULL;
+    enum jr_text what = cli->explain ? JR_TEXT_EXPLAIN
+                        : cli->lock  ? JR_TEXT_LOCK
+                                     : JR_TEXT_RESOLVED;
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    if (cli->lock && (cli->explain || format == 1))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--lock prints a spec: leave out %s",
+                          cli->explain ? "--explain" : "--json");
+    int status = jr_stage_resolve(&session, cli, NULL);
+    if (status == 0)
+        status = jr_stage_print(session, cli,
+                                format == 1 ? JR_TEXT_EXPLAIN_JSON : what);
+    jr_session_close(session);
+    return status;
+}
+
+/* jobrun agent: one node's end of a job on several, started by jobrun itself.
+ */
+
+int jr_cmd_agent(struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    int status = jr_session_serve(cli->environ, &err);
+    return status == JR_STATUS_OK ? 0 : jr_cli_say(cli, status, "%s", err.text);
 }

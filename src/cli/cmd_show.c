@@ -1,9 +1,21 @@
-/* jobrun show: how a run went, and what its ranks are doing. cli.h declares it.
- */
+/* The verbs that show a run: how it went and what its ranks are doing (show),
+ * what it came to (report), what its ranks wrote (logs) and do (top). cli.h
+ * declares them. */
 #include "cli/cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/rank_set.h"
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
+#include "record/live_run.h"
 #include "record/record_code.h"
+#include "report/follow_logs.h"
 #include "report/show.h"
 #include "report/watch_ranks.h"
 
@@ -87,4 +99,159 @@ int jr_cmd_show(struct jr_cli *cli)
     if (failed)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     return jr_cli_out(cli, &out);
+}
+
+/* jobrun report: what a run came to, as lines or as one HTML file. */
+
+/* Append how to get from the folder `from` to `to`, both absolute and folded:
+ * "../runs/ID". */
+static void add_relative_path(struct jr_buf *out, const char *from,
+                              const char *to)
+{
+    size_t same = 0;
+    for (size_t i = 0;; i++) {
+        bool end = from[i] == '\0' || from[i] == '/';
+        if (end && (to[i] == '\0' || to[i] == '/'))
+            same = i;
+        if (from[i] != to[i] || from[i] == '\0')
+            break;
+    }
+    for (const char *at = from + same; *at != '\0'; at++)
+        if (*at == '/' && at[1] != '\0')
+            jr_buf_str(out, "../");
+    const char *rest = to + same + strspn(to + same, "/");
+    jr_buf_str(out, *rest == '\0' ? "." : rest);
+}
+
+/* The run folder as the report's links name it. 0 or -1. */
+static int find_run_link(struct jr_buf *out, const struct jr_cli *cli,
+                         const char *id)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_BUF_CLEANUP struct jr_buf run = JR_BUF_INIT, folder = JR_BUF_INIT;
+    if (cli->output != NULL && strchr(cli->output, '/') != NULL)
+        jr_buf_add(&folder, cli->output,
+                   (size_t)(strrchr(cli->output, '/') - cli->output) + 1);
+    else
+        jr_buf_char(&folder, '.');
+    jr_buf_printf(&run, "%s/%s", jr_cli_log_dir(cli), id);
+    if (here == NULL || run.failed || folder.failed)
+        return -1;
+    JR_FREE char *from = jr_io_absolute(here, folder.data);
+    JR_FREE char *to = jr_io_absolute(here, run.data);
+    if (from == NULL || to == NULL)
+        return -1;
+    add_relative_path(out, from, to);
+    return 0;
+}
+
+int jr_cmd_report(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "html", NULL};
+    char id[256];
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf way = JR_BUF_INIT;
+    int format = jr_cli_format(cli, formats);
+    int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
+    if (status != 0)
+        return status;
+    jr_cli_say_whose(cli, id);
+    if (find_run_link(&way, cli, id) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "cannot find the path from here to the run folder");
+    struct jr_record_report_view look = {
+        .html = format == 1,
+        .color = cli->color_out && cli->output == NULL,
+        .base = way.data,
+    };
+    if (jr_record_report(&out, jr_cli_log_dir(cli), id, &look, &err) != 0) {
+        jr_buf_release(&out);
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    }
+    return jr_cli_deliver(cli, &out);
+}
+
+/* jobrun logs: what the ranks wrote, to standard output. */
+
+static int print_logs(const struct jr_cli *cli, const char *id,
+                      const struct jr_set *ranks)
+{
+    const struct jr_logs_view view = {
+        .ranks = ranks,
+        .attempt = cli->attempt,
+        .tail = cli->tail,
+        .follow = cli->follow,
+        .terminal = isatty(STDOUT_FILENO) == 1,
+        .color = cli->color_out,
+    };
+    struct jr_error err = {0};
+    if (jr_logs_print(STDOUT_FILENO, jr_cli_log_dir(cli), id, &view, &err) == 0)
+        return 0;
+    return jr_cli_say(cli, (int)err.status, "%s", err.text);
+}
+
+int jr_cmd_logs(struct jr_cli *cli)
+{
+    char id[256];
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_set ranks;
+    int status = jr_cli_find_run(cli, id);
+    if (status != 0)
+        return status;
+    jr_cli_say_whose(cli, id);
+    status = jr_cli_ranks(cli, &arena, &ranks);
+    if (status == 0)
+        status = print_logs(cli, id, &ranks);
+    jr_arena_release(&arena);
+    return status;
+}
+
+/* jobrun top: the ranks of a run that goes on, until it ends. Of a run in parts
+ * it is the ranks of one that runs here. */
+
+static int watch_run(const struct jr_cli *cli, const char *id,
+                     const struct jr_live *live)
+{
+    const struct jr_top_watch watch = {.log_dir = jr_cli_log_dir(cli),
+                                       .id = id,
+                                       .in = STDIN_FILENO,
+                                       .out = STDOUT_FILENO,
+                                       .terminal = cli->moves_cursor,
+                                       .once = cli->once};
+    struct jr_error err = {0};
+    int signal = 0;
+    if (jr_watch_ranks(&watch, live, &signal, &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    if (signal == 0)
+        return 0;
+    (void)raise(signal); /* the terminal is as it was before */
+    return 128 + signal;
+}
+
+int jr_cmd_top(struct jr_cli *cli)
+{
+    char id[256];
+    struct jr_live live;
+    struct jr_error err = {0};
+    int status = jr_cli_find_run(cli, id);
+    if (status != 0)
+        return status;
+    jr_cli_say_whose(cli, id);
+    if (jr_live_open(&live, jr_cli_log_dir(cli), id, &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
+    if (live.standing == JR_STANDING_RUNNING)
+        status = watch_run(cli, id, &live);
+    else if (live.standing != JR_STANDING_FINISHED)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
+                            "%s has no results, and is not running here", id);
+    jr_live_close(&live);
+    if (status == 0 &&
+        jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
+        if (live.standing == JR_STANDING_FINISHED)
+            (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)", id,
+                             live.status, id);
+        jr_live_close(&live);
+    }
+    return status;
 }

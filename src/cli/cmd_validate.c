@@ -4,7 +4,10 @@
  * Executes nothing, and reads no environment but what --allow-env names; what
  * else comes from there is unknown, and judged by nothing. Findings are the
  * verb's data and go to standard output; the exit status is the lowest of what
- * the files got, 0 aside. cli.h declares it.
+ * the files got, 0 aside.
+ *
+ * And the other verbs about files of specs: migrate and diff. cli.h declares
+ * them.
  */
 #include <malloc.h>
 #include <string.h>
@@ -13,8 +16,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
 #include "cli/output.h"
+#include "cli/stage.h"
 #include "session/specs/check_specs.h"
+#include "session/specs/diff_specs.h"
 #include "session/specs/find_specs.h"
 #include "session/specs/fix_file.h"
 
@@ -203,4 +209,148 @@ int jr_cmd_validate(struct jr_cli *cli)
         status = validate_words(&checks, cli, (enum jr_diag_format)format);
     jr_spec_checks_release(&checks);
     return status;
+}
+
+/* jobrun migrate: bring specs up to the current version of the language. */
+
+/* What is left to be said of a file: that it is fine, or what is wrong. */
+static int conclude_migration(const struct jr_cli *cli, const char *path)
+{
+    struct jr_unmigrated left;
+    int status = 0;
+    uint32_t version = jr_unmigrated_find(&left, path);
+    if (left.diags.errors > 0)
+        status = JR_STATUS_INVALID;
+    else if (!cli->quiet)
+        (void)jr_cli_say(cli, 0,
+                         "%s: version %u is the current one: nothing to do",
+                         path, version);
+    jr_cli_diags(cli, &left.diags);
+    jr_unmigrated_release(&left);
+    return status;
+}
+
+static int migrate_file(const struct jr_cli *cli,
+                        const struct jr_found_specs *found)
+{
+    struct jr_buf told = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (found->why != NULL)
+        return jr_cli_say(cli, JR_STATUS_INVALID, "%s: %s", found->path,
+                          found->why);
+    if (jr_fix_file(&told, found->path, NULL, &err) != 0) {
+        jr_buf_release(&told);
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s: not fixed: %s",
+                          found->path, err.text);
+    }
+    if (!cli->quiet)
+        jr_cli_err(cli, &told);
+    else
+        jr_buf_release(&told);
+    return conclude_migration(cli, found->path);
+}
+
+int jr_cmd_migrate(struct jr_cli *cli)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_finds finds = {0};
+    int status = 0;
+    if (cli->words_count == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "no spec is given: jobrun migrate FILE or FOLDER...");
+    jr_find_specs(&finds, &arena, cli->words, cli->words_count, NULL);
+    for (size_t i = 0; i < finds.count; i++) {
+        int one = migrate_file(cli, &finds.items[i]);
+        status = status == 0 ? one : status;
+    }
+    if (arena.failed)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    jr_arena_release(&arena);
+    return status;
+}
+
+/* jobrun diff: two specs, or two runs, side by side; or the specs of a folder
+ * beside those of a revision. */
+
+static void note_diff_line(void *data, const char *line)
+{
+    (void)jr_cli_say(data, 0, "%s", line);
+}
+
+static int print_diff(const struct jr_cli *cli, struct jr_diff *diff)
+{
+    int status = jr_cli_out(cli, &diff->text);
+    if (status == 0 && diff->invalid)
+        return JR_STATUS_INVALID;
+    return status == 0 && cli->exit_code && diff->differs ? JR_STATUS_FAILED
+                                                          : status;
+}
+
+/* Print what differs, or why that is not known. */
+static int conclude_diff(const struct jr_cli *cli, struct jr_diff *diff,
+                         enum jr_status status, const struct jr_error *err)
+{
+    if (status == JR_STATUS_OK)
+        return print_diff(cli, diff);
+    if (err->text[0] != '\0')
+        (void)jr_cli_say(cli, (int)status, "%s", err->text);
+    jr_cli_diags(cli, &diff->diags);
+    return (int)status;
+}
+
+static int diff_two_words(struct jr_cli *cli,
+                          const struct jr_diff_options *options)
+{
+    const struct jr_session_options settings = jr_stage_options(cli);
+    struct jr_session *session = NULL;
+    struct jr_error err = {0};
+    int status = jr_stage_open(&session, cli, &settings);
+    if (status == 0)
+        status = jr_stage_facts(session, cli);
+    if (status == 0) {
+        struct jr_diff diff;
+        enum jr_status made =
+            jr_diff_two(&diff, session, cli->words, options, &err);
+        status = conclude_diff(cli, &diff, made, &err);
+        jr_diff_release(&diff);
+    }
+    jr_session_close(session);
+    return status;
+}
+
+static int diff_folders(const struct jr_cli *cli,
+                        const struct jr_diff_options *options)
+{
+    struct jr_diff diff;
+    struct jr_error err = {0};
+    enum jr_status made =
+        jr_diff_tree(&diff, cli->words, cli->words_count, options, &err);
+    int status = conclude_diff(cli, &diff, made, &err);
+    jr_diff_release(&diff);
+    return status;
+}
+
+int jr_cmd_diff(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", "markdown", NULL};
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    const struct jr_diff_options options = {
+        .format = (enum jr_diff_format)format,
+        .log_dir = jr_cli_log_dir(cli),
+        .environ = cli->environ,
+        .rev = cli->rev,
+        .code = cli->code,
+        .on = cli->on,
+        .note = note_diff_line,
+        .data = cli,
+    };
+    if (cli->rev != NULL)
+        return diff_folders(cli, &options);
+    if (cli->words_count == 2)
+        return diff_two_words(cli, &options);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "diff needs two arguments: jobrun diff A B (files, "
+                      "REV:FILE or runs), or jobrun diff --rev REV FOLDER");
 }

@@ -1,7 +1,14 @@
 /*
- * jobrun --detach: the run continues in a session of its own, and what it would
+ * The process around a run: --detach, and the signals that are for the run.
+ *
+ * With --detach the run continues in a session of its own, and what it would
  * have shown goes to console.log in its folder. Whatever is wrong before the
  * first rank starts is still told to the one who called.
+ *
+ * A run takes signals itself while it lasts. Between the creation of its folder
+ * and its verdict none of them may end jobrun, or the folder would show a lost
+ * run. They are blocked; a run obeys those that are pending when it begins. A
+ * signal while the report is printed ends jobrun with the exit status 128+N.
  */
 #ifndef JR_DETACH_H
 #define JR_DETACH_H
@@ -28,5 +35,15 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
  * nothing was forked. Returns the exit status, or 0 to continue. */
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
                     const struct jr_session *session);
+
+struct jr_session;
+
+/* Block the signals that the session's run takes. */
+void jr_hold_signals(const struct jr_session *session);
+
+/* The judgement is written, or there will be none. Drops what came meanwhile,
+ * which was for the run; from now on the stop signals end the process, those
+ * aside that were ignored when it began. */
+void jr_hold_end(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Options that people type here because another launcher, another tool or
- * another verb has them, and what is typed instead. One row each.
+ * Options and verbs that people type here because another launcher, another
+ * tool or another verb has them, and what is typed instead. One row each.
  */
 #ifndef JR_FOREIGN_OPTIONS_H
 #define JR_FOREIGN_OPTIONS_H
@@ -45,5 +45,12 @@ bool jr_foreign_option_takes(const struct jr_foreign_option *row,
 /* Append what to do where no whole line can be given: "type -s nodes=N". */
 void jr_foreign_option_describe(struct jr_buf *out,
                                 const struct jr_foreign_option *row);
+
+/* What is typed after `jobrun` instead of a verb such as "ps"; NULL: it is not
+ * known. */
+const char *jr_foreign_verb(const char *word);
+
+/* Whether a word is a launcher whose lines `jobrun new --from` translates. */
+bool jr_foreign_launcher(const char *word);
 
 #endif

@@ -1,4 +1,5 @@
-/* --help, of the program and of each verb. */
+/* --help, of the program and of each verb; and the verbs help and version,
+ * which cli.h declares. */
 #ifndef JR_HELP_H
 #define JR_HELP_H
 

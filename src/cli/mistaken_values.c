@@ -11,7 +11,6 @@
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/placeholders.h"
 #include "cli/verbs.h"
 
 #include "base/banned.h"

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/corrected_line.h"
 #include "cli/foreign_options.h"
-#include "cli/foreign_verbs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verbs.h"

@@ -7,7 +7,6 @@
 
 #include "base/num.h"
 #include "cli/detach.h"
-#include "cli/hold_signals.h"
 #include "cli/mistakes.h"
 #include "cli/output.h"
 #include "session/foreground.h"

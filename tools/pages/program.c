@@ -1,7 +1,6 @@
 #include <jobrun/error.h>
 
 #include "cli/options.h"
-#include "cli/placeholders.h"
 #include "cli/verbs.h"
 #include "pages.h"
 
