@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "resolve/device_choice.h"
-#include "resolve/explain.h"
+#include "resolve/findings.h"
 
 #include "base/banned.h"
 

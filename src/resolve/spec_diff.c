@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "doc/node.h"
-#include "resolve/explain.h"
+#include "resolve/findings.h"
 #include "resolve/resolved_tree.h"
 #include "spec/load.h"
 

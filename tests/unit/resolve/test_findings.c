@@ -151,5 +151,5 @@ static void is_json_too(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("resolve explain", CASE(says_where_from), CASE(is_aligned),
+JR_UNIT_MAIN("resolve.findings", CASE(says_where_from), CASE(is_aligned),
              CASE(is_json_too))
