@@ -3,7 +3,7 @@
  * copy that the run had, or else from its commit and its patch, where these
  * make the tree that was recorded. What git ignores is the original's of now.
  */
-#include "session/session_freeze.h"
+#include "session/frozen_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,15 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "doc/doc.h"
+#include "doc/emit.h"
+#include "doc/interpolate.h"
 #include "record/record_folder.h"
+#include "report/compare_runs.h"
+#include "resolve/fingerprint.h"
 #include "session/begin.h"
 #include "session/session.h"
+#include "session/session_freeze.h"
 #include "vcs/rebuild_tree.h"
 #include "vcs/snapshot.h"
 
@@ -211,4 +217,113 @@ int jr_frozen_source_copy(struct jr_session *session,
         return -1;
     }
     return jr_session_write(session, JR_PATCH_FILE, &patch, err);
+}
+
+/* A rehearsal of several nodes keeps them: they are no machines of then. */
+static bool is_machine_field(const char *key, bool local)
+{
+    return jr_part_moves(key) &&
+           !(local && (strcmp(key, "nodes") == 0 ||
+                       strcmp(key, "local_world_size") == 0));
+}
+
+/* What the resolver found, and an address of then by which process groups find
+ * each other, is MISSING again. */
+static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
+                           const struct jr_node *root,
+                           const struct jr_record_origin *origin)
+{
+    const struct jr_node *method = jr_doc_get(root, "init_method");
+    for (size_t i = 0; i < root->count; i++) {
+        const char *key = root->pairs[i].key->text;
+        bool any = origin->any_devices && strcmp(key, "devices") == 0;
+        if (is_machine_field(key, origin->local))
+            jr_strv_push(
+                sets, arena,
+                jr_arena_printf(arena, "%s=%s", key, any ? "any" : "null"));
+    }
+    if (method != NULL && method->kind == JR_NODE_SCALAR &&
+        strncmp(method->text, "tcp://", 6) == 0)
+        jr_strv_push(sets, arena, jr_arena_strdup(arena, "init_method=null"));
+}
+
+static void forget_placement(struct jr_rerun *rerun,
+                             const struct jr_record_origin *origin)
+{
+    const struct jr_spec_source *source = &rerun->source;
+    struct jr_doc doc = JR_DOC_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    if (jr_doc_load(&doc, source->name, source->text, source->len, &diags) ==
+            0 &&
+        doc.root->kind == JR_NODE_MAPPING)
+        forget_machine(&rerun->sets, &rerun->arena, doc.root, origin);
+    jr_diags_release(&diags);
+    jr_doc_release(&doc);
+}
+
+/* The new run goes beside the old one, wherever that is by now. */
+static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
+                        const char *log_dir)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, text = JR_BUF_INIT;
+    jr_interpolation_escape(&path, log_dir, strlen(log_dir));
+    jr_buf_str(&text, "log_dir=");
+    jr_quote_double(&text, path.data, path.len);
+    arena->failed |= path.failed;
+    jr_strv_push(sets, arena, jr_buf_keep(&text, arena));
+}
+
+/* What another user wrote is a program of that user's, to be run as us. */
+static int refuse_untrusted_rerun(const char *id, const char *spec,
+                                  const struct jr_record_origin *origin,
+                                  struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+    jr_trust_explain(&why, &origin->trust);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "run %s %s: rerun would execute its commands as you; "
+                        "read %s, then type: jobrun rerun %s --trust",
+                        id, why.failed ? "is not trusted" : why.data, spec, id);
+}
+
+int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
+                     const struct jr_rerun_options *options,
+                     struct jr_error *err)
+{
+    struct jr_record_origin origin;
+    struct jr_error why = {0};
+    *ret = (struct jr_rerun){0};
+    if (jr_record_origin(&origin, &ret->arena, log_dir, id, &why) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s", why.text);
+    const char *spec =
+        jr_arena_printf(&ret->arena, "%s/resolved.yaml", origin.run_dir);
+    if (spec == NULL || origin.spec == NULL)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "run '%s' has no resolved.yaml: it never started",
+                            id);
+    if (!jr_trust_is_ours(&origin.trust) && !options->trust)
+        return refuse_untrusted_rerun(id, spec, &origin, err);
+    bool known = origin.spec_folder != NULL && origin.spec_folder[0] == '/';
+    ret->source = (struct jr_spec_source){.name = spec,
+                                          .folder = known ? origin.spec_folder
+                                                          : origin.run_dir,
+                                          .text = origin.spec,
+                                          .len = strlen(origin.spec)};
+    ret->local = options->local || origin.local;
+    if (!options->exact)
+        forget_placement(ret, &origin);
+    keep_folder(&ret->sets, &ret->arena, origin.log_dir);
+    if (options->code) {
+        ret->code_of = origin.run_dir;
+        jr_strv_push(&ret->sets, &ret->arena,
+                     jr_arena_strdup(&ret->arena, "code.mode=freeze"));
+    }
+    return ret->arena.failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
+}
+
+void jr_rerun_release(struct jr_rerun *rerun)
+{
+    jr_arena_release(&rerun->arena);
 }

@@ -1,6 +1,6 @@
 /*
  * What an engine is handed, from a session: for the program, which prints it
- * or hands it over.
+ * or hands it over; and the check of the options that only sbatch knows.
  */
 #ifndef JR_RENDER_SESSION_H
 #define JR_RENDER_SESSION_H
@@ -34,5 +34,11 @@ struct jr_doc;
  * that nobody chose, as a pod needs it. NULL: memory has run out. */
 struct jr_node *jr_session_portable_spec(const struct jr_session *session,
                                          struct jr_doc *doc, bool pinned);
+
+/* Ask the `sbatch --help` of this machine about the options of a session's spec
+ * that the table of sbatch_options.h does not have: plugins of a cluster add
+ * options. Those that it does not list are findings. Returns JR_STATUS_OK,
+ * also where no sbatch answers, or JR_STATUS_UNRESOLVED. */
+enum jr_status jr_installed_sbatch_check(struct jr_session *session);
 
 #endif
