@@ -13,7 +13,6 @@
 #include "judge/judge.h"
 #include "judge/results.h"
 #include "output/log_file.h"
-#include "output/log_gap.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "output/log_gap.h"
+#include "output/log_file.h"
 
 #include "base/banned.h"
 

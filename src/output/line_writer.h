@@ -10,7 +10,6 @@
 
 #include "output/collapse.h"
 #include "output/console.h"
-#include "output/filter.h"
 
 /* What was decided about the line that a stream is in the middle of. */
 enum jr_begun { JR_BEGUN_NOTHING, JR_BEGUN_SHOWN, JR_BEGUN_HIDDEN };

@@ -1,4 +1,4 @@
-#include "output/filter.h"
+#include "output/collapse.h"
 #include "unit.h"
 
 static void decides_by_both(void)

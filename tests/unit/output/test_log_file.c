@@ -1,5 +1,4 @@
 #include "output/log_file.h"
-#include "output/log_gap.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The line in a log file that takes the place of what is left out. */
-#include "output/log_gap.h"
+#include "output/log_file.h"
 
 #include "base/buf.h"
 #include "scratch.h"
