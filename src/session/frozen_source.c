@@ -22,7 +22,7 @@
 #include "session/begin.h"
 #include "session/session.h"
 #include "session/session_freeze.h"
-#include "vcs/rebuild_tree.h"
+#include "vcs/code_patch.h"
 #include "vcs/snapshot.h"
 
 #include "base/banned.h"

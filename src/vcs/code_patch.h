@@ -1,7 +1,7 @@
 /*
  * The difference of a work tree to its commit as a patch of bounded size,
  * without secrets: whole files are left out, the largest first, and which they
- * are is said.
+ * are is said. And the tree once more, out of both.
  */
 #ifndef JR_CODE_PATCH_H
 #define JR_CODE_PATCH_H
@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jobrun/error.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
+#include "vcs/git_output.h"
 #include "vcs/secret_lines.h"
 
 enum { JR_PATCH_MOST = 1 << 20 }; /* bytes of all of it */
@@ -97,5 +100,30 @@ void jr_code_patch_print(struct jr_buf *out, const struct jr_code_patch *patch);
 
 /* Free the pieces. */
 void jr_code_patch_release(struct jr_code_patch *patch);
+
+/*
+ * The tree of a run once more, out of its commit and its patch: as files beside
+ * the repository, which is not written to, and proved by its name.
+ */
+
+/* What was recorded. Paths are absolute. */
+struct jr_rebuild_request {
+    const char *top;            /* of the repository */
+    const char *commit;         /* NULL: there was none yet */
+    const char *tree;           /* the name that it has to have */
+    const struct jr_buf *patch; /* may be empty */
+    char *const *files;         /* did not count; NULL-terminated, or NULL */
+    const char *log_dir;        /* did not count; NULL: none */
+    const char *scratch; /* is made, and removed by who called; its parent is
+                            there */
+    char *const *envp;
+    struct jr_git_limit limit;
+};
+
+/* Make the files in the folder `tree` of the scratch folder, and append their
+ * paths to `ret_files`, each with a NUL. -1 with `err` where the commit is not
+ * there, the patch does not fit it, or both make another tree. */
+int jr_tree_rebuild(const struct jr_rebuild_request *request,
+                    struct jr_buf *ret_files, struct jr_error *err);
 
 #endif

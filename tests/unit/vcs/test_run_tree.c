@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "repository.h"
-#include "vcs/rebuild_tree.h"
+#include "vcs/code_patch.h"
 
 #define LIMIT_MS 60000
 
