@@ -14,7 +14,6 @@
 #define JR_EXTENDS_H
 
 #include "doc/merge.h"
-#include "doc/parent_choice.h"
 #include "doc/source_reader.h"
 
 /* Files in all, the top one included; how often they are referred to, and the

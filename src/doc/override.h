@@ -11,12 +11,11 @@
 #define JR_OVERRIDE_H
 
 #include "doc/merge.h"
-#include "doc/parent_choice.h"
 
 /* Whether an option names a parent: extends.NAME=PATH. */
 bool jr_override_is_parent(const char *option);
 
-/* Read such an option into the name and the path of a choice (parent_choice.h),
+/* Read such an option into the name and the path of a choice (merge.h),
  * in the arena of `doc`. Returns whether it could; else that was reported. */
 bool jr_override_parent(struct jr_doc *doc, const char *option,
                         struct jr_parent_choice *ret, struct jr_diags *diags);
