@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "base/regex.h"
-#include "base/signal_name.h"
 
 #include "base/banned.h"
 

@@ -17,7 +17,7 @@
 #include "cli/stage.h"
 #include "diag/codes.h"
 #include "session/machine_text.h"
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 #include "session/translate/translate.h"
 
 #include "base/banned.h"

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/stage.h"
-#include "session/frozen_source.h"
 #include "session/node_session.h"
 #include "session/preflight.h"
+#include "session/rerun.h"
 #include "session/submission.h"
 
 #include "base/banned.h"

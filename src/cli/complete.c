@@ -10,7 +10,7 @@
 #include "diag/codes.h"
 #include "generated/scripts.h"
 #include "record/run_list.h"
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 

@@ -19,7 +19,7 @@
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 

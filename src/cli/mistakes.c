@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/shell_words.h"
 #include "cli/cli.h"
 #include "cli/corrected_line.h"

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "cli/cli.h"
 #include "diag/diag.h"
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
-#include "base/near_file.h"
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"

@@ -12,7 +12,7 @@
 #include "base/shell_words.h"
 #include "base/syscalls.h"
 #include "cli/output.h"
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/num.h"
-#include "base/signal_name.h"
 #include "cluster/controller_parts.h"
 #include "generated/version.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "doc/node.h"
 #include "doc/node_path.h"
 

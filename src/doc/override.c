@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "doc/merge.h"
 #include "doc/node.h"
 #include "doc/node_path.h"

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
-#include "base/near_file.h"
 #include "base/utf8.h"
 #include "doc/compose.h"
 #include "doc/doc.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

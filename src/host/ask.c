@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/pidfd.h"
-#include "base/signal_name.h"
 
 #include "base/banned.h"
 

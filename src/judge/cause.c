@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/strv.h"
 #include "judge/exception.h"
 #include "judge/words.h"

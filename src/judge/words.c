@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/rank_set.h"
-#include "base/signal_name.h"
 #include "judge/judgement.h"
 #include "store/outcome.h"
 

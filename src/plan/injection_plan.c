@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/utf8.h"
 

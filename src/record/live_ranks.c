@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "store/event_table.h"

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
 #include "judge/words.h"

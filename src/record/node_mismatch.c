@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/rank_set.h"
-#include "judge/compare_ranks.h"
 #include "judge/judge.h"
+#include "judge/result_checks.h"
 #include "judge/words.h"
 #include "record/load_results.h"
 #include "record/results_json.h"

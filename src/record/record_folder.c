@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/names.h"
 #include "base/proc.h"
-#include "base/signal_name.h"
 #include "base/syscalls.h"
 #include "judge/judge.h"
 #include "record/multinode.h"

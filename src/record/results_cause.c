@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "judge/words.h"
 #include "store/outcome.h"
 

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "base/cleanup.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
 #include "judge/judgement.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "judge/judge.h"
 #include "judge/words.h"
 #include "report/summary.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "judge/compare_ranks.h"
+#include "judge/result_checks.h"
 #include "report/verdict_text.h"
 
 #include "base/banned.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "judge/judge.h"
 #include "output/sanitize.h"

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/rank_set.h"
-#include "base/signal_name.h"
-#include "judge/compare_ranks.h"
 #include "judge/judge.h"
+#include "judge/result_checks.h"
 #include "judge/words.h"
 #include "report/failure_text.h"
 #include "report/summary.h"

@@ -6,7 +6,7 @@
 
 #include <jobrun/contract.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "resolve/facts.h"

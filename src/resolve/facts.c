@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "doc/doc.h"
 #include "resolve/device_profile.h"
 #include "resolve/fact_type.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/utf8.h"
 #include "resolve/fingerprint.h"
 #include "resolve/resolved_tree.h"

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "base/num.h"
 
 #include "base/banned.h"

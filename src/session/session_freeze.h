@@ -82,7 +82,7 @@ int jr_freeze_find_links(struct jr_session *session, struct jr_buf *out,
                          struct jr_error *err);
 
 /* Read the record of the earlier run whose code it is to be, the session's
- * `code_of`. -1 with `err` where it has none. frozen_source.c */
+ * `code_of`. -1 with `err` where it has none. rerun.c */
 int jr_frozen_source_open(struct jr_session *session, struct jr_error *err);
 
 /* What its copy is made with. */
@@ -93,7 +93,7 @@ struct jr_frozen_from {
 
 /* Make the copy out of that of the earlier run, or out of its commit and its
  * patch; the record is the earlier run's. -1 with `err` where neither gives the
- * tree that was recorded. frozen_source.c */
+ * tree that was recorded. rerun.c */
 int jr_frozen_source_copy(struct jr_session *session,
                           const struct jr_frozen_from *from,
                           struct jr_error *err);

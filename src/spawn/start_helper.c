@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/names.h"
 #include "base/pidfd.h"
-#include "base/signal_name.h"
 #include "base/syscalls.h"
 #include "store/run_folder.h"
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/check.h"

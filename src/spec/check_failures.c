@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/regex.h"
 #include "base/restart_trigger.h"

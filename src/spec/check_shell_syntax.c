@@ -10,7 +10,7 @@
 #include <jobrun/contract.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/strv.h"
 #include "spec/check.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "spec/spec_file.h"
 
 #include "base/banned.h"

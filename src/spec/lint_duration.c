@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 
 #include "base/banned.h"

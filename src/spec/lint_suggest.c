@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/utf8.h"
 #include "spec/foreign_names.h"
 #include "spec/manual.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 
 #include "base/banned.h"
 

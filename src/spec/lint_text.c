@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/names.h"
 #include "base/num.h"
-#include "base/signal_name.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
 #include "spec/member_names.h"
 

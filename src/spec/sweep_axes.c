@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_parts.h"

@@ -2,7 +2,7 @@
  * other fields, too. sweep_axes.h declares what they are read into. */
 #include <string.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "spec/sweep_parts.h"
 
 #include "base/banned.h"

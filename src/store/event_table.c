@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

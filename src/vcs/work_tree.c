@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

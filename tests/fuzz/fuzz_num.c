@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 
 static void check_u64(const char *text)

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "run/runner.h"
 #include "store/run_folder.h"
 

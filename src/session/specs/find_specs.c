@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/did_you_mean.h"
 #include "base/io.h"
-#include "base/near_file.h"
 #include "doc/doc.h"
 #include "spec/field.h"
 #include "vcs/git.h"

@@ -18,9 +18,9 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/near_file.h"
 #include "worker/c/worker.h"
 
 #include "base/banned.h"

@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/names.h"
 #include "base/pidfd.h"
-#include "base/signal_name.h"
 #include "run/runner.h"
 #include "scratch.h"
 #include "spawn/control.h"

@@ -1,4 +1,4 @@
-#include "judge/compare_ranks.h"
+#include "judge/result_checks.h"
 
 #include <stdlib.h>
 #include <string.h>

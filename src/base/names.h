@@ -1,6 +1,6 @@
 /* Signals and users by name, as people and records have them. */
-#ifndef JR_SIGNAL_NAME_H
-#define JR_SIGNAL_NAME_H
+#ifndef JR_NAMES_H
+#define JR_NAMES_H
 
 #include <sys/types.h>
 

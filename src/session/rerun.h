@@ -4,8 +4,8 @@
  * it is to be as it was. The code of then, in place of the work tree as it is
  * now, is declared in session_freeze.h.
  */
-#ifndef JR_FROZEN_SOURCE_H
-#define JR_FROZEN_SOURCE_H
+#ifndef JR_RERUN_H
+#define JR_RERUN_H
 
 #include <jobrun/spec.h>
 

@@ -120,6 +120,6 @@ static void those_that_failed_are_not_compared(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("compare", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
+JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
              CASE(the_same_twice_is_not_distinct),
              CASE(those_that_failed_are_not_compared))

@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 
 #include "scratch.h"
 #include "unit.h"
@@ -149,7 +149,7 @@ static void doubts_where_two_are_near(void)
                         vectors[i].sure);
 }
 
-JR_UNIT_MAIN("base.near_file", CASE(finds_the_file_that_was_meant),
+JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),
              CASE(tells_names_of_yaml_files), CASE(counts_edits),
              CASE(caps_edits), CASE(finds_the_nearest),
              CASE(doubts_where_two_are_near))

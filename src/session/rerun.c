@@ -3,7 +3,7 @@
  * copy that the run had, or else from its commit and its patch, where these
  * make the tree that was recorded. What git ignores is the original's of now.
  */
-#include "session/frozen_source.h"
+#include "session/rerun.h"
 
 #include <errno.h>
 #include <fcntl.h>

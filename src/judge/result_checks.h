@@ -1,7 +1,7 @@
 /* Holding what the ranks delivered to the spec: each result to its `fields`,
  * and all to each other, by `equal` and `distinct`. */
-#ifndef JR_COMPARE_RANKS_H
-#define JR_COMPARE_RANKS_H
+#ifndef JR_RESULT_CHECKS_H
+#define JR_RESULT_CHECKS_H
 
 #include "judge/judge.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include "unit.h"
 
@@ -86,6 +86,6 @@ static void is_a_number_without_a_name(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("signame", CASE(names_mean_signals),
+JR_UNIT_MAIN("base.names", CASE(names_mean_signals),
              CASE(names_are_those_of_the_c_library), CASE(signals_have_names),
              CASE(has_its_name), CASE(is_a_number_without_a_name))

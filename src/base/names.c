@@ -1,4 +1,4 @@
-#include "base/signal_name.h"
+#include "base/names.h"
 
 #include <pwd.h>
 #include <signal.h>

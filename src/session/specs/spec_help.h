@@ -2,8 +2,8 @@
  * What helps to write a spec, for people and for programs: commented specs to
  * begin with, explain, schema, and the completion of a command line.
  */
-#ifndef JR_STARTER_SPECS_H
-#define JR_STARTER_SPECS_H
+#ifndef JR_SPEC_HELP_H
+#define JR_SPEC_HELP_H
 
 #include <jobrun/error.h>
 

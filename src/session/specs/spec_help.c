@@ -1,9 +1,9 @@
-#include "session/specs/starter_specs.h"
+#include "session/specs/spec_help.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 #include "spec/field.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"

@@ -1,7 +1,7 @@
 /* What was probably meant: the word that is nearest to a misspelt one, and the
  * file that a name which is none stands for. */
-#ifndef JR_NEAR_FILE_H
-#define JR_NEAR_FILE_H
+#ifndef JR_DID_YOU_MEAN_H
+#define JR_DID_YOU_MEAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

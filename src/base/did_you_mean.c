@@ -1,4 +1,4 @@
-#include "base/near_file.h"
+#include "base/did_you_mean.h"
 
 #include <dirent.h>
 #include <string.h>
