@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/user.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "base/num.h"
 #include "judge/words.h"
 #include "record/load_results.h"

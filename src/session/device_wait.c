@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "base/signal_name.h"
+#include "base/names.h"
 #include "eventloop/signals.h"
 #include "session/stages.h"
 

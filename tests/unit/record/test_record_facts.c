@@ -295,7 +295,7 @@ static void a_record_without_facts_is_null(void)
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 32);
+    CU_ASSERT_EQUAL(json_object_size(record), 33);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
     json_t *code = json_object_get(record, "code");
     CU_ASSERT_TRUE(json_is_null(json_object_get(code, "tree")));
