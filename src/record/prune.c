@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/syscalls.h"
+#include "judge/words.h"
 #include "record/multinode.h"
 #include "record/record_code.h"
 #include "record/record_folder.h"
@@ -232,6 +233,13 @@ static void drop_latest(int dir_fd)
         (void)unlinkat(dir_fd, "latest", 0);
 }
 
+/* Its next attempt runs in the same copy of the code. */
+static bool is_to_be_continued(const struct jr_record *record)
+{
+    return record->status != NULL &&
+           strcmp(record->status, jr_run_status_word(JR_RUN_YIELDED)) == 0;
+}
+
 int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
                      struct jr_buf *bad, const char *log_dir,
                      const struct jr_prune_options *options,
@@ -250,7 +258,8 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
             count_foreign_run(&pruned, bad, record);
         else if (options->code && !record->has_code)
             continue;
-        else if (!record->finished)
+        else if (!record->finished ||
+                 (options->code && is_to_be_continued(record)))
             pruned.unfinished++;
         else if (pruned.kept < options->keep ||
                  (options->older_ms > 0 && record->started > limit))

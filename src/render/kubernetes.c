@@ -5,7 +5,9 @@
  *
  * One pod is started again when it was evicted, or when jobrun could not
  * launch; what jobrun says of the job itself is final. Of several, none can
- * continue without the others, so any end but a good one ends the job.
+ * continue without the others, so any end but a good one ends the job. Under
+ * `requeue` exit status 8 starts a pod again, as often as that allows, and any
+ * other failure ends the job.
  *
  * render.h declares it.
  */
@@ -124,25 +126,78 @@ static void add_service(struct jr_buf *out, const struct object *from)
     emit_object(out, &to);
 }
 
-static void add_policy(const struct object *to, uint32_t nodes)
-{
 #define RULES "spec.podFailurePolicy.rules"
-#define CODES RULES "[0].onExitCodes"
-    static const char *const verdicts[] = {"1", "2", "3", "4", "5", "6"};
-    enum { VERDICTS = sizeof verdicts / sizeof *verdicts };
-    char path[] = CODES ".values[0]";
-    bool alone = nodes == 1;
-    set_number_at(to, "spec.backoffLimit", alone ? 3 : 0);
-    set_text_at(to, RULES "[0].action", "FailJob");
-    set_text_at(to, CODES ".containerName", "jobrun");
-    set_text_at(to, CODES ".operator", alone ? "In" : "NotIn");
-    for (size_t i = 0; i < (alone ? VERDICTS : 1); i++) {
-        path[sizeof path - 3] = (char)('0' + i);
-        set_word_at(to, path, alone ? verdicts[i] : "0");
+
+/* What befalls a pod that the cluster takes away. */
+static void add_disruption(const struct object *to, const char *rule,
+                           const char *action)
+{
+    set_text_at(to, jr_arena_printf(to->arena, "%s.action", rule), action);
+    set_text_at(to,
+                jr_arena_printf(to->arena, "%s.onPodConditions[0].type", rule),
+                "DisruptionTarget");
+    set_text_at(
+        to, jr_arena_printf(to->arena, "%s.onPodConditions[0].status", rule),
+        "True");
+}
+
+/* The exit codes that end the job, or all but these. */
+static void add_verdicts(const struct object *to, const char *rule, bool in,
+                         const char *const *codes)
+{
+    set_text_at(to, jr_arena_printf(to->arena, "%s.action", rule), "FailJob");
+    set_text_at(
+        to, jr_arena_printf(to->arena, "%s.onExitCodes.containerName", rule),
+        "jobrun");
+    set_text_at(to, jr_arena_printf(to->arena, "%s.onExitCodes.operator", rule),
+                in ? "In" : "NotIn");
+    for (int i = 0; codes[i] != NULL; i++)
+        set_word_at(
+            to,
+            jr_arena_printf(to->arena, "%s.onExitCodes.values[%d]", rule, i),
+            codes[i]);
+}
+
+/* Whether a pod that is taken away is continued elsewhere. */
+static bool is_preemption_continued(const struct jr_requeue *requeue)
+{
+    bool found = requeue->on_count == 0;
+    for (uint32_t i = 0; i < requeue->on_count && !found; i++)
+        found = strcmp(requeue->on[i], "preempted") == 0;
+    return found;
+}
+
+/* A pod that is taken away ends by SIGTERM, which is no verdict: that rule
+ * comes first. Each of several pods that stop for the deadline counts by
+ * itself. */
+static void add_requeue_policy(const struct object *to,
+                               const struct jr_engine_job *job)
+{
+    static const char *const yielded[] = {"8", NULL};
+    const struct jr_requeue *requeue = &job->policy->requeue;
+    bool alone = job->nodes == 1;
+    set_number_at(to, "spec.backoffLimit",
+                  requeue->max > INT32_MAX / job->nodes
+                      ? INT32_MAX
+                      : requeue->max * job->nodes);
+    add_disruption(to, RULES "[0]",
+                   alone && is_preemption_continued(requeue) ? "Ignore"
+                                                             : "FailJob");
+    add_verdicts(to, RULES "[1]", false, yielded);
+}
+
+static void add_policy(const struct object *to, const struct jr_engine_job *job)
+{
+    static const char *const verdicts[] = {"1", "2", "3", "4", "5", "6", NULL};
+    static const char *const good[] = {"0", NULL};
+    bool alone = job->nodes == 1;
+    if (job->policy->requeue.max > 0) {
+        add_requeue_policy(to, job);
+        return;
     }
-    set_text_at(to, RULES "[1].action", alone ? "Ignore" : "FailJob");
-    set_text_at(to, RULES "[1].onPodConditions[0].type", "DisruptionTarget");
-    set_text_at(to, RULES "[1].onPodConditions[0].status", "True");
+    set_number_at(to, "spec.backoffLimit", alone ? 3 : 0);
+    add_verdicts(to, RULES "[0]", alone, alone ? verdicts : good);
+    add_disruption(to, RULES "[1]", alone ? "Ignore" : "FailJob");
 }
 
 static void add_volume(const struct object *to, int at, const char *name,
@@ -256,7 +311,7 @@ static void add_job(struct jr_buf *out, const struct object *from,
     set_text_at(&to, "spec.completionMode", "Indexed");
     set_number_at(&to, "spec.completions", job->nodes);
     set_number_at(&to, "spec.parallelism", job->nodes);
-    add_policy(&to, job->nodes);
+    add_policy(&to, job);
     set_text_at(&to, POD ".subdomain", to.name);
     set_text_at(&to, POD ".restartPolicy", "Never");
     set_number_at(&to, POD ".terminationGracePeriodSeconds",

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/deadline_notice.h"
 #include "render/render.h"
 
 #include "base/banned.h"
@@ -22,7 +23,8 @@ enum {
     X(TIME, "time", "")                                                        \
     X(SIGNAL, "signal", "")                                                    \
     X(REQUEUE, "no-requeue", "requeue")                                        \
-    X(AGAIN, "requeue", "no-requeue")
+    X(AGAIN, "requeue", "no-requeue")                                          \
+    X(OUTPUT, "open-mode", "")
 
 #define OPTION_ENUM(id, name, instead) OPTION_##id,
 enum option { OPTIONS(OPTION_ENUM) OPTION_COUNT };
@@ -92,8 +94,26 @@ static void put_number_option(struct jr_buf *out,
         put_own_option(out, job, option, text.data);
 }
 
+/* Under `deadline` the signal that starts it, so long before the end that the
+ * ranks have all of their time; else the one after which jobrun has the time to
+ * stop them. */
+static void put_signal(struct jr_buf *out, const struct jr_engine_job *job,
+                       uint64_t grace)
+{
+    const char *notice = jr_deadline_notice(job->policy);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint64_t most = 65535, before = grace + REPORT;
+    if (notice != NULL)
+        before += (job->policy->deadline.before_ms + 999) / 1000;
+    jr_buf_printf(&text, "B:%s@%" PRIu64, notice == NULL ? "TERM" : notice,
+                  before < most ? before : most);
+    if (!text.failed)
+        put_own_option(out, job, OPTION_SIGNAL, text.data);
+    out->failed |= text.failed;
+}
+
 /* The time that all of the run may take, as D-HH:MM:SS, which sbatch rounds up
- * to minutes; and the signal after which jobrun has the time to stop it. */
+ * to minutes. */
 static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
 {
     const struct jr_timeouts *timeouts = &job->policy->timeouts;
@@ -106,12 +126,7 @@ static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
                   (unsigned)(time % 60));
     if (timeouts->run_ms > 0 && !text.failed)
         put_own_option(out, job, OPTION_TIME, text.data);
-    jr_buf_clear(&text);
-    uint64_t most = 65535;
-    jr_buf_printf(&text, "B:TERM@%" PRIu64,
-                  grace + REPORT < most ? grace + REPORT : most);
-    if (!text.failed)
-        put_own_option(out, job, OPTION_SIGNAL, text.data);
+    put_signal(out, job, grace);
     out->failed |= text.failed;
 }
 
@@ -126,9 +141,13 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
         put_number_option(out, job, OPTION_DEVICES, job->ranks);
     put_times(out, job);
     /* a node that fails ends the whole job, which nothing else could restart */
+    bool requeue = job->policy->requeue.max > 0;
     put_own_option(out, job,
-                   job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE,
+                   requeue || job->policy->restart.max > 0 ? OPTION_AGAIN
+                                                           : OPTION_REQUEUE,
                    NULL);
+    if (requeue) /* what the starts before have written is kept */
+        put_own_option(out, job, OPTION_OUTPUT, "append");
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *value = engine->slurm[i].value;
         if (strcmp(value, "false") != 0)

@@ -282,6 +282,22 @@ static const struct jr_node *find_requeue_cause(const struct jr_check *check,
     return NULL;
 }
 
+/* An option of sbatch that forbids what the spec asks for. */
+static void check_no_requeue(const struct jr_check *check)
+{
+    const struct jr_node *slurm = jr_doc_find(check->tree, "engine.slurm");
+    const struct jr_node *no = jr_doc_get(slurm, "no-requeue");
+    if (no == NULL || no->kind != JR_NODE_SCALAR ||
+        strcmp(no->text, "true") != 0)
+        return;
+    struct jr_diag *diag =
+        jr_diags_warning(check->lint->diags, JR_CODE_REQUEUE_NEVER_HAPPENS,
+                         no->span, "engine.slurm.no-requeue",
+                         "Slurm refuses to queue a job again that was "
+                         "submitted with 'no-requeue'");
+    jr_diag_help(check->lint->diags, diag, "leave it out");
+}
+
 void jr_check_requeue(const struct jr_check *check)
 {
     const struct jr_pair *pair = jr_doc_pair(check->tree, "requeue");
@@ -290,6 +306,7 @@ void jr_check_requeue(const struct jr_check *check)
     struct jr_diag *diag;
     if (pair == NULL)
         return;
+    check_no_requeue(check);
     if (status != NULL && strcmp(status, "rank") == 0) {
         diag =
             jr_check_clash(check, JR_CODE_REQUEUE_CONFLICT,

@@ -345,7 +345,8 @@
       "delivered, with 75 (EX_TEMPFAIL), or by that signal where the job has " \
       "made a step; a job all of whose ranks delivered or yielded is to be "   \
       "continued, with status `yielded` and exit status 8. Any other end is "  \
-      "a failure. Without `results` a 0 is a delivery.",                       \
+      "a failure. Without `results` a 0 is a delivery. A scheduler that sends " \
+      "jobrun USR1 or USR2, whichever `signal` is, starts it earlier.",        \
       "timeouts: {run: 4h}\n"                                                  \
       "results: {from: file}\n"                                                \
       "deadline: {before: 10m}")                                               \
@@ -360,7 +361,9 @@
       "same run. Beyond `max` it ends with status `yielded` and exit status "  \
       "8. One that succeeded never starts again, and `progress.stall` ends "   \
       "one that gets no further. `requeue: 20` is short for `requeue: {max: "  \
-      "20}`.",                                                                 \
+      "20}`. Under Slurm the job goes back into the queue, and the next start " \
+      "of it goes on with its run, NAME-JOBID. On Kubernetes a pod that ends "  \
+      "with 8 is started again.",                                              \
       "timeouts: {run: 4h}\n"                                                  \
       "results: {from: file}\n"                                                \
       "deadline: {before: 10m}\n"                                              \

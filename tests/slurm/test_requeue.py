@@ -168,7 +168,7 @@ class Continues(Requeue):
     def test_the_time_limit(self):
         """The end of the allocation is the end that is known."""
         spec = self.counting(options="time: 2")
-        self.write("t.jobrun.yaml", open(spec).read()
+        self.write("t.jobrun.yaml", self.text(spec.name)
                    .replace("run: 1h, ", "").replace("before: 10m", "before: 1m"))
         job = self.submit(spec)
         self.slurm.wait(lambda: "saved 0" in self.text("log"), "the deadline",
@@ -221,7 +221,7 @@ class Ends(Requeue):
                   "echo begun $JOBRUN_ATTEMPT 0 >> log; echo 1 >> steps.0; "
                   "echo step 7; while :; do sleep 0.1; done")
         spec = self.counting(script)
-        self.write("t.jobrun.yaml", open(spec).read().replace(
+        self.write("t.jobrun.yaml", self.text(spec.name).replace(
             "<step>\\d+)'", "<step>\\d+)', stall: 2"))
         job = self.submit(spec)
         for attempt in range(3):
@@ -236,7 +236,7 @@ class Ends(Requeue):
 
     def test_a_job_that_may_not_be_queued_again(self):
         spec = self.counting()
-        self.write("t.jobrun.yaml", open(spec).read().replace(
+        self.write("t.jobrun.yaml", self.text(spec.name).replace(
             "requeue: true", "no-requeue: true"))
         job = self.submit(spec)
         self.await_attempt(0)

@@ -12,6 +12,7 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "digits": (0, None),
     "mesh": (0, 8),
     "shell": (0, 4),
+    "requeue": (0, 2),
     "fails": (1, 4),
     "sweep/fast": (0, 2),
     "sweep/wide": (0, 4),

@@ -31,17 +31,23 @@ static void add_record(const struct scratch *scratch, const char *id,
 }
 
 /* A run that is over: it began so many seconds after the epoch. */
-static void add_run(const struct scratch *scratch, const char *id,
-                    double started)
+static void add_run_of(const struct scratch *scratch, const char *id,
+                       double started, const char *status)
 {
     char text[256];
     add_folder(scratch, id);
     add_record(scratch, id, id, started);
     (void)snprintf(text, sizeof text,
-                   "{\"status\": \"succeeded\", \"exit_code\": 0, "
+                   "{\"status\": \"%s\", \"exit_code\": 0, "
                    "\"started\": %.3f, \"seconds\": 1}",
-                   started);
+                   status, started);
     add_file(scratch, id, "results.json", text);
+}
+
+static void add_run(const struct scratch *scratch, const char *id,
+                    double started)
+{
+    add_run_of(scratch, id, started, "succeeded");
 }
 
 static bool exists(const struct scratch *scratch, const char *name)
@@ -344,6 +350,33 @@ static void a_run_in_parts_goes(void)
     scratch_end(&scratch);
 }
 
+/* The next attempt of a job that is to be continued runs in the same copy. */
+static void the_code_of_what_goes_on_stays(void)
+{
+    struct scratch scratch;
+    static const char *const ids[] = {"a", "b"};
+    scratch_start(&scratch);
+    add_run(&scratch, "a", 1);
+    add_folder(&scratch, "a/code");
+    add_run_of(&scratch, "b", 2, "yielded");
+    add_folder(&scratch, "b/code");
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "{\"format_version\": 1, \"run_id\": \"%s\", "
+                       "\"host\": \"h\", \"started\": %d, \"code\": "
+                       "{\"frozen\": true, \"bytes\": 1}}",
+                       ids[i], i + 1);
+        add_file(&scratch, ids[i], "run.json", text);
+    }
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){.code = true}, "a\n", "");
+    check_counts(&pruned, 1, 0, 1);
+    CU_ASSERT_FALSE(exists(&scratch, "a/code"));
+    CU_ASSERT_TRUE(exists(&scratch, "b/code"));
+    scratch_end(&scratch);
+}
+
 /* By a clock that was set back, a run may have begun in the future: it is
  * young. */
 static void a_run_of_the_future_is_young(void)
@@ -403,6 +436,7 @@ JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
              CASE(what_is_anothers_in_a_run_stays),
              CASE(a_record_stays_with_results_that_are_anothers),
              CASE(the_newest_stay), CASE(the_young_stay),
+             CASE(the_code_of_what_goes_on_stays),
              CASE(a_run_of_the_future_is_young),
              CASE(all_of_a_run_goes_and_nothing_else),
              CASE(a_run_in_parts_goes), CASE(a_folder_may_be_200_deep),

@@ -213,6 +213,44 @@ static void makes_a_job_of_several_pods(void)
     scene_end(&s);
 }
 
+/* A pod that says that it is to be continued is started again, and what fails
+ * otherwise ends the job. */
+static void queues_again(void)
+{
+    static char deadline[] = "deadline", preempted[] = "preempted";
+    static char *on_deadline[] = {deadline}, *both[] = {deadline, preempted};
+    static const struct {
+        uint32_t nodes;
+        struct jr_requeue requeue;
+        const char *limit, *disruption;
+    } rows[] = {
+        {1, {NULL, 0, 20}, "20", "Ignore"},
+        {1, {both, 2, 1}, "1", "Ignore"},
+        {1, {on_deadline, 1, 20}, "20", "FailJob"},
+        {3, {NULL, 0, 20}, "60", "FailJob"},
+        {3, {NULL, 0, 4000000000}, "2147483647", "FailJob"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct value job[] = {
+            {"spec.backoffLimit", rows[i].limit},
+            {"spec.podFailurePolicy.rules[0].action", rows[i].disruption},
+            {"spec.podFailurePolicy.rules[0].onPodConditions",
+             "[{type: DisruptionTarget, status: \"True\"}]"},
+            {"spec.podFailurePolicy.rules[1].action", "FailJob"},
+            {"spec.podFailurePolicy.rules[1].onExitCodes",
+             "{containerName: jobrun, operator: NotIn, values: [8]}"},
+            {"spec.podFailurePolicy.rules[2]", NULL},
+        };
+        struct scene s;
+        scene_init(&s);
+        s.job.nodes = rows[i].nodes;
+        s.policy.requeue = rows[i].requeue;
+        scene_render(&s);
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
 /* The spec goes in whole; of several pods the first is where ranks meet, unless
  * somebody said where. */
 static void carries_the_spec(void)
@@ -405,7 +443,7 @@ static void begins_in_a_folder_that_is_there(void)
 
 JR_UNIT_MAIN("render.kubernetes", CASE(refuses_what_the_cluster_could_not_run),
              CASE(makes_names_for_hosts), CASE(makes_a_job_of_one_pod),
-             CASE(makes_a_job_of_several_pods), CASE(carries_the_spec),
+             CASE(makes_a_job_of_several_pods), CASE(queues_again), CASE(carries_the_spec),
              CASE(gives_jobrun_the_time_to_stop),
              CASE(wants_devices_by_the_name_of_their_plugin),
              CASE(takes_what_the_user_states), CASE(mounts_volumes),

@@ -15,7 +15,9 @@ struct row {
     uint32_t nodes, ranks, cpus;
     enum jr_device device;
     uint64_t start_ms, run_ms, grace_ms;
-    uint32_t restarts;
+    uint32_t restarts, requeues;
+    uint64_t before_ms; /* of the deadline */
+    const char *signal;
     struct option options[3]; /* of engine.slurm */
     const char *expected;
 };
@@ -33,6 +35,8 @@ static void check_script(const struct row *row)
                      .run_ms = row->run_ms,
                      .stop_grace_ms = row->grace_ms},
         .restart.max = row->restarts,
+        .requeue.max = row->requeues,
+        .deadline = {row->before_ms, (char *)(uintptr_t)row->signal},
         .engine = {.slurm = entries, .slurm_count = count}};
     char *command[] = {run, verb, spec, NULL};
     const struct jr_engine_job job = {.name = "j",
@@ -156,6 +160,47 @@ static void starts_again_where_the_spec_does(void)
     CHECK_ROWS(rows);
 }
 
+/* The warning comes so long before the end as the deadline says, besides what
+ * jobrun needs; what a job that is queued again has printed is kept. */
+static void warns_of_the_deadline_and_queues_again(void)
+{
+#define AGAIN "#SBATCH --requeue\n#SBATCH --open-mode=append\n"
+    static const struct row rows[] = {
+        {.nodes = 1,
+         .before_ms = 600000,
+         .signal = "USR1",
+         .expected = "#SBATCH --signal=B:USR1@630\n" ONCE},
+        {.nodes = 1,
+         .before_ms = 600001,
+         .grace_ms = 5000,
+         .signal = "USR2",
+         .requeues = 3,
+         .expected = "#SBATCH --signal=B:USR2@636\n" AGAIN},
+        {.nodes = 1,
+         .before_ms = 1000,
+         .signal = "TERM",
+         .requeues = 3,
+         .expected = "#SBATCH --signal=B:USR1@31\n" AGAIN},
+        {.nodes = 1,
+         .before_ms = UINT64_C(86400000),
+         .signal = "USR1",
+         .expected = "#SBATCH --signal=B:USR1@65535\n" ONCE},
+        {.nodes = 1,
+         .requeues = 1,
+         .options = {{"open-mode", "truncate"}},
+         .expected = SIGNAL_30
+         "#SBATCH --requeue\n#SBATCH --open-mode=truncate\n"},
+        {.nodes = 1,
+         .requeues = 1,
+         .before_ms = 1000,
+         .signal = "USR1",
+         .options = {{"signal", "B:USR1@99"}, {"no-requeue", "true"}},
+         .expected = "#SBATCH --open-mode=append\n"
+                     "#SBATCH --signal=B:USR1@99\n#SBATCH --no-requeue\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
 /* What the user says stands in place of what jobrun would have said. */
 static void leaves_what_the_user_says(void)
 {
@@ -206,4 +251,5 @@ static void leaves_what_the_user_says(void)
 JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices),
              CASE(asks_for_the_time_of_the_run),
              CASE(starts_again_where_the_spec_does),
+             CASE(warns_of_the_deadline_and_queues_again),
              CASE(leaves_what_the_user_says))
