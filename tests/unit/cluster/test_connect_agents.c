@@ -211,7 +211,7 @@ static void expire(void *owner)
 static void an_srun_that_hangs_is_killed(void)
 {
     char expected[256];
-    connect("trap '' TERM; echo ready; while :; do sleep 1000 & wait; done");
+    connect("trap '' TERM; echo ready; exec sleep 1000");
     fake.controller.deadline =
         (struct jr_timer){.due = expire, .owner = &fake.controller};
     while (notes[0] == '\0')
