@@ -57,8 +57,12 @@ struct jr_cli {
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
     struct jr_strv sets, sweeps, allow_env;
-    bool skip_failed;   /* --resume */
-    const char *resume; /* "": the latest */
+    bool skip_failed;           /* --resume */
+    const char *resume;         /* "": the latest */
+    const char *sort, *columns; /* show, of a sweep */
+    const char *sweep_dir; /* of SWEEP/CELL: where the sweep lies; log_dir is
+                              then that of its cells; NULL: it is no cell */
+    const char *sweep_id;
     const char *cell;   /* of a sweep */
     const char *root;   /* of parents */
     const char *frozen; /* a folder that submit made */
@@ -75,13 +79,14 @@ struct jr_cli {
     uint32_t *count;                   /* -n */
     uint32_t *node_rank;               /* --node-rank */
     uint32_t *parallel;                /* --parallel */
+    uint32_t *top;                     /* show --top */
     uint32_t *tail;                    /* logs --tail */
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
     uint32_t *keep;                    /* prune --keep */
     uint32_t *attempt;                 /* show, logs */
     uint32_t tail_value, debug_rank_value, stdin_rank_value;
-    uint32_t parallel_value, count_value, node_rank_value, keep_value,
-        attempt_value;
+    uint32_t top_value, parallel_value, count_value, node_rank_value,
+        keep_value, attempt_value;
 };
 
 /* Parse argv into *ret. Returns 0, or the exit status after the mistake was

@@ -2,6 +2,10 @@
  * and agent, which does that for a controller. cli.h declares them. */
 #include "cli/output.h"
 
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/stage.h"
@@ -9,6 +13,7 @@
 #include "session/preflight.h"
 #include "session/rerun.h"
 #include "session/submission.h"
+#include "session/sweep/session_cells.h"
 
 #include "base/banned.h"
 
@@ -61,6 +66,8 @@ int jr_cmd_run(struct jr_cli *cli)
         status = jr_stage_wait(cli, &options);
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
+    if (status == 0 && cli->sweep_dir != NULL)
+        jr_session_be_cell(session, cell_number(id), cli->sweep_id);
     if (status == 0 && cli->frozen != NULL)
         status = load_frozen(session, cli);
     else if (status == 0)
@@ -75,6 +82,14 @@ int jr_cmd_run(struct jr_cli *cli)
 }
 
 /* jobrun rerun: a run once more. */
+
+/* The number of a cell by its folder: "7" of "0007". */
+static const char *cell_number(const char *folder)
+{
+    while (folder[0] == '0' && folder[1] >= '0' && folder[1] <= '9')
+        folder++;
+    return folder;
+}
 
 static int run_again(struct jr_cli *cli, const char *id,
                      const struct jr_rerun *rerun)
@@ -100,12 +115,17 @@ static int run_again(struct jr_cli *cli, const char *id,
     return status;
 }
 
+/* The run of a cell goes beside the sweep, and changes nothing of it. */
 static int rerun_id(struct jr_cli *cli, const char *id)
 {
+    JR_FREE char *here = cli->sweep_dir == NULL ? NULL : getcwd(NULL, 0);
+    JR_FREE char *log_dir =
+        here == NULL ? NULL : jr_io_absolute(here, cli->sweep_dir);
     const struct jr_rerun_options options = {.exact = cli->exact,
                                              .local = cli->local,
                                              .code = cli->code,
-                                             .trust = cli->trust};
+                                             .trust = cli->trust,
+                                             .log_dir = log_dir};
     struct jr_rerun rerun;
     struct jr_error err = {0};
     int status =

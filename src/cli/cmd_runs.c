@@ -3,6 +3,7 @@
 #include "cli/cmd_runs.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,7 @@
 #include "record/record_folder.h"
 #include "record/run_list.h"
 #include "session/ended_submissions.h"
+#include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
 
@@ -152,7 +154,49 @@ static int refuse_run(const struct jr_cli *cli, const char *run,
     return JR_STATUS_USAGE;
 }
 
-int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
+static const char *named_run(const struct jr_cli *cli)
+{
+    return cli->words_count > 0 ? cli->words[0] : "latest";
+}
+
+bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256])
+{
+    const char *run = named_run(cli);
+    return cli->words_count < 2 && strchr(run, '/') == NULL &&
+           jr_sweep_find(ret_id, jr_cli_log_dir(cli), run);
+}
+
+/* The words mean a sweep: take its cell. */
+static int find_cell(struct jr_cli *cli, char ret_id[static 256])
+{
+    struct jr_error err = {0};
+    const char *run = named_run(cli), *cell = strchr(run, '/');
+    const char *log_dir = jr_cli_log_dir(cli);
+    char sweep[256];
+    char *folder = NULL;
+    (void)memcpy(sweep, ret_id, sizeof sweep);
+    if (cell == NULL)
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "%s is a sweep of %zu cells: name one of them, jobrun "
+            "%s %s/0; `jobrun show %s` lists them",
+            sweep, jr_sweep_count_cells(log_dir, sweep), cli->verb->name, run,
+            run);
+    if (jr_sweep_find_cell(&folder, ret_id, log_dir, sweep, cell + 1, &err) !=
+        0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    cli->sweep_dir = jr_arena_strdup(&cli->arena, log_dir);
+    cli->sweep_id = jr_arena_strdup(&cli->arena, sweep);
+    cli->log_dir = jr_arena_strdup(&cli->arena, folder);
+    free(folder);
+    if (cli->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    if (jr_record_find(sweep, cli->log_dir, ret_id, NULL) == 0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE, "cell %s has not begun", run);
+}
+
+int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
 {
     struct jr_error err = {0};
     if (cli->words_count > 1 &&
@@ -165,7 +209,9 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one run only: what is '%s'?", cli->words[1]);
-    const char *run = cli->words_count == 1 ? cli->words[0] : "latest";
+    const char *run = named_run(cli);
+    if (jr_sweep_find(ret_id, jr_cli_log_dir(cli), run))
+        return find_cell(cli, ret_id);
     if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
         return refuse_run(cli, run, &err);
     return 0;

@@ -8,9 +8,13 @@
 /* Where the run folders are. */
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 
-/* Find the run that the words mean (default: the latest). Returns the exit
- * status, 0 to go on. */
-int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
+/* Find the run that the words mean (default: the latest). Of a sweep it is the
+ * cell of SWEEP/CELL, and the folder of its cells is then jr_cli_log_dir.
+ * Returns the exit status, 0 to go on. */
+int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256]);
+
+/* Whether the words mean a whole sweep: then its id. */
+bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256]);
 
 /* On standard error, where the run is not ours, whose it is: before anything is
  * told by its word. */

@@ -18,6 +18,7 @@
 #include "report/follow_logs.h"
 #include "report/show.h"
 #include "report/watch_ranks.h"
+#include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
 
@@ -72,14 +73,55 @@ static int show_code(struct jr_cli *cli, const char *id)
     return jr_cli_out(cli, &out);
 }
 
+/* The table of a sweep. */
+static int show_sweep(struct jr_cli *cli, const char *id)
+{
+    static const char *const formats[] = {"text", "json", "csv", "markdown",
+                                          NULL};
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    const struct jr_sweep_view view = {
+        .format = (enum jr_sweep_format)format,
+        .sort = cli->sort,
+        .columns = cli->columns,
+        .top = cli->top_value,
+        .word = cli->words_count > 0 ? cli->words[0] : "latest",
+    };
+    if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) == 0)
+        return jr_cli_out(cli, &out);
+    jr_buf_release(&out);
+    return jr_cli_say(cli, (int)err.status, "%s", err.text);
+}
+
+/* What only the table of a sweep has. */
+static int check_table_options(const struct jr_cli *cli)
+{
+    const char *option = cli->sort != NULL      ? "--sort"
+                         : cli->columns != NULL ? "--columns"
+                         : cli->top != NULL     ? "--top"
+                                                : NULL;
+    return option == NULL ? 0
+                          : jr_cli_say(cli, JR_STATUS_USAGE,
+                                       "%s is for the table of a sweep, and "
+                                       "this is one run",
+                                       option);
+}
+
 int jr_cmd_show(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
     char id[256];
+    if (jr_cli_find_sweep(cli, id))
+        return show_sweep(cli, id);
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
     int format = jr_cli_format(cli, formats);
-    int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
+    int status = format < 0 ? JR_STATUS_USAGE : check_table_options(cli);
+    if (status == 0)
+        status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
     jr_cli_say_whose(cli, id);

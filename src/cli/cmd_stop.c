@@ -11,6 +11,8 @@
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"
+#include "session/sweep/live_sweep.h"
+#include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
 
@@ -97,9 +99,35 @@ static int wait_for_run(const struct jr_cli *cli, const char *id,
     return status;
 }
 
+/* Wait for a sweep, or stop it, and show its table. */
+static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
+{
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    uint64_t until_ns;
+    const struct jr_sweep_view view = {.word = id};
+    int code = 0, status = read_timeout(cli, &until_ns);
+    if (status != 0)
+        return status;
+    int ended =
+        jr_sweep_await(jr_cli_log_dir(cli), id, stop, until_ns, &code, &err);
+    if (ended < 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    if (ended > 0)
+        return jr_cli_say(cli, EXPIRED,
+                          "%s is still running after %s (jobrun wait %s)", id,
+                          cli->timeout, id);
+    if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
+        (void)jr_cli_say(cli, 0, "%s", err.text);
+    jr_cli_err(cli, &out);
+    return stop ? 0 : code;
+}
+
 int jr_cmd_wait(struct jr_cli *cli)
 {
     char id[256];
+    if (jr_cli_find_sweep(cli, id))
+        return end_sweep(cli, id, false);
     int status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
@@ -185,6 +213,8 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
 int jr_cmd_stop(struct jr_cli *cli)
 {
     char id[256];
+    if (jr_cli_find_sweep(cli, id))
+        return end_sweep(cli, id, true);
     struct jr_live live = {.held = JR_HOLD_NONE};
     int status = jr_cli_find_run(cli, id);
     if (status == 0)

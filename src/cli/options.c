@@ -119,6 +119,12 @@ const struct jr_option jr_options[] = {
            "start with the last N lines of each log"),
     FLAG('f', "follow", follow, "logs",
          "print new output until the run has ended"),
+    TEXT(0, "sort", "COLUMN", sort, "show",
+         "order the cells of a sweep by loss, vars.lr, seconds; -loss: the "
+         "largest first"),
+    TEXT(0, "columns", "LIST", columns, "show",
+         "columns of a sweep's table: vars.lr,status,loss"),
+    NUMBER(0, "top", "N", top, "show", "show the first N cells of a sweep"),
     FLAG(0, "stacks", stacks, "show",
          "show the ranks' processes and threads, and what they wait for"),
     FLAG(0, "once", once, "top", "print one table and exit"),

@@ -312,7 +312,8 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
     ret->local = options->local || origin.local;
     if (!options->exact)
         forget_placement(ret, &origin);
-    keep_folder(&ret->sets, &ret->arena, origin.log_dir);
+    keep_folder(&ret->sets, &ret->arena,
+                options->log_dir != NULL ? options->log_dir : origin.log_dir);
     if (options->code) {
         ret->code_of = origin.run_dir;
         jr_strv_push(&ret->sets, &ret->arena,

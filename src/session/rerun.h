@@ -14,10 +14,11 @@
 
 /* How it is repeated. */
 struct jr_rerun_options {
-    bool exact; /* with the values of then */
-    bool local; /* all ranks on this machine, as with --local */
-    bool code;  /* with the code of then */
-    bool trust; /* even if another user could have written it */
+    bool exact;          /* with the values of then */
+    bool local;          /* all ranks on this machine, as with --local */
+    bool code;           /* with the code of then */
+    bool trust;          /* even if another user could have written it */
+    const char *log_dir; /* where the new run goes; NULL: beside the old one */
 };
 
 /* What a session loads; it borrows from here. */

@@ -6,9 +6,7 @@
 
 #include "base/banned.h"
 
-/* The end of a pair: the comma before the next one, outside of brackets and
- * quotes, or the end of the text. */
-static const char *pair_end(const char *text)
+const char *jr_cell_pair_end(const char *text)
 {
     int depth = 0;
     char quote = 0;
@@ -118,7 +116,7 @@ static int choose_by_values(size_t *ret, const struct jr_cells *cells,
     for (size_t i = 0; status == 0 && i < cells->count; i++)
         left[i] = true;
     for (const char *at = text; status == 0;) {
-        const char *end = pair_end(at);
+        const char *end = jr_cell_pair_end(at);
         status = narrow_by_pair(cells, left, at, end, values, err);
         if (*end == '\0')
             break;

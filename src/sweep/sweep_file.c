@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jobrun/error.h>
+
 #include "sweep/cell_result.h"
 
 #include "base/banned.h"
@@ -12,6 +14,25 @@ enum { PIECE = 64 << 10 };
 void jr_cell_folder(char ret[static 16], uint32_t number)
 {
     (void)snprintf(ret, 16, "%04u", number);
+}
+
+int jr_cell_status_class(const char *status)
+{
+    static const struct {
+        const char *word;
+        int code;
+    } rows[] = {{"succeeded", 0},
+                {"failed", JR_STATUS_FAILED},
+                {"stopped", JR_STATUS_FAILED},
+                {"incomplete", JR_STATUS_INCOMPLETE},
+                {"timed_out", JR_STATUS_TIMEOUT},
+                {"hung", JR_STATUS_TIMEOUT},
+                {"launch_failed", JR_STATUS_LAUNCH},
+                {"yielded", JR_STATUS_YIELDED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].word, status) == 0)
+            return rows[i].code;
+    return 0; /* it has not begun */
 }
 
 static json_t *axis_json(const struct jr_sweep_axis *axis)

@@ -29,6 +29,10 @@ struct jr_sweep_record {
 /* The name of a cell's folder: "0007". */
 void jr_cell_folder(char ret[static 16], uint32_t number);
 
+/* The class of a cell's status, as an exit status; 0 of one that delivered, or
+ * has not begun. See JR_STATUSES. */
+int jr_cell_status_class(const char *status);
+
 /* Append sweep.json; `drain` as elsewhere. */
 void jr_sweep_record_json(struct jr_buf *out,
                           const struct jr_sweep_record *record,

@@ -522,5 +522,108 @@ class Resume(Sweep):
                          [(n, "succeeded", {"n": n}) for n in range(12)])
 
 
+class Looking(Sweep):
+    """What is told of a sweep by its files."""
+    def setUp(self):
+        super().setUp()
+        self.spec("echo said $N; [ $N -ne 2 ] || exit 3\n"
+                  "echo \"{\\\"loss\\\": $((N * N)), \\\"who\\\": \\\"a,$N\\\"}\" "
+                  "> \"$JOBRUN_RESULT_FILE\"",
+                  "results: {fields: {loss: {type: integer}}}\n"
+                  "sweep: {axes: {vars.n: [3, 1, 2], vars.seed: [0]}, best: "
+                  "{field: loss, goal: min}}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+
+    def show(self, *words):
+        return self.expect(self.jobrun("show", *words), 0).stdout
+
+    def test_the_table(self):
+        lines = self.show().splitlines()
+        self.assertEqual(lines[0].split(), "scan: 2 of 3 delivered, 1 failed "
+                         "by loss, lowest first".split())
+        self.assertEqual(lines[1].split(),
+                         ["cell", "n", "status", "loss", "who", "seconds"])
+        self.assertRegex(lines[2], r"^\* 0001 +1 +succeeded +1 +a,1 +\d")
+        self.assertRegex(lines[3], r"^  0000 +3 +succeeded +9 +a,3 +\d")
+        self.assertRegex(lines[4], r"^  0002 +2 +failed +- +- +\d\S+ +rank 0 +"
+                                   r"exited with code 3 +"
+                                   r"\(jobrun show latest/2\)$")
+        self.assertEqual(self.show("--sort", "-vars.n", "--top", "2",
+                                   "--columns", "vars.n,loss").splitlines()[2:],
+                         ["  0000   3   9", "  0002   2   -"])
+
+    def test_other_formats(self):
+        name = self.latest().resolve().name
+        self.assertEqual(json.loads(self.show(name[:-1], "--json")),
+                         self.sweep())
+        csv = self.show("--format", "csv", "--sort", "cell").splitlines()
+        self.assertEqual(csv[0], "cell,status,seconds,vars.n,vars.seed,"
+                                 "results.loss,results.who")
+        self.assertRegex(csv[1], r'^0,succeeded,[\d.e-]+,3,0,9,"a,3"$')
+        self.assertRegex(csv[3], r"^2,failed,[\d.e-]+,2,0,,$")
+        self.assertEqual(self.show("--format", "markdown", "--columns",
+                                   "who").splitlines()[:3],
+                         ["| cell | who |", "|---|---|", "| 0001 | a,1 |"])
+
+    def test_mistakes(self):
+        for words in (["--sort", "nope"], ["--columns", "n,nope"],
+                      ["--format", "xml"], ["latest/7"], ["latest/vars.n=9"],
+                      ["latest/vars.seed=0"], ["latest/0", "--top", "1"]):
+            with self.subTest(words):
+                self.expect(self.jobrun("show", *words), 2)
+
+    def test_verbs_take_cells(self):
+        done = self.expect(self.jobrun("logs", "latest/vars.n=1"), 0)
+        self.assertIn("said 1", done.stdout)
+        self.assertIn("exited with code 3", self.show("latest/2"))
+        self.expect(self.jobrun("wait", "latest/2"), 1)
+        self.assertIn("exited with code 3", self.expect(
+            self.jobrun("report", "latest/0002"), 0).stdout)
+        for verb in ("logs", "report", "rerun", "top"):
+            with self.subTest(verb):
+                done = self.expect(self.jobrun(verb), 2)
+                self.assertIn("is a sweep of 3 cells", done.stderr)
+
+    def test_a_cell_is_repeated_beside_the_sweep(self):
+        before = self.sweep()
+        name = self.latest().resolve().name
+        self.expect(self.jobrun("rerun", f"{name}/1"), 0)
+        self.assertEqual(self.latest().resolve().parent,
+                         (self.folder / "runs").resolve())
+        record = json.loads((self.latest() / "run.json").read_text())
+        self.assertEqual(record["rerun_of"], "0001")
+        self.assertEqual(json.loads(self.show(name, "--json")), before)
+
+    def test_a_cell_s_words_are_known_again(self):
+        self.spec("echo said $JOBRUN_CELL %{cell}",
+                  "sweep: {axes: {vars.n: [3, 1]}}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        done = self.expect(self.jobrun("rerun", "latest/1"), 0)
+        self.assertIn("said 1 1", done.stdout)
+
+    def test_wait_and_stop(self):
+        self.expect(self.jobrun("wait"), 1)
+        self.spec(Ends.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        pids = self.started(2)
+        self.expect(self.jobrun("wait", "latest", "--timeout", "10ms"), 124)
+        shown = json.loads(self.show("--json"))
+        self.assertEqual(shown["counts"], {"running": 1, "not_started": 3})
+        done = self.expect(self.jobrun("stop", "latest"), 0)
+        self.assertIn("1 stopped, 3 not started", done.stderr)
+        self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGTERM)
+        self.gone(pids)
+
+    def test_a_sweep_that_was_killed(self):
+        self.spec(Ends.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        pids = self.started(2)
+        sweep.kill()
+        sweep.wait(harness.LIMIT)
+        self.gone(pids)
+        self.until(lambda: json.loads(self.show("--json"))["counts"] ==
+                   {"launch_failed": 1, "not_started": 3}, "no record")
+
+
 if __name__ == "__main__":
     harness.main()

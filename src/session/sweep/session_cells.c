@@ -12,6 +12,13 @@ size_t jr_session_cells(const struct jr_session *session)
     return session->swept == NULL ? 0 : session->swept->cells.count;
 }
 
+void jr_session_be_cell(struct jr_session *session, const char *number,
+                        const char *sweep_id)
+{
+    session->cell = number;
+    session->sweep_id = sweep_id;
+}
+
 void jr_session_keep_cell_file(struct jr_session *session,
                                struct jr_spec_file *file)
 {

@@ -23,6 +23,11 @@ enum jr_status jr_session_take_cell(struct jr_session *session,
 /* The cells of the spec that was loaded; 0: it is no sweep. */
 size_t jr_session_cells(const struct jr_session *session);
 
+/* What will be loaded is the spec of a cell, which was resolved before: cell
+ * `number`, of the sweep of that name. Both are borrowed. */
+void jr_session_be_cell(struct jr_session *session, const char *number,
+                        const char *sweep_id);
+
 /* Keep a cell's spec, which is taken over, for as long as the session has
  * findings that quote it. */
 void jr_session_keep_cell_file(struct jr_session *session,

@@ -92,26 +92,6 @@ void jr_sweep_take_cell(struct jr_sweep_run *run,
     tell_cell(run, process->cell);
 }
 
-/* The class of a status, as an exit status; see JR_STATUSES. */
-static int status_class(const char *status)
-{
-    static const struct {
-        const char *word;
-        int code;
-    } rows[] = {{"succeeded", 0},
-                {"failed", JR_STATUS_FAILED},
-                {"stopped", JR_STATUS_FAILED},
-                {"incomplete", JR_STATUS_INCOMPLETE},
-                {"timed_out", JR_STATUS_TIMEOUT},
-                {"hung", JR_STATUS_TIMEOUT},
-                {"launch_failed", JR_STATUS_LAUNCH},
-                {"yielded", JR_STATUS_YIELDED}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].word, status) == 0)
-            return rows[i].code;
-    return 0; /* it has not begun */
-}
-
 /* How many cells have each of the ends, and the exit status of all. */
 static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
                       size_t *ret_bad)
@@ -120,7 +100,7 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
     int lowest = 0;
     *ret_good = *ret_bad = 0;
     for (size_t i = 0; i < cells->count; i++) {
-        int code = status_class(run->states[i].status);
+        int code = jr_cell_status_class(run->states[i].status);
         bool good = strcmp(run->states[i].status, "succeeded") == 0;
         *ret_good += good;
         *ret_bad += code != 0;

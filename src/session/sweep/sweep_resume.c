@@ -388,9 +388,9 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
     if (holder == 0)
         return -1;
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "the sweep %s is being run by process %d: wait for "
-                        "its end, or stop it (kill -TERM %d)",
-                        run->dir.id, (int)holder, (int)holder);
+                        "the sweep %s is being run by process %d: jobrun "
+                        "wait %s, or jobrun stop %s",
+                        run->dir.id, (int)holder, run->dir.id, run->dir.id);
 }
 
 /* Learn what there was, and decide about every cell. */

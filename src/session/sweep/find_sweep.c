@@ -1,0 +1,171 @@
+/* Which sweep and which cell a command line means. show_sweep.h declares it. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "doc/doc.h"
+#include "session/sweep/load_sweep.h"
+#include "session/sweep/show_sweep.h"
+#include "store/run_folder.h"
+#include "sweep/cells.h"
+#include "sweep/sweep_file.h"
+
+#include "base/banned.h"
+
+/* Whether a folder of LOG_DIR is a sweep's. */
+static bool is_sweep_folder(int log_fd, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int len = snprintf(path, sizeof path, "%s/" JR_SWEEP_FILE, name);
+    return len > 0 && (size_t)len < sizeof path && jr_run_folder_is_id(name) &&
+           fstatat(log_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+/* The only sweep whose id begins so. */
+static bool find_by_beginning(char ret_id[static 256], int log_fd,
+                              const char *word)
+{
+    int again = dup(log_fd);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    size_t found = 0;
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        if (strncmp(entry->d_name, word, strlen(word)) == 0 &&
+            is_sweep_folder(log_fd, entry->d_name)) {
+            (void)stpcpy(ret_id, entry->d_name);
+            found++;
+        }
+    if (entries != NULL)
+        (void)closedir(entries);
+    return found == 1;
+}
+
+bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
+                   const char *word)
+{
+    char name[256];
+    size_t len = strcspn(word, "/");
+    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (log_fd < 0 || len == 0 || len >= sizeof name)
+        return false;
+    (void)snprintf(name, sizeof name, "%.*s", (int)len, word);
+    if (strcmp(name, "latest") == 0) {
+        ssize_t got = readlinkat(log_fd, name, ret_id, 255);
+        if (got <= 0 || got >= 255)
+            return false;
+        ret_id[got] = '\0';
+        return is_sweep_folder(log_fd, ret_id);
+    }
+    if (is_sweep_folder(log_fd, name)) {
+        (void)stpcpy(ret_id, name);
+        return true;
+    }
+    return find_by_beginning(ret_id, log_fd, name);
+}
+
+size_t jr_sweep_count_cells(const char *log_dir, const char *id)
+{
+    json_t *sweep = jr_load_sweep(log_dir, id, NULL);
+    size_t count = json_array_size(json_object_get(sweep, "cells"));
+    json_decref(sweep);
+    return count;
+}
+
+/* Whether a cell has the value that stands from `text` to `end`, PATH=VALUE. */
+static bool has_value(const json_t *cell, const char *text, const char *end)
+{
+    const char *equals = memchr(text, '=', (size_t)(end - text));
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT,
+                       word JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_doc doc = JR_DOC_INIT;
+    bool same = false;
+    if (equals == NULL)
+        return false;
+    jr_buf_add(&path, text, (size_t)(equals - text));
+    jr_buf_add(&word, equals + 1, (size_t)(end - equals - 1));
+    const json_t *value =
+        path.data == NULL
+            ? NULL
+            : json_object_get(json_object_get(cell, "values"), path.data);
+    if (value != NULL && word.data != NULL &&
+        jr_doc_load_value(&doc, "CELL", word.data, 0, &silent) == 0 &&
+        silent.errors == 0) {
+        json_t *wanted = jr_cell_value_json(doc.root);
+        same = json_equal(value, wanted) != 0;
+        json_decref(wanted);
+    }
+    jr_diags_release(&silent);
+    jr_doc_release(&doc);
+    return same;
+}
+
+/* Whether a cell has all values of "a=1,b=2". */
+static bool has_values(const json_t *cell, const char *text)
+{
+    for (;;) {
+        const char *end = jr_cell_pair_end(text);
+        if (!has_value(cell, text, end))
+            return false;
+        if (*end == '\0')
+            return true;
+        text = end + 1;
+    }
+}
+
+static int find_cell_number(uint32_t *ret, const json_t *sweep,
+                            const char *word, struct jr_error *err)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    const char *digits = word;
+    size_t found = 0;
+    uint64_t number;
+    while (digits[0] == '0' && digits[1] != '\0')
+        digits++;
+    bool numbered = jr_num_u64(digits, &number);
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        json_int_t own = jr_json_get_int(cell, "cell");
+        bool same = numbered ? own >= 0 && (uint64_t)own == number
+                             : has_values(cell, word);
+        if (same)
+            *ret = (uint32_t)own;
+        found += same;
+    }
+    if (found == 1)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        found == 0 ? "the sweep has no cell '%s'"
+                                   : "several cells of the sweep have %s: "
+                                     "state more values, or a number",
+                        word);
+}
+
+int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
+                       const char *log_dir, const char *sweep_id,
+                       const char *cell, struct jr_error *err)
+{
+    uint32_t number = 0;
+    char folder[16];
+    json_t *sweep = jr_load_sweep(log_dir, sweep_id, err);
+    int status =
+        sweep == NULL ? -1 : find_cell_number(&number, sweep, cell, err);
+    json_decref(sweep);
+    if (status != 0)
+        return -1;
+    jr_cell_folder(folder, number);
+    (void)stpcpy(ret_id, folder);
+    if (asprintf(ret_dir, "%s/%s/" JR_SWEEP_CELLS, log_dir, sweep_id) >= 0)
+        return 0;
+    *ret_dir = NULL;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+}

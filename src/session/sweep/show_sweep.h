@@ -1,0 +1,47 @@
+/* A sweep by its files alone: finding it and its cells by what a command line
+ * says, and the table of them. */
+#ifndef JR_SHOW_SWEEP_H
+#define JR_SHOW_SWEEP_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include <jobrun/error.h>
+
+/* Whether SWEEP or SWEEP/CELL means a sweep of LOG_DIR: its id, the only id
+ * that begins so, or `latest`. Then *ret_id is its id. */
+bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
+                   const char *word);
+
+/* Find the cell of SWEEP/CELL, which is a number, or values that only one cell
+ * has. *ret_dir, malloc'ed, is the folder that it lies in, as LOG_DIR is that
+ * of runs, and ret_id its id there. -1 with `err`. */
+int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
+                       const char *log_dir, const char *sweep_id,
+                       const char *cell, struct jr_error *err);
+
+/* How many cells a sweep has; 0: it cannot be read. */
+size_t jr_sweep_count_cells(const char *log_dir, const char *id);
+
+enum jr_sweep_format {
+    JR_SWEEP_TEXT,
+    JR_SWEEP_JSON,
+    JR_SWEEP_CSV,
+    JR_SWEEP_MARKDOWN
+};
+
+struct jr_sweep_view {
+    enum jr_sweep_format format;
+    const char *sort;    /* a column, "-" before it: the largest first; NULL: by
+                            `best`, else by number */
+    const char *columns; /* with commas; NULL: all that differ */
+    uint32_t top;        /* so many lines at most; 0: all */
+    const char *word;    /* by which the user calls the sweep */
+};
+
+/* Append the table of a sweep as it stands: what sweep.json says, and of cells
+ * that ended since then what they delivered. */
+int jr_sweep_show(struct jr_buf *out, const char *log_dir, const char *id,
+                  const struct jr_sweep_view *view, struct jr_error *err);
+
+#endif
