@@ -179,6 +179,24 @@ class Examples(harness.Case):
         done = self.expect(self.jobrun(sweep / "base.jobrun.yaml"), 3)
         self.assertIn("JR0208", done.stderr)
 
+    def test_a_sweep_finds_the_best_rate(self):
+        spec = self.jobs / "sweep/learning_rate.jobrun.yaml"
+        self.expect(self.jobrun("validate", spec), 0)
+        done = self.expect(self.jobrun(spec), 0)
+        self.assertIn("12 of 12 cells delivered; best cell", done.stderr)
+        table = self.expect(self.jobrun("show", "latest", "--json"), 0)
+        sweep = json.loads(table.stdout)
+        cells = {cell["cell"]: cell for cell in sweep["cells"]}
+        best = cells[sweep["best"]["cell"]]
+        rates = {cell["values"]["vars.lr"]: cell["result"]["accuracy"]
+                 for cell in sweep["cells"]}
+        self.assertEqual(best["result"]["accuracy"], max(rates.values()))
+        self.assertGreater(best["result"]["accuracy"], 0.9)
+        self.assertLess(rates[0.001], best["result"]["accuracy"])
+        lines = self.expect(self.jobrun("show", "latest", "--top", "1"),
+                            0).stdout.splitlines()
+        self.assertRegex(lines[-1], rf"^\* 00{sweep['best']['cell']:02} ")
+
     def test_a_family_is_held_against_its_targets(self):
         wide = self.jobs / "sweep/wide.jobrun.yaml"
         done = self.jobrun("validate", wide, "--set", "device=cuda")

@@ -16,7 +16,7 @@
 #include "ring.h"
 
 enum { BATCH = 48 };
-static const float RATE = 0.3f;
+static const float RATE = 0.3f; /* without --lr */
 
 /* What the ranks add up in each step: the gradient, and the loss with it. */
 struct shared {
@@ -42,7 +42,8 @@ static int number(const char *text, long least, long *ret)
 /* One step: this rank's share of the batch, the sum over all ranks, and the
  * same move on each of them. */
 static int step(struct weights *weights, const struct ring *ring,
-                const struct sample *batch, size_t count, float *loss)
+                const struct sample *batch, size_t count, float rate,
+                float *loss)
 {
     struct shared sum = {0};
     int guess;
@@ -50,21 +51,28 @@ static int step(struct weights *weights, const struct ring *ring,
         sum.loss += model_loss(weights, &batch[i], &guess, &sum.gradient);
     if (ring_sum(ring, (float *)&sum, WEIGHTS + 1) != 0)
         return -1;
-    model_step(weights, &sum.gradient, RATE / (float)count);
+    model_step(weights, &sum.gradient, rate / (float)count);
     *loss += sum.loss;
     return 0;
 }
 
+/* What the command line says. */
+struct options {
+    long epochs;
+    float rate;
+};
+
 static int train(struct weights *weights, const struct ring *ring,
-                 struct data *data, long epochs, struct result *result)
+                 struct data *data, const struct options *options,
+                 struct result *result)
 {
-    for (long epoch = 1; epoch <= epochs; epoch++) {
+    for (long epoch = 1; epoch <= options->epochs; epoch++) {
         float loss = 0;
         data_shuffle(data, (unsigned)epoch);
         for (size_t at = 0; at < data->training; at += BATCH) {
             size_t left = data->training - at;
             if (step(weights, ring, data->samples + at,
-                     left < BATCH ? left : BATCH, &loss) != 0)
+                     left < BATCH ? left : BATCH, options->rate, &loss) != 0)
                 return -1;
             result->steps++;
         }
@@ -119,25 +127,48 @@ static int deliver(const struct result *result, const char *path)
     return fclose(file) == 0 ? 0 : -1;
 }
 
-static int run(struct ring *ring, struct data *data, long epochs)
+static int run(struct ring *ring, struct data *data,
+               const struct options *options)
 {
     static struct weights weights;
     struct result result = {0};
     model_init(&weights);
-    if (train(&weights, ring, data, epochs, &result) != 0 ||
+    if (train(&weights, ring, data, options, &result) != 0 ||
         test(&weights, ring, data, &result) != 0)
         return -1;
     return deliver(&result, getenv("JOBRUN_RESULT_FILE"));
 }
 
+/* FILE [--epochs N] [--lr RATE] */
+static int read_options(struct options *ret, int argc, char **argv)
+{
+    *ret = (struct options){.epochs = 12, .rate = RATE};
+    if (argc < 2 || argc % 2 != 0)
+        return -1;
+    for (int i = 2; i < argc; i += 2) {
+        char *end = argv[i + 1];
+        if (strcmp(argv[i], "--epochs") == 0) {
+            if (number(argv[i + 1], 1, &ret->epochs) != 0)
+                return -1;
+        } else if (strcmp(argv[i], "--lr") == 0) {
+            ret->rate = strtof(argv[i + 1], &end);
+            if (end == argv[i + 1] || *end != '\0' || !(ret->rate > 0))
+                return -1;
+        } else {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    long rank, size, epochs = 12;
+    long rank, size;
+    struct options options;
     struct ring ring;
     struct data data;
-    if (argc < 2 || (argc == 4 && (strcmp(argv[2], "--epochs") != 0 ||
-                                   number(argv[3], 1, &epochs) != 0))) {
-        fprintf(stderr, "usage: digits FILE [--epochs N]\n");
+    if (read_options(&options, argc, argv) != 0) {
+        fprintf(stderr, "usage: digits FILE [--epochs N] [--lr RATE]\n");
         return 2;
     }
     if (number(getenv("WORLD_SIZE"), 1, &size) != 0 ||
@@ -153,7 +184,7 @@ int main(int argc, char **argv)
     int status = ring_open(&ring, (int)rank, (int)size, getenv("MASTER_ADDR"),
                            getenv("MASTER_PORT"));
     if (status == 0)
-        status = run(&ring, &data, epochs);
+        status = run(&ring, &data, &options);
     ring_close(&ring);
     data_free(&data);
     return status == 0 ? 0 : 1;
