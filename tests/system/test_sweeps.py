@@ -601,6 +601,17 @@ class Looking(Sweep):
         done = self.expect(self.jobrun("rerun", "latest/1"), 0)
         self.assertIn("said 1 1", done.stdout)
 
+    def test_a_sweep_is_one_row(self):
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--cell", "1"), 0)
+        rows = self.expect(self.jobrun("runs"), 0).stdout.splitlines()
+        self.assertEqual(len(rows), 3)
+        self.assertRegex(rows[1], r"^succeeded +0 +1 +\S+ +\d+ ms +-")
+        self.assertRegex(rows[2], r"^failed +1 +0 +\S+ +\d.* 2/3 +\S+-scan-")
+        runs = json.loads(self.expect(self.jobrun("runs", "--json"), 0).stdout)
+        self.assertEqual([run["exit_code"] for run in runs["runs"]], [0, 1])
+        done = self.expect(self.jobrun("show", "nope"), 2)
+        self.assertIn("-scan-", done.stderr)
+
     def test_wait_and_stop(self):
         self.expect(self.jobrun("wait"), 1)
         self.spec(Ends.SHELL, BLOCKS)

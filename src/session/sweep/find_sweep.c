@@ -19,8 +19,7 @@
 
 #include "base/banned.h"
 
-/* Whether a folder of LOG_DIR is a sweep's. */
-static bool is_sweep_folder(int log_fd, const char *name)
+bool jr_sweep_is_folder(int log_fd, const char *name)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -40,7 +39,7 @@ static bool find_by_beginning(char ret_id[static 256], int log_fd,
     size_t found = 0;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
         if (strncmp(entry->d_name, word, strlen(word)) == 0 &&
-            is_sweep_folder(log_fd, entry->d_name)) {
+            jr_sweep_is_folder(log_fd, entry->d_name)) {
             (void)stpcpy(ret_id, entry->d_name);
             found++;
         }
@@ -63,9 +62,9 @@ bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
         if (got <= 0 || got >= 255)
             return false;
         ret_id[got] = '\0';
-        return is_sweep_folder(log_fd, ret_id);
+        return jr_sweep_is_folder(log_fd, ret_id);
     }
-    if (is_sweep_folder(log_fd, name)) {
+    if (jr_sweep_is_folder(log_fd, name)) {
         (void)stpcpy(ret_id, name);
         return true;
     }

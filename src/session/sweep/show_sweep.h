@@ -8,6 +8,11 @@
 #include "base/buf.h"
 #include <jobrun/error.h>
 
+#include "record/run_list.h"
+
+/* Whether the folder `name` of LOG_DIR, which is open, is a sweep's. */
+bool jr_sweep_is_folder(int log_fd, const char *name);
+
 /* Whether SWEEP or SWEEP/CELL means a sweep of LOG_DIR: its id, the only id
  * that begins so, or `latest`. Then *ret_id is its id. */
 bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
@@ -19,6 +24,10 @@ bool jr_sweep_find(char ret_id[static 256], const char *log_dir,
 int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
                        const char *log_dir, const char *sweep_id,
                        const char *cell, struct jr_error *err);
+
+/* Add the sweeps of LOG_DIR to its runs, a row each, in their order: the worst
+ * that a cell got, and as its steps the cells that delivered. */
+void jr_sweeps_add(struct jr_records *records, const char *log_dir);
 
 /* How many cells a sweep has; 0: it cannot be read. */
 size_t jr_sweep_count_cells(const char *log_dir, const char *id);
