@@ -97,6 +97,36 @@ static bool refuse_fixed(struct jr_sweep_reading *reading,
     return false;
 }
 
+/* Whether a path is that of a variable whose value is never written down. */
+static bool is_secret(struct jr_sweep_reading *reading, const char *path)
+{
+    const struct jr_node *stated = jr_doc_find(reading->doc->root, "secrets");
+    struct jr_strv globs =
+        jr_field_defaults(jr_field_find("secrets"), reading->arena);
+    if (strncmp(path, "env.", 4) != 0)
+        return false;
+    for (size_t i = 0; stated != NULL && stated->kind == JR_NODE_SEQUENCE &&
+                       i < stated->count;
+         i++)
+        if (stated->items[i]->kind == JR_NODE_SCALAR)
+            jr_strv_push(
+                &globs, reading->arena,
+                jr_arena_strdup(reading->arena, stated->items[i]->text));
+    return jr_env_matches(globs.items, globs.count, path + 4, strlen(path + 4));
+}
+
+static bool refuse_secret(struct jr_sweep_reading *reading,
+                          const struct jr_axis_field *field)
+{
+    struct jr_diag *diag = jr_sweep_refuse(
+        reading, JR_CODE_WRONG_AXIS, field_span(field), field->key->text,
+        "'%s' is a secret, and the values of a sweep are written down",
+        field->path);
+    jr_diag_help(reading->diags, diag,
+                 "vary what names it, and have the program look it up");
+    return false;
+}
+
 bool jr_sweep_check_field(struct jr_sweep_reading *reading,
                           const struct jr_axis_field *field)
 {
@@ -106,6 +136,8 @@ bool jr_sweep_check_field(struct jr_sweep_reading *reading,
     for (size_t i = 0; fixed[i] != NULL; i++)
         if (strcmp(fixed[i], key) == 0 && !named)
             return refuse_fixed(reading, field, key);
+    if (is_secret(reading, field->path))
+        return refuse_secret(reading, field);
     for (const char *at = field->path; type->kind == JR_KIND_MAP;) {
         key = first_key(reading, at);
         const struct jr_spec_field *row = jr_field_get(type->fields, key);

@@ -612,6 +612,19 @@ class Looking(Sweep):
         done = self.expect(self.jobrun("show", "nope"), 2)
         self.assertIn("-scan-", done.stderr)
 
+    def test_old_sweeps_are_removed_whole(self):
+        name = self.latest().resolve().name
+        self.expect(self.jobrun("scan.jobrun.yaml", "--cell", "1"), 0)
+        self.expect(self.jobrun("prune", "--keep", "2"), 0)
+        self.assertTrue((self.folder / "runs" / name).exists())
+        done = self.expect(self.jobrun("prune", "--keep", "1", "--dry-run"), 0)
+        self.assertEqual(done.stdout, f"{name}\n")
+        self.assertTrue((self.folder / "runs" / name).exists())
+        done = self.expect(self.jobrun("prune", "--keep", "1"), 0)
+        self.assertIn("removed 1 run", done.stderr)
+        self.assertFalse((self.folder / "runs" / name).exists())
+        self.assertTrue(self.latest().exists())
+
     def test_wait_and_stop(self):
         self.expect(self.jobrun("wait"), 1)
         self.spec(Ends.SHELL, BLOCKS)

@@ -204,8 +204,8 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
             "%s needs %u nodes, and a sweep runs its cells on one",
             cell.failed ? "" : cell.data, need->nodes);
         jr_diag_help(diags, diag,
-                     "run it alone: --cell %zu; or all nodes' ranks here: "
-                     "--local",
+                     "state nodes: 1; or run it alone: --cell %zu; or all "
+                     "nodes' ranks here: --local",
                      need->cell);
         return false;
     }

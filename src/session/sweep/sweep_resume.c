@@ -134,7 +134,9 @@ static void keep_former(struct past *past)
     }
 }
 
-/* The resolution of a cell as it is now; the file is the caller's to free. */
+/* The resolution of a cell's spec, for its experiment alone: no port is tried,
+ * so that one which is in use now changes nothing. The file is the caller's to
+ * free. */
 static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
                          struct jr_resolution *ret)
 {
@@ -146,8 +148,9 @@ static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
         .args = session->options.args,
         .environ = session->options.envp,
     };
-    bool good = jr_resolve(ret, file, &session->host, &options, &silent) ==
-                JR_STATUS_OK;
+    struct jr_host host = session->host;
+    host.real = false;
+    bool good = jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
     jr_diags_release(&silent);
     return good;
 }

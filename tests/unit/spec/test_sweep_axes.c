@@ -59,6 +59,9 @@ static void refuses_what_cannot_vary(void)
     check_axes("{axes: {version: [1]}}", "JR0350@4:16");
     check_axes("{axes: {extends: [a]}}", "JR0350@4:16");
     check_axes("{axes: {hosts: [a]}}", "JR0350@4:16");
+    check_axes("{axes: {env.API_KEY: [a]}}", "JR0350@4:16");
+    check_axes("{axes: {env.MINE: [a]}}\nsecrets: [MI*]", "JR0350@4:16");
+    check_axes("{axes: {env.OTHER: [a]}}\nsecrets: [MI*]", "");
     check_axes("{axes: {sweep.parallel: [1]}}", "JR0350@4:16");
     check_axes("{axes: {wrld: [1]}}", "JR0350@4:16");
     check_axes("{axes: {restart.mx: [1]}}", "JR0350@4:16");
