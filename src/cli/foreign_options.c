@@ -99,7 +99,7 @@ static const struct jr_foreign_option rows[] = {
     {"--print-config", "run", JR_FOREIGN_VERB, NULL, "resolve"},
     {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
     {"--multirun", JOB, JR_FOREIGN_ASK, NULL,
-     "type a line for each: jobrun SPEC -s vars.lr=0.1"},
+     "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01"},
     {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
     {"--partition -p --account -A --qos -q --constraint -C --gres --mem "
      "--exclusive --reservation",

@@ -191,7 +191,9 @@ static int refuse_absent_file(struct jr_doc *doc, struct jr_diags *diags,
     struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diag *diag = jr_diags_error(
         diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "there is no such file");
-    if (jr_near_file_find(&near, path))
+    if (strstr(path, "://") != NULL)
+        jr_diag_help(diags, diag, "download it first: curl -LO %s", path);
+    else if (jr_near_file_find(&near, path))
         jr_diag_help(diags, diag, "did you mean '%s'?", near.data);
     return -1;
 }

@@ -299,6 +299,18 @@ static const struct foreign words[] = {
     {"log", "stdout", false},
     {"output", "stdout", false},
     {"result", "file", false},
+    /* code, isolation, bind, signals */
+    {"checkpoint", "forward", false},
+    {"container", "pid", false},
+    {"copy", "freeze", true},
+    {"frozen", "freeze", true},
+    {"git", "record", false},
+    {"save", "forward", false},
+    {"snapshot", "freeze", true},
+    {"track", "record", true},
+    {"true", "record", false},
+    {"true", "pid", false},
+    {"true", "core", false},
     /* others of a few words */
     {"allow", "warn", false},
     {"child", "rank", false},

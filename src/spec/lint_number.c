@@ -196,6 +196,33 @@ static bool is_endless_number(const char *text)
     return i < count;
 }
 
+/* 2 x 4 ranks, or $WORLD_SIZE. */
+static bool suggest_count(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type, const char *text)
+{
+    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyz_"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    uint64_t a, b;
+    if (*text == '$' && text[1] != '\0' &&
+        text[1 + strspn(text + 1, name_bytes)] == '\0') {
+        jr_diag_help(lint->diags, diag, "no shell reads it: write ${env:%s}",
+                     text + 1);
+        return true;
+    }
+    const char *at = text;
+    if (*at < '1' || *at > '9' || !jr_num_digits(&at, &a))
+        return false;
+    at += strspn(at, " ");
+    if (*at == '\0' || strchr("xX*", *at) == NULL)
+        return false;
+    at += 1 + strspn(at + 1, " ");
+    if (*at < '1' || *at > '9' || !jr_num_digits(&at, &b) || *at != '\0' ||
+        a > UINT32_MAX || b > UINT32_MAX)
+        return false;
+    (void)offer_number(lint, diag, type, a * b);
+    return true;
+}
+
 static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -217,6 +244,8 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
              strncmp(jr_lint_path(lint, at), "restart", 7) == 0)
         jr_diag_help(lint->diags, diag,
                      "write a large number, such as 1000000");
+    else if (suggest_count(lint, diag, type, node->text))
+        return;
     else if (!suggest_bare_number(lint, diag, type, node) && node->plain)
         suggest_number(lint, diag, type, node);
 }

@@ -140,6 +140,11 @@ static bool shape_of_result_field(const struct shape *s)
     else if (jr_num_double(s->text, &number))
         HELP(s, "write %s: {type: number, min: %s}, or max", s->at->key,
              s->text);
+    else if (strchr("<>", *s->text) != NULL &&
+             jr_num_double(s->text + strspn(s->text, "<>= "), &number))
+        HELP(s, "write %s: {type: number, %s: %s}", s->at->key,
+             *s->text == '<' ? "max" : "min",
+             s->text + strspn(s->text, "<>= "));
     else
         return false;
     return true;
@@ -181,10 +186,82 @@ static bool shape_of_console(const struct shape *s)
 
 static bool shape_of_progress(const struct shape *s)
 {
-    if (strcmp(s->path, "progress") != 0 || strchr(s->text, '(') == NULL ||
-        strchr(s->text, '\'') != NULL)
+    if (strcmp(s->path, "progress") != 0 || s->node->kind != JR_NODE_SCALAR)
         return false;
-    HELP(s, "write {pattern: '%s'}", s->text);
+    if (strchr(s->text, '(') != NULL && strchr(s->text, '\'') == NULL)
+        HELP(s, "write {pattern: '%s'}", s->text);
+    else
+        HELP(s, "for example: progress: {pattern: 'step (?<step>[0-9]+)'}");
+    return true;
+}
+
+/* deadline: 10m */
+static bool shape_of_deadline(const struct shape *s)
+{
+    uint64_t ms;
+    if (strcmp(s->path, "deadline") != 0 || *s->text == '\0' ||
+        !jr_num_duration(s->text, &ms))
+        return false;
+    HELP(s, "write {before: %s}", s->text);
+    return true;
+}
+
+/* nodes: [gpu01, gpu02] */
+static bool shape_of_nodes(const struct shape *s)
+{
+    if (strcmp(s->path, "nodes") != 0 || s->node->kind != JR_NODE_SEQUENCE ||
+        !are_words(s->node))
+        return false;
+    HELP(s, "names belong into hosts: [%s%s]; nodes is their number: %zu",
+         s->node->items[0]->text, s->node->count > 1 ? ", ..." : "",
+         s->node->count);
+    return true;
+}
+
+/* required: [0, 1] */
+static bool shape_of_ranks(const struct shape *s)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    if (s->type->kind != JR_KIND_RANKS || s->node->kind != JR_NODE_SEQUENCE ||
+        !are_words(s->node))
+        return false;
+    for (size_t i = 0; i < s->node->count; i++)
+        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",",
+                      s->node->items[i]->text);
+    if (!list.failed)
+        HELP(s, "write it as one text: \"%s\"", list.data);
+    return true;
+}
+
+/* setup: [module load cuda, ./prepare] */
+static bool shape_of_setup(const struct shape *s)
+{
+    if (strcmp(s->path, "setup") != 0 || s->node->kind != JR_NODE_SEQUENCE)
+        return false;
+    HELP(s, "write it as one text: `setup: |`, and a command on each line "
+            "below, indented");
+    return true;
+}
+
+/* env: .env */
+static bool shape_of_env_file(const struct shape *s)
+{
+    if (strcmp(s->path, "env") != 0 || *s->text == '\0' ||
+        strchr(s->text, '=') != NULL || !are_words(s->node))
+        return false;
+    HELP(s, "to read a file of variables write setup: set -a; . ./%s", s->text);
+    return true;
+}
+
+/* artifacts: ckpt/last.pt, with what is more than a word */
+static bool shape_of_texts(const struct shape *s)
+{
+    if (s->type->kind != JR_KIND_LIST || *s->text == '\0' ||
+        s->type->item->kind != JR_KIND_TEXT ||
+        strcmp(s->path, "results.artifacts") != 0 ||
+        strpbrk(s->text, "\"\\ ,") != NULL)
+        return false;
+    HELP(s, "a list is written in brackets: [\"%s\"]", s->text);
     return true;
 }
 
@@ -288,10 +365,12 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node_step *at)
 {
     static bool (*const shapes[])(const struct shape *) = {
-        shape_of_mesh,       shape_of_results, shape_of_result_field,
-        shape_of_timeouts,   shape_of_restart, shape_of_console,
-        shape_of_progress,   shape_of_env,     shape_of_hosts,
-        shape_of_rank_entry, shape_of_item,    shape_of_variable,
+        shape_of_mesh,       shape_of_results,  shape_of_result_field,
+        shape_of_timeouts,   shape_of_restart,  shape_of_console,
+        shape_of_progress,   shape_of_env,      shape_of_hosts,
+        shape_of_deadline,   shape_of_nodes,    shape_of_ranks,
+        shape_of_setup,      shape_of_env_file, shape_of_texts,
+        shape_of_rank_entry, shape_of_item,     shape_of_variable,
     };
     const struct shape s = {lint,
                             diag,

@@ -205,8 +205,20 @@ static bool suggest_devices(const struct odd *odd)
     const char *text = odd->node->text;
     struct jr_set set;
     const char *bad;
-    if (strcmp(jr_lint_path(odd->lint, odd->at), "devices") != 0 ||
-        !jr_set_parse(&set, odd->lint->arena, text, &bad) || set.all ||
+    if (strcmp(jr_lint_path(odd->lint, odd->at), "devices") != 0)
+        return false;
+    if (strcmp(text, "-1") == 0) {
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "for every device write all; for none write none");
+        return true;
+    }
+    if (strncmp(text, "cuda:", 5) == 0 && strspn(text + 5, "0123456789") > 0 &&
+        text[5 + strspn(text + 5, "0123456789")] == '\0') {
+        jr_diag_help(odd->lint->diags, odd->diag, "write its index: [%s]",
+                     text + 5);
+        return true;
+    }
+    if (!jr_set_parse(&set, odd->lint->arena, text, &bad) || set.all ||
         set.count != 1)
         return false;
     if (set.ranges[0].last == 0)
@@ -220,6 +232,20 @@ static bool suggest_devices(const struct odd *odd)
     else
         jr_lint_suggest_text(odd->lint, odd->diag, odd->type->item, odd->node,
                              &(struct jr_node_step){.up = odd->at});
+    return true;
+}
+
+/* hosts: hostfile.txt */
+static bool suggest_host_file(const struct odd *odd)
+{
+    const char *text = odd->node->text;
+    const char *dot = strrchr(text, '.');
+    bool file = strchr(text, '/') != NULL || strstr(text, "hostfile") != NULL ||
+                (dot != NULL && strcmp(dot, ".txt") == 0);
+    if (odd->type->item == NULL || !odd->type->item->is_address || !file)
+        return false;
+    jr_diag_help(odd->lint->diags, odd->diag,
+                 "no file of hosts is read: write each host: [node1, node2]");
     return true;
 }
 
@@ -253,7 +279,8 @@ static bool suggest_list(const struct odd *odd)
     enum jr_scalar_type kind = jr_scalar_type(odd->node);
     if (kind == JR_SCALAR_BOOL)
         return false;
-    if (suggest_python(odd) || suggest_devices(odd) || suggest_hosts(odd))
+    if (suggest_python(odd) || suggest_devices(odd) || suggest_hosts(odd) ||
+        suggest_host_file(odd))
         return true;
     const char *list = NULL;
     if (odd->node->len < LONGEST)

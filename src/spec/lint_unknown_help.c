@@ -228,6 +228,31 @@ static bool hint_result_field(struct hint *hint)
     return true;
 }
 
+/* `sweep: {lr: [1, 2]}` */
+static bool hint_axis(struct hint *hint)
+{
+    if (strcmp(hint->group, "sweep") != 0 || is_scalar_value(hint) ||
+        jr_did_you_mean_near(hint->key, hint->keys))
+        return false;
+    bool variable =
+        strchr(hint->key, '.') == NULL && jr_field_find(hint->key) == NULL;
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "put it into axes: {%s%s: [...]}", variable ? "vars." : "",
+                 hint->key);
+    return true;
+}
+
+/* python: train.py, at the top */
+static bool hint_python(struct hint *hint)
+{
+    if (hint->group[0] != '\0' || strcmp(hint->key, "python") != 0 ||
+        !is_scalar_value(hint))
+        return false;
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "write entrypoint: {python: {script: %s}}", bare_value(hint));
+    return true;
+}
+
 static void run_hints(struct hint *hint);
 
 /* A dotted key whose last part is not a field: what helps with that. */
@@ -378,9 +403,10 @@ static bool hint_known_keys(struct hint *hint)
 static void run_hints(struct hint *hint)
 {
     static bool (*const hints[])(struct hint *) = {
-        hint_typography, hint_glued,        hint_same_name,   hint_dotted,
-        hint_member,     hint_result_field, hint_other_place, hint_near_name,
-        hint_whole_job,  hint_set_variable, hint_known_keys,  hint_own_name,
+        hint_typography,  hint_glued,     hint_same_name, hint_dotted,
+        hint_member,      hint_axis,      hint_python,    hint_result_field,
+        hint_other_place, hint_near_name, hint_whole_job, hint_set_variable,
+        hint_known_keys,  hint_own_name,
     };
     size_t i = 0, count = sizeof hints / sizeof *hints;
     while (i < count && !hints[i](hint))

@@ -94,7 +94,7 @@ static const struct member members[] = {
     {FIELD, "type", false, "dtype kind"},
     {"timeouts", "progress", false, "step"},
     {"timeouts", "run", false, "job limit max total wall walltime"},
-    {"timeouts", "silence", false, "idle output stall"},
+    {"timeouts", "silence", false, "hang idle no_output output stall"},
     {"timeouts", "start", false, "init launch startup"},
     {"timeouts", "stop_grace", false, "grace kill shutdown stop term"},
 };

@@ -132,8 +132,9 @@ static void names_the_line_to_type(void)
                                   "    jobrun a.yaml -s log_dir=logs"},
         {"--cfg job a.yaml",
          "'run' has no option '--cfg'; type:\n        jobrun resolve a.yaml"},
-        {"--multirun a.yaml", "'run' has no option '--multirun'; type a line "
-                              "for each: jobrun SPEC -s vars.lr=0.1"},
+        {"--multirun a.yaml", "'run' has no option '--multirun'; type a list "
+                              "for each field: jobrun SPEC --sweep "
+                              "vars.lr=0.1,0.01"},
         {"--config a.yaml -s vars.lr=3",
          "'run' has no option '--config'; type:\n        jobrun a.yaml -s "
          "vars.lr=3"},
