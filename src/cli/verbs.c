@@ -191,7 +191,8 @@ static const struct jr_usage usages[] = {
      "On a terminal, `q` or Ctrl-C quits. `r`, `t`, `c`, `m` and `s` sort by "
      "rank, state, processor time, memory and silence, and the same key again "
      "reverses the order. The arrows, Page Up, Page Down, Home and End scroll, "
-     "as do `k`, `j`, `b`, the space bar, `g` and `G`.",
+     "as do `k`, `j`, `b`, the space bar, `g` and `G`. If `top` itself dies by "
+     "SIGKILL, the terminal stays as it was drawn: type `reset`.",
      "jobrun top latest\n"
      "jobrun top --once"},
     {"logs",

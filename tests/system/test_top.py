@@ -194,6 +194,22 @@ class Case(harness.Case):
 
 
 class Looking(Case):
+    def test_reset_helps_after_a_kill(self):
+        """No program can put its terminal back when it dies by SIGKILL; the help
+        says what does."""
+        typed = termios.ICANON | termios.ECHO
+        self.open()
+        self.frame("rank")
+        self.top.kill()
+        self.top.wait(harness.LIMIT)
+        self.assertEqual(termios.tcgetattr(self.slave)[3] & typed, 0)
+        text = self.expect(self.jobrun("top", "--help"), 0).stdout
+        self.assertIn("type `reset`", " ".join(text.split()))
+        subprocess.run(["reset"], check=True, timeout=harness.LIMIT,
+                       env=harness.clean_environment(TERM="xterm"),
+                       stdin=self.slave, stdout=self.slave, stderr=self.slave)
+        self.assertEqual(termios.tcgetattr(self.slave)[3] & typed, typed)
+
     def test_what_is_shown(self):
         self.open()
         text = self.frame("q quit")
