@@ -32,13 +32,17 @@ static void add_corrected_line(struct jr_buf *out, const struct jr_cli *cli,
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     bool behind = false;
+    bool whole =
+        cli->count != NULL || (cli->rest != NULL && cli->rest[0] == word);
     jr_buf_str(&line, "jobrun");
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
         if (*at == word) {
             jr_buf_printf(&line, "%s --%s", lead[0], lead[1]);
             behind = true;
         }
-        if (!behind || cli->count != NULL || strcmp(*at, "--") != 0) {
+        bool marks = strcmp(*at, "--") == 0;
+        bool kept = at[1] != word && (!behind || whole);
+        if (!marks || kept) {
             jr_buf_char(&line, ' ');
             jr_shell_quote(&line, *at);
         }
@@ -112,6 +116,22 @@ int jr_mistake_count(const struct jr_cli *cli)
                       "-n goes with a command after --, not with a spec; "
                       "type: jobrun -s world_size=%u %s",
                       cli->count_value, word);
+}
+
+int jr_mistake_script(const struct jr_cli *cli)
+{
+    static const char *const lead[] = {"", " python3"};
+    const char *word = cli->rest == NULL ? NULL : cli->rest[0];
+    if (word == NULL || !jr_line_is_python(word) || access(word, R_OK) != 0 ||
+        (strchr(word, '/') != NULL
+             ? jr_line_is_program(word)
+             : jr_support_has_program(word, cli->environ)))
+        return 0;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_printf(&text, "'%s' is a Python script, not a program; type:", word);
+    (void)print_corrected_line(cli, text.failed ? word : text.data, "", word,
+                               lead);
+    return JR_STATUS_LAUNCH;
 }
 
 /* A program is no spec, whatever else is on the line. */

@@ -24,6 +24,11 @@ int jr_mistake_first_word(const struct jr_cli *cli);
 /* -n and a spec, or -n behind a command without `--`. */
 int jr_mistake_count(const struct jr_cli *cli);
 
+/* The command behind `--` is a Python script that cannot be executed: with the
+ * line that starts Python, and the status of what cannot be launched. 0 for any
+ * other command. */
+int jr_mistake_script(const struct jr_cli *cli);
+
 /* A second word behind a spec. */
 int jr_mistake_second_word(const struct jr_cli *cli);
 

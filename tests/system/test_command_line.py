@@ -64,6 +64,22 @@ class ForgottenDashes(Case):
         self.assertEqual(self.offered("train.py", "--lr", "3"),
                          ["-n", "2", "--", "python3", "train.py", "--lr", "3"])
 
+    def test_a_script_that_is_no_program(self):
+        self.write("train.py", "import sys\nprint('here', *sys.argv[1:])\n")
+        for script in "train.py", "./train.py":
+            for head in ["-n", "2"], ["-n", "2", "-s", "name=x"], ["run"]:
+                done = self.expect(
+                    self.jobrun(*head, "--", script, "--lr", "--"), 7)
+                self.assertEqual(
+                    done.stderr, f"jobrun: '{script}' is a Python script, not "
+                    f"a program; type:\n        jobrun {' '.join(head)} -- "
+                    f"python3 {script} --lr --\n")
+                self.assertFalse((self.folder / "runs").exists())
+        (self.folder / "train.py").write_text("#!/bin/sh\necho $1\n")
+        (self.folder / "train.py").chmod(0o700)
+        done = self.expect(self.jobrun("-n", 1, "--", "./train.py", "a"), 0)
+        self.assertEqual(done.stdout, "[0] a\n")
+
     def test_ranks_behind_a_command(self):
         self.write("train.py", "print('trained')\n")
         for typed, offered in (
