@@ -104,6 +104,8 @@ static void add_likeness(struct jr_buf *out,
         jr_buf_str(out, "same spec, different code: ");
         jr_code_contrast_names(out, &comparison->code);
         jr_buf_char(out, '\n');
+    } else if (comparison->code.verdict == JR_CODES_NONE) {
+        jr_buf_str(out, "the same experiment if the code is the same\n");
     } else {
         jr_buf_str(out, "the same experiment\n");
     }
