@@ -1,5 +1,7 @@
 # Debian packages: `cpack -G DEB` in a build that was configured with
 # -DCMAKE_INSTALL_PREFIX=/usr, so that the library lies where Debian has it.
+# The default reaches nobody: example.org is there for that (RFC 2606). tools/release
+# states who makes the release.
 set(JR_MAINTAINER "The jobrun authors <jobrun@example.org>"
   CACHE STRING "The maintainer of packages, as NAME <ADDRESS>")
 set(CPACK_GENERATOR DEB)

@@ -10,6 +10,7 @@ import tempfile
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 RELEASE = pathlib.Path(os.environ["RELEASE"])
 VERSION = "9.8.7"
+MAINTAINER = {"DEBFULLNAME": "Ann Other", "DEBEMAIL": "ann@example.org"}
 LIMIT = 3000
 
 
@@ -45,6 +46,7 @@ def main():
         (source / "stray.txt").write_text("git does not have it\n")
         done = subprocess.run([source / "tools" / "release", "-o", RELEASE,
                                VERSION], stdin=subprocess.DEVNULL,
+                              env={**os.environ, **MAINTAINER},
                               timeout=LIMIT, check=False)
         if done.returncode == 0:
             for changed in ("CMakeLists.txt", "CHANGELOG.md"):

@@ -49,6 +49,13 @@ class Lintian(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
+    def test_the_maintainer_is_who_made_the_release(self):
+        for path in RELEASE.glob("*.deb"):
+            told = subprocess.run(["dpkg-deb", "-f", path, "Maintainer"], text=True,
+                                  capture_output=True, check=True).stdout
+            self.assertEqual(told, "Ann Other <ann@example.org>\n")
+
+
 class Installed(unittest.TestCase):
     """In order: the program, the library, what is built over it, the removal."""
 

@@ -7,6 +7,8 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["SOURCE"])
+# Whose packages they are.
+NAMED = {**os.environ, "DEBFULLNAME": "x", "DEBEMAIL": "x@example.org"}
 CHANGES = "# Changelog\n\n## [Unreleased]\n\n- More.\n\n## [1.2.3] - 2026-01-01\n"
 
 
@@ -21,11 +23,17 @@ class Refuses(unittest.TestCase):
     def write(self, name, text):
         (self.folder / name).write_text(text)
 
-    def refuse(self, *words, code=1, version="1.2.3", changes=CHANGES):
+    def test_packages_without_a_maintainer(self):
+        env = {key: value for key, value in os.environ.items()
+               if not key.startswith(("DEB", "GIT_", "XDG_"))}
+        self.assertIn("set DEBFULLNAME and DEBEMAIL", self.refuse(
+            "1.2.4", env={**env, "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1"}))
+
+    def refuse(self, *words, code=1, version="1.2.3", changes=CHANGES, env=None):
         """What it says; nothing has changed."""
         done = subprocess.run(
             [self.folder / "tools" / "release", *words], text=True,
-            capture_output=True, timeout=60, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=60, env=env or NAMED, stdin=subprocess.DEVNULL,
             check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn(f"VERSION {version} ",
