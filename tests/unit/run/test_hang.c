@@ -306,6 +306,105 @@ static void a_stop_ends_it(void)
     fake_runner_end(&fake);
 }
 
+/* Ranks 0 to 2 have processes, and a command is run for each. */
+static void start_commands(const char *const words[])
+{
+    static char *argv[] = {(char *)"true", NULL}, *command[8];
+    fake_runner_start(&fake);
+    fake_runner_starter(&fake, argv);
+    fake.policy.on_hang.wait_ms = WAIT_MS;
+    fake.policy.on_hang.signal = (char *)"USR1";
+    fake.policy.timeouts.stop_grace_ms = WAIT_MS;
+    fake.policy.on_hang.command = command;
+    for (uint32_t i = 0; words[i] != NULL; i++) {
+        command[i] = (char *)words[i];
+        fake.policy.on_hang.command_count = i + 1;
+    }
+    CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, "attempt_0", 0700), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(mkdirat(fake.scratch.fd, fake.planned[i].dir, 0700), 0);
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+    fake_runner_open(&fake, &jr_hang_policy);
+    for (uint32_t i = 0; i < 3; i++)
+        fake_runner_spawn(&fake, i);
+}
+
+static void end_commands(void)
+{
+    while (fake.runner.hang.running > 0)
+        (void)jr_loop_turn(&fake.runner.loop, false);
+}
+
+/* The command is run for each rank, with its process's number, in its folder's
+ * file; the signal comes once all have ended. */
+static void runs_a_command_for_each_rank(void)
+{
+    static const char *const words[] = {
+        "sh",
+        "-c",
+        "read a; echo \"[$1]\" \"$a\"; echo err >&2; exit 3",
+        "x",
+        "pid=%{pid},%{pid}",
+        NULL};
+    start_commands(words);
+    fake_runner_reap(&fake, 1);
+    look_twice(JR_HANG_SILENCE);
+    CU_ASSERT_EQUAL(fake.runner.hang.running, 2);
+    fake_runner_check_events(&fake, "timeout timeout=3; ");
+    fake_runner_check_sent(&fake, 0, "");
+    end_commands();
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[32], text[128], expected[64] = "";
+        (void)snprintf(name, sizeof name, "attempt_0/%u/hang.txt", i);
+        if (i != 1)
+            (void)snprintf(expected, sizeof expected, "[pid=%d,%d] \nerr\n",
+                           fake.ranks[i].pid, fake.ranks[i].pid);
+        JR_ASSERT_TEXT(fake_runner_read(&fake, name, text, sizeof text),
+                       expected);
+    }
+    fake_runner_check_events(&fake, "evidence signalled=2; ");
+    fake_runner_check_sent(&fake, 0, "USR1");
+    fake_runner_check_sent(&fake, 2, "USR1");
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    fake_runner_end(&fake);
+}
+
+/* One that cannot be started is said, and keeps nobody else from telling. */
+static void a_command_may_not_start(void)
+{
+    static const char *const words[] = {"nosuchprogram", NULL};
+    start_commands(words);
+    look_twice(JR_HANG_SILENCE);
+    CU_ASSERT_EQUAL(fake.runner.hang.running, 0);
+    fake_runner_check_events(&fake,
+                             "timeout timeout=3; evidence_failed rank=10 "
+                             "errno=2; evidence_failed rank=11 errno=2; "
+                             "evidence_failed rank=12 errno=2; evidence "
+                             "signalled=3; ");
+    fake_runner_check_sent(&fake, 1, "USR1");
+    fake_runner_end(&fake);
+}
+
+/* While it runs it is known by its process, and a stop ends it. */
+static void a_stop_ends_the_commands(void)
+{
+    static const char *const words[] = {"sh", "-c", "sleep 1000; true", NULL};
+    start_commands(words);
+    look_twice(JR_HANG_SILENCE);
+    CU_ASSERT_EQUAL(fake.runner.hang.running, 3);
+    CU_ASSERT_EQUAL(fake.runner.hang.timer.at, fake.runner.hang.until_ns);
+    CU_ASSERT_PTR_NULL(jr_hang_watch(&fake.runner, fake.ranks[0].pid));
+    CU_ASSERT_PTR_NULL(jr_hang_watch(&fake.runner, getpid()));
+    fake.runner.hang.timer.due(&fake.runner); /* the wait is over */
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end_commands();
+    fake_runner_check_sent(&fake, 0, "TERM CONT"); /* and no signal before */
+    fake_runner_check_events(&fake, "timeout timeout=3; stop signal=SIGTERM "
+                                    "running=3; ");
+    fake_runner_end(&fake);
+}
+
 JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout),
              CASE(a_stopped_run_does_not_hang),
              CASE(looks_again_half_a_second_later), CASE(writes_what_it_saw),
@@ -313,4 +412,5 @@ JR_UNIT_MAIN("hang", CASE(each_reason_is_its_own_timeout),
              CASE(says_where_evidence_is_lost),
              CASE(a_run_without_folders_has_one_file), CASE(asks_by_a_signal),
              CASE(stops_at_the_end_of_the_wait), CASE(dumps_no_core),
-             CASE(a_stop_ends_it))
+             CASE(a_stop_ends_it), CASE(runs_a_command_for_each_rank),
+             CASE(a_command_may_not_start), CASE(a_stop_ends_the_commands))
