@@ -382,8 +382,7 @@ static void the_first_good_end_is_told(void)
 /* What begins to stop one node stops all; no other event does. */
 static void a_stop_of_one_is_a_stop_of_all(void)
 {
-    for (int name = 1; jr_event_word((enum jr_event_name)name) != NULL;
-         name++) {
+    for (int name = JR_EVENT_UNKNOWN + 1; name <= JR_EVENT_AGENTS; name++) {
         bool stops = name == JR_EVENT_STOP || name == JR_EVENT_KILL ||
                      name == JR_EVENT_START_FAILED;
         fake_controller_start(&fake);
