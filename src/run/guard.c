@@ -1,14 +1,13 @@
 /*
  * The guard: the process that called jr_run. It does nothing but wait, relay
- * signals, and, when the runner is gone, end and reap what is left; so there is
- * little that could go wrong with it.
+ * signals, and, when the runner is gone, end and reap what is left
+ * (guard_end.c); so there is little that could go wrong with it.
  */
 #include "run/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -17,45 +16,18 @@
 #include "base/clock.h"
 #include "base/pidfd.h"
 #include "eventloop/signals.h"
-#include "output/log_file.h"
 #include "output/replay.h"
 #include "run/companion.h"
+#include "run/guard_end.h"
 #include "run/runner.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/isolation.h"
-#include "spawn/reap_descendants.h"
 #include "spawn/terminal.h"
-#include "store/run_folder.h"
 
 #include "base/banned.h"
 
-struct guard {
-    const struct jr_plan *plan;
-    const struct jr_run_options *options;
-    struct jr_shared *shared;
-    struct jr_remainder *remainder;
-    bool blind;  /* there are no pidfds: each watches the other by a pipe */
-    int self_fd; /* a pidfd of our own, for the runner to watch; or the end of a
-                    pipe */
-    int life_fd; /* the other end, which only we have; -1: not there */
-    pid_t runner;
-    int runner_fd; /* its pidfd; -1: none */
-    int alive_fd;  /* has an end once the runner goes, where it is init of a
-                      namespace or there is no pidfd */
-    int done_fd;   /* is written to by a runner that is done, and stays */
-    int gate_fd;   /* an event: we have left the console; -1: not there */
-    int signal_fd;
-    int stop_signal; /* the first signal that means stop; 0 */
-    struct jr_signals signals;
-    struct jr_terminal terminal; /* --debug */
-    struct jr_run_options own;   /* with the rank's end of it */
-    int subreaper;               /* as it was, like those below */
-    sigset_t mask;
-    struct sigaction on_pipe, on_child;
-};
-
 /* The plan's rank with a terminal of its own, if there is one. */
-static int open_terminal(struct guard *guard, struct jr_error *err)
+static int open_terminal(struct jr_guard *guard, struct jr_error *err)
 {
     const struct jr_plan *plan = guard->plan;
     uint32_t i = 0;
@@ -74,7 +46,7 @@ static int open_terminal(struct guard *guard, struct jr_error *err)
 }
 
 /* What lets the runner see our end. */
-static void open_life(struct guard *guard)
+static void open_life(struct jr_guard *guard)
 {
     int ends[2];
     guard->blind = !jr_pidfd_works();
@@ -86,7 +58,7 @@ static void open_life(struct guard *guard)
     }
 }
 
-static int open_guard(struct guard *guard)
+static int open_guard(struct jr_guard *guard)
 {
     const struct jr_plan *plan = guard->plan;
     const struct jr_replay *earlier = guard->options->replay;
@@ -125,7 +97,7 @@ static void close_guard_fd(int fd)
 
 /* Signals that came while the run was ending were for the run. Returns the
  * first of them that means stop; 0. */
-static int drop_pending(const struct guard *guard)
+static int drop_pending(const struct jr_guard *guard)
 {
     int first = jr_signals_await(&guard->signals, 0);
     while (jr_signals_await(&guard->signals, 0) != 0)
@@ -134,7 +106,7 @@ static int drop_pending(const struct guard *guard)
 }
 
 /* Returns the signal that came too late to stop the run; 0. */
-static int close_guard(struct guard *guard)
+static int close_guard(struct jr_guard *guard)
 {
     jr_terminal_close(&guard->terminal);
     close_guard_fd(guard->self_fd);
@@ -155,7 +127,7 @@ static int close_guard(struct guard *guard)
 }
 
 /* Returns the runner's pid; 0 never, for the runner does not come back. */
-static pid_t fork_isolated_runner(const struct guard *guard,
+static pid_t fork_isolated_runner(const struct jr_guard *guard,
                                   const struct jr_runner_args *args,
                                   struct jr_error *err)
 {
@@ -172,7 +144,7 @@ static pid_t fork_isolated_runner(const struct guard *guard,
 
 /* A signal that stops the run and came before it began, while its code was
  * recorded for instance; 0. It stays pending. */
-static int find_early_stop(const struct guard *guard)
+static int find_early_stop(const struct jr_guard *guard)
 {
     sigset_t pending;
     if (sigpending(&pending) != 0)
@@ -184,7 +156,7 @@ static int find_early_stop(const struct guard *guard)
     return 0;
 }
 
-static int fork_runner(struct guard *guard, const struct jr_budget *budget,
+static int fork_runner(struct jr_guard *guard, const struct jr_budget *budget,
                        struct jr_error *err)
 {
     const struct jr_plan *plan = guard->plan;
@@ -227,7 +199,7 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
 
 /* A shell that we give the terminal to wants it as it was; with SIGCONT we
  * have it again. */
-static void suspend_guard(const struct guard *guard)
+static void suspend_guard(const struct jr_guard *guard)
 {
     struct termios mode;
     bool changed =
@@ -242,7 +214,7 @@ static void suspend_guard(const struct guard *guard)
 /* The runner sits in a session of its own, so that it gets a signal from the
  * terminal only once, and from us. SIGCONT after a stop wakes a runner that was
  * stopped. SIGTSTP stops us too, as a shell expects of its job. */
-static void relay_signal(struct guard *guard)
+static void relay_signal(struct jr_guard *guard)
 {
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
@@ -261,7 +233,7 @@ static void relay_signal(struct guard *guard)
 }
 
 /* The runner's lines follow those of the earlier attempts. */
-static void replay_earlier_attempts(struct guard *guard)
+static void replay_earlier_attempts(struct jr_guard *guard)
 {
     struct jr_replay *earlier = guard->options->replay;
     jr_replay_turn(earlier);
@@ -278,7 +250,7 @@ static void replay_earlier_attempts(struct guard *guard)
  * next look, and the moment at which it was waited for long enough: the init of
  * a namespace ends once all in it have, so it is only its wait for them that is
  * bounded. */
-static int begin_end_wait(const struct guard *guard, uint64_t *ret_until)
+static int begin_end_wait(const struct jr_guard *guard, uint64_t *ret_until)
 {
     bool isolated = guard->plan->policy->isolation == JR_ISOLATION_PID;
     *ret_until = isolated ? jr_clock_ns() + JR_KILL_WAIT_NS : UINT64_MAX;
@@ -287,7 +259,7 @@ static int begin_end_wait(const struct guard *guard, uint64_t *ret_until)
 
 /* Returns false when that was too long: then it is not reaped. Nor is one that
  * is done and stays. */
-static bool await_runner(struct guard *guard, siginfo_t *ret)
+static bool await_runner(struct jr_guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
                            {.fd = guard->runner_fd, .events = POLLIN},
@@ -319,158 +291,7 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
     return true;
 }
 
-/* What the runner could not end, it has named; if it was killed, it is what is
- * left itself. */
-static void name_stuck_processes(const struct guard *guard, siginfo_t *ret)
-{
-    struct jr_outcome *outcome = &guard->shared->outcome;
-    bool finished = guard->shared->finished;
-    ret->si_code = finished ? CLD_EXITED : CLD_KILLED;
-    ret->si_status = finished ? 0 : SIGKILL;
-    if (outcome->left > 0)
-        return;
-    outcome->left = 1;
-    outcome->left_pids[0] = guard->runner;
-}
-
-/* What it was writing besides. */
-static void finish_limited_logs(const struct guard *guard)
-{
-    const struct jr_plan *plan = guard->plan;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
-        const char *const paths[] = {rank->out_path, rank->err_path};
-        for (int stream = 0; rank->limited && stream < 2; stream++)
-            if (paths[stream] != NULL)
-                jr_log_file_tidy(guard->options->dir->fd, paths[stream]);
-    }
-}
-
-/* What the runner can no longer say. */
-static void record_loss(const struct guard *guard, int sig,
-                        const struct jr_reap *reap)
-{
-    struct jr_outcome *outcome = &guard->shared->outcome;
-    struct jr_events events;
-    outcome->runner_signal = sig;
-    outcome->ended_ns = jr_clock_ns();
-    outcome->ended_wall_ns = jr_clock_wall_ns();
-    jr_outcome_kill(outcome);
-    if (guard->options->link != NULL)
-        jr_events_open_fd(&events, guard->options->link->events_fd, 0);
-    else
-        jr_events_open(&events, guard->options->dir->fd,
-                       guard->options->dir->file_mode);
-    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RUNNER_LOST,
-                                              .signal = sig,
-                                              .processes = reap->killed,
-                                              .left = reap->left});
-    jr_events_close(&events);
-}
-
-/* A runner that is done has left nothing; it stays until the record is written,
- * unless we have other children, which cannot be swept with it there. */
-static bool keep_runner(struct guard *guard)
-{
-    struct jr_companion *companion = guard->options->companion;
-    companion->pid = guard->runner;
-    companion->fd = guard->runner_fd;
-    companion->life_fd = guard->life_fd;
-    guard->runner_fd = guard->life_fd = -1;
-    if (jr_reap_only(companion->pid))
-        return true;
-    jr_companion_release(companion);
-    return false;
-}
-
-static void finish_outcome(struct guard *guard, siginfo_t *end)
-{
-    struct jr_outcome *outcome = &guard->shared->outcome;
-    struct jr_reap reap;
-    if (end->si_pid == 0) {
-        end->si_code = CLD_EXITED;
-        if (keep_runner(guard))
-            return;
-    }
-    /* What the runner could not end has had its time. */
-    jr_reap(&reap, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
-            guard->options->group);
-    outcome->left = reap.left;
-    memcpy(outcome->left_pids, reap.left_pids, sizeof reap.left_pids);
-    if (end->si_code == CLD_EXITED)
-        return;
-    record_loss(guard, end->si_status, &reap);
-    finish_limited_logs(guard);
-}
-
-/* Where a rank died of a signal that stops jobrun, too, and jobrun has not got
- * it yet, it is worth a moment to learn whether it was meant for both. */
-static void receive_share(struct guard *guard)
-{
-    struct jr_outcome *outcome = &guard->shared->outcome;
-    int hit = jr_outcome_hit(outcome);
-    if (outcome->preempted || outcome->stop_signal != 0 || hit <= 0 ||
-        hit >= NSIG || guard->signals.use[hit] != JR_SIGNAL_STOP)
-        return;
-    if (guard->stop_signal == 0)
-        guard->stop_signal =
-            jr_signals_await(&guard->signals, jr_clock_ns() + JR_SHARE_NS);
-    if (guard->stop_signal == 0)
-        return;
-    outcome->stop_signal = guard->stop_signal;
-    jr_outcome_share(outcome->ranks, outcome->count, guard->stop_signal,
-                     outcome->ended_ns);
-}
-
-/* Returns 0 when there is an outcome, else -1 with `err`. */
-static int judge_runner_end(const struct guard *guard, const siginfo_t *end,
-                            struct jr_error *err)
-{
-    const struct jr_shared *shared = guard->shared;
-    if (shared->finished || end->si_code != CLD_EXITED)
-        return 0;
-    if (!shared->began && shared->error.text[0] != '\0') {
-        if (err != NULL)
-            *err = shared->error;
-        return -1;
-    }
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the runner ended by itself with exit code %d",
-                        end->si_status);
-}
-
-/* Show here and now what the runner has left. */
-static void replay_by_itself(const struct guard *guard, bool stopped)
-{
-    const struct jr_run_options *options = guard->options;
-    struct jr_replay replay;
-    if (jr_replay_open(&replay, options->out_fd, options->err_fd,
-                       options->dir->fd, options->color) == 0) {
-        jr_replay_add(&replay, guard->plan, guard->remainder);
-        if (stopped)
-            jr_replay_hurry(&replay);
-        jr_replay_finish(&replay, guard->plan->policy, &options->ignored);
-    }
-    guard->shared->outcome.console_failed |= replay.console.failed;
-    jr_replay_close(&replay);
-}
-
-/* The console continues where the runner has come to its end with it. */
-static void replay_console(const struct guard *guard)
-{
-    struct jr_replay *replay = guard->options->replay;
-    bool stopped = guard->shared->outcome.stop_signal != 0;
-    if (!guard->shared->finished)
-        return;
-    if (replay == NULL)
-        replay_by_itself(guard, stopped);
-    else
-        jr_replay_add(replay, guard->plan, guard->remainder);
-    if (replay != NULL && stopped)
-        jr_replay_hurry(replay);
-}
-
-static int run_guarded(struct guard *guard, const struct jr_budget *budget,
+static int run_guarded(struct jr_guard *guard, const struct jr_budget *budget,
                        struct jr_outcome *ret, struct jr_error *err)
 {
     siginfo_t end;
@@ -479,14 +300,9 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
     guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
     if (fork_runner(guard, budget, err) != 0)
         return -1;
-    if (await_runner(guard, &end))
-        finish_outcome(guard, &end);
-    else
-        name_stuck_processes(guard, &end);
-    if (judge_runner_end(guard, &end, err) != 0)
+    bool gone = await_runner(guard, &end);
+    if (jr_guard_end(guard, gone, &end, err) != 0)
         return -1;
-    receive_share(guard);
-    replay_console(guard);
     if (jr_shared_copy(ret, guard->shared) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the outcome");
     return 0;
@@ -495,15 +311,15 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
 int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err)
 {
-    struct guard guard = {.plan = plan,
-                          .options = options,
-                          .self_fd = -1,
-                          .life_fd = -1,
-                          .runner_fd = -1,
-                          .alive_fd = -1,
-                          .done_fd = -1,
-                          .gate_fd = -1,
-                          .signal_fd = -1};
+    struct jr_guard guard = {.plan = plan,
+                             .options = options,
+                             .self_fd = -1,
+                             .life_fd = -1,
+                             .runner_fd = -1,
+                             .alive_fd = -1,
+                             .done_fd = -1,
+                             .gate_fd = -1,
+                             .signal_fd = -1};
     struct jr_budget budget;
     if (jr_budget_check(&budget, plan, options, err) != 0 ||
         open_terminal(&guard, err) != 0)
