@@ -4,6 +4,7 @@ library has which owner, and what no source may do.
 The build enforces the edges by include paths. This says the rule itself, so
 that widening an include path is not enough to break it.
 """
+import collections
 import os
 import pathlib
 import re
@@ -90,6 +91,10 @@ SIDE_EFFECT = re.compile(r"\b(printf|puts|putchar|perror|exit|abort|getenv"
 GLOBAL = re.compile(r"^(?!typedef|extern|struct \w+;|union \w+;|enum|\})"
                     r"(?!.*\bconst\b)[a-z_][\w \t*]*[\w\]](\[[^\]]*\])*"
                     r"[ \t]*(=|;)|^[ \t]+static (?!.*\bconst\b)", re.M)
+
+
+STATIC = re.compile(r"^static [^;={}()]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+FIRST_COMMENT = re.compile(r"\s*/\*(.*?)\*/", re.S)
 
 
 def sources(*suffixes):
@@ -206,6 +211,32 @@ class Layers(unittest.TestCase):
         self.none([f"{name(path)} has a variable: {found.group().strip()}"
                    for path in sources(".c")
                    for found in GLOBAL.finditer(code(path))])
+
+    def test_a_breakpoint_hits_one_function(self):
+        """A static function has a name that at most one other file has."""
+        files = collections.defaultdict(set)
+        for path in sources(".c"):
+            for function in STATIC.findall(code(path)):
+                files[function].add(name(path))
+        self.assertGreater(len(files), 2000, "where are the functions?")
+        self.none([f"{function} is in {', '.join(sorted(found))}"
+                   for function, found in files.items() if len(found) > 2])
+
+    def test_a_source_names_the_header_that_declares_it(self):
+        """It has one of its own name, or its first comment says whose it
+        shares: one beside it, or an installed one."""
+        wrong = []
+        for path in sources(".c"):
+            first = FIRST_COMMENT.match(path.read_text())
+            named = re.findall(r"[\w/]+\.h", first.group(1)) if first else []
+            if path.with_suffix(".h").exists() or path.stem == "main":
+                continue
+            if not any((path.parent / header).exists() or
+                       (SRC / "include" / header).exists()
+                       for header in named):
+                wrong.append(f"{name(path)} has no {path.stem}.h, and its "
+                             "first comment names no header beside it")
+        self.none(wrong)
 
     def test_a_policy_of_the_runner_keeps_its_fields_to_itself(self):
         policies = {path.stem for path in (SRC / "run/policies").glob("*.c")}

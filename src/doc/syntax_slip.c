@@ -20,7 +20,7 @@ static size_t line_start(const struct jr_stumble *s, size_t at)
     return at;
 }
 
-static size_t line_end(const struct jr_stumble *s, size_t at)
+static size_t slip_line_end(const struct jr_stumble *s, size_t at)
 {
     return at + strcspn(s->source->text + at, "\r\n");
 }
@@ -47,8 +47,8 @@ static void fix_slip(const struct jr_stumble *s, struct jr_diag *diag,
 }
 
 /* Append bytes [from, to) of the source in quotes. */
-static void add_quoted(struct jr_buf *out, const struct jr_stumble *s,
-                       size_t from, size_t to)
+static void add_quoted_slip(struct jr_buf *out, const struct jr_stumble *s,
+                            size_t from, size_t to)
 {
     const char *text = s->source->text + from;
     bool single = memchr(text, '"', to - from) != NULL ||
@@ -69,7 +69,7 @@ static void help_to_quote(const struct jr_stumble *s, struct jr_diag *diag,
                           size_t from, size_t to, const char *what)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    add_quoted(&text, s, from, to);
+    add_quoted_slip(&text, s, from, to);
     if (text.failed || to - from > LONGEST)
         jr_diag_help(s->diags, diag, "%s", what);
     else
@@ -212,7 +212,7 @@ static bool is_letter(char byte)
 static size_t closing_quote(const struct jr_stumble *s, size_t at, char quote)
 {
     const char *text = s->source->text;
-    for (size_t end = line_end(s, at); at < end; at++) {
+    for (size_t end = slip_line_end(s, at); at < end; at++) {
         if (text[at] != quote)
             continue;
         size_t behind = at + 1 + strspn(text + at + 1, " ");
@@ -340,7 +340,7 @@ static bool slip_second_colon(const struct jr_stumble *s)
     at += 1 + strspn(text + at + 1, " ");
     struct jr_diag *diag =
         report_slip(s, s->at, s->at + 1, "a ':' is not expected here");
-    size_t end = line_end(s, at);
+    size_t end = slip_line_end(s, at);
     const char *comment = memmem(text + at, end - at, " #", 2);
     help_to_quote(s, diag, at, comment == NULL ? end : (size_t)(comment - text),
                   "quote the value");

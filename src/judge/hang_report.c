@@ -351,7 +351,7 @@ void jr_thread_state_words(struct jr_buf *out, const json_t *evidence)
 }
 
 /* "rank 3   pid 4711   using the CPU   0.49 s of CPU in 0.50 s   silent ..." */
-static void add_heading(struct jr_buf *out, const json_t *evidence)
+static void add_stack_heading(struct jr_buf *out, const json_t *evidence)
 {
     double silence = jr_thread_state_silence(evidence);
     jr_buf_printf(out, "rank %lld   pid %lld   ",
@@ -430,7 +430,7 @@ static void print_process(struct jr_buf *out, const json_t *process)
 void jr_thread_state_stacks(struct jr_buf *out, const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes");
-    add_heading(out, evidence);
+    add_stack_heading(out, evidence);
     for (size_t i = 0; i < json_array_size(processes); i++)
         print_process(out, json_array_get(processes, i));
 }

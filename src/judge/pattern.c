@@ -79,7 +79,7 @@ static void take_match(struct log_scan *scan)
 
 /* Behind the newline of the line at which the search goes on; the end of the
  * window if there is none. */
-static size_t line_end(const struct log_window *window)
+static size_t window_line_end(const struct log_window *window)
 {
     const char *from = window->data + window->from;
     const char *newline = memchr(from, '\n', window->len - window->from);
@@ -116,7 +116,7 @@ static size_t search_window(struct log_scan *scan)
     struct jr_match match;
     window->by_line = false;
     while (window->from <= window->len) {
-        size_t end = window->by_line ? line_end(window) : window->len;
+        size_t end = window->by_line ? window_line_end(window) : window->len;
         bool limited = false;
         if (!jr_regex_find(scan->regex, window->data, end, window->from, &match,
                            &limited)) {

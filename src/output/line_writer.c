@@ -261,8 +261,8 @@ static bool is_feed_full(const struct jr_feed *feed)
 }
 
 /* Show the whole lines; returns where those end that were taken. */
-static const char *add_lines(struct jr_feed *feed, const char *at,
-                             const char *end)
+static const char *show_whole_lines(struct jr_feed *feed, const char *at,
+                                    const char *end)
 {
     const char *line = memchr(at, '\n', (size_t)(end - at));
     bool careful = needs_sanitizing(feed, at, (size_t)(end - at));
@@ -287,7 +287,7 @@ size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
         show_rest(feed, true);
         at = line + 1;
     }
-    at = add_lines(feed, at, end);
+    at = show_whole_lines(feed, at, end);
     if (at < end && memchr(at, '\n', (size_t)(end - at)) != NULL)
         return (size_t)(at - bytes);
     if (at < end)

@@ -42,7 +42,7 @@ static unsigned gap_before(enum part part)
 }
 
 /* Columns of the line as it is. */
-static size_t line_width(const struct bar_line *line)
+static size_t bar_line_width(const struct bar_line *line)
 {
     size_t width = 0;
     for (enum part part = 0; part < PARTS; part++) {
@@ -60,17 +60,17 @@ static size_t line_width(const struct bar_line *line)
 static void fit_line(struct bar_line *line, unsigned columns)
 {
     for (size_t i = 0; i < sizeof least_first / sizeof *least_first &&
-                       line_width(line) > columns;
+                       bar_line_width(line) > columns;
          i++) {
         if (least_first[i] == PART_BAR)
             line->width = 0;
         else
             jr_buf_clear(&line->texts[least_first[i]]);
     }
-    if (line_width(line) > columns)
+    if (bar_line_width(line) > columns)
         jr_buf_clear(&line->texts[PART_STEP]);
     while (line->width > 0 && line->width < BAR_MOST &&
-           line_width(line) < columns)
+           bar_line_width(line) < columns)
         line->width++;
 }
 

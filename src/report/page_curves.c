@@ -145,7 +145,7 @@ static void add_line(const struct curve *curve, size_t i)
 }
 
 /* Those of earlier attempts lie below. */
-static void add_lines(const struct curve *curve, bool earlier)
+static void add_curve_lines(const struct curve *curve, bool earlier)
 {
     size_t drawn = 0;
     uint32_t ranks = 0;
@@ -286,8 +286,8 @@ static void add_curve(const struct curve *curve)
                   "<svg width=\"100%%\" height=\"%d\" viewBox=\"0 0 %d %d\" "
                   "preserveAspectRatio=\"none\">",
                   PLOT_HEIGHT, SCALE, SCALE);
-    add_lines(curve, true);
-    add_lines(curve, false);
+    add_curve_lines(curve, true);
+    add_curve_lines(curve, false);
     jr_buf_str(out, "</svg></svg></div>\n</figure>\n");
 }
 

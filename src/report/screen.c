@@ -157,8 +157,8 @@ static void stop_beside_terminal(struct jr_screen *screen, int signal)
     take_terminal(screen);
 }
 
-static enum jr_screen_event take_signal(struct jr_screen *screen, int signal,
-                                        int *ret_signal)
+static enum jr_screen_event take_screen_signal(struct jr_screen *screen,
+                                               int signal, int *ret_signal)
 {
     switch (signal) {
     case SIGWINCH:
@@ -188,7 +188,7 @@ enum jr_screen_event jr_screen_signals(struct jr_screen *screen,
     while (event != JR_SCREEN_DIE &&
            read(screen->signals, &info, sizeof info) == sizeof info) {
         enum jr_screen_event next =
-            take_signal(screen, (int)info.ssi_signo, ret_signal);
+            take_screen_signal(screen, (int)info.ssi_signo, ret_signal);
         event = next != JR_SCREEN_NOTHING ? next : event;
     }
     return event;

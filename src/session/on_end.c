@@ -199,7 +199,7 @@ static void note_waiting(const struct jr_session *session)
 
 /* The signal that has come and stops a run; 0. One that suspends jobrun does.
  */
-static int take_signal(const struct jr_signals *signals)
+static int take_stop_signal(const struct jr_signals *signals)
 {
     return jr_signals_await(signals, jr_clock_ns());
 }
@@ -221,7 +221,7 @@ static int await_report(const struct jr_session *session,
             note_waiting(session);
             timeout_ms = -1;
         }
-        int sig = fds[1].revents == 0 ? 0 : take_signal(signals);
+        int sig = fds[1].revents == 0 ? 0 : take_stop_signal(signals);
         if (sig != 0 && stopped_by == 0) {
             stopped_by = sig;
             jr_keeper_stop(keeper);

@@ -1,7 +1,8 @@
 /*
  * --sweep PATH=A,B: an axis on the command line. Values end at commas outside
  * of brackets, braces and quotes, and are read as YAML; a single A..B is a
- * range. PATH may be several with commas, as in a spec.
+ * range. PATH may be several with commas, as in a spec. sweep_parts.h declares
+ * it.
  */
 #include <string.h>
 

@@ -8,6 +8,8 @@
  * first 53 bits of SHA-256("SEED:PATH:I") are a number from 0 to below 1, which
  * is moved to the interval. So it is the same on every machine and for every
  * combination of the other axes, and more draws change none of the earlier.
+ *
+ * sweep_parts.h declares it.
  */
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "vcs/git.h"
 #include "vcs/snapshot.h"
 #include "vcs/work_tree.h"
 
@@ -118,7 +119,8 @@ static void begin_bytes(struct jr_code_reader *reader)
     reader->binary = !reader->encoded;
 }
 
-static void take_line(struct jr_code_reader *reader, const struct jr_buf *line)
+static void take_diff_line(struct jr_code_reader *reader,
+                           const struct jr_buf *line)
 {
     bool begins = !reader->cut;
     if (begins && strncmp(line->data, HEAD, sizeof HEAD - 1) == 0)
@@ -162,7 +164,7 @@ static void take_path(struct jr_code_reader *reader, const char *path)
 }
 
 /* ":100644 100644 OBJECT OBJECT M", then its path; at last an empty one. */
-static void take_record(struct jr_code_reader *reader)
+static void take_diff_record(struct jr_code_reader *reader)
 {
     const struct jr_buf *record = &reader->partial;
     if (reader->expected) {
@@ -194,9 +196,9 @@ int jr_code_reader_take(void *data, const char *bytes, size_t len)
         if (end == NULL && partial->len <= (size_t)2 * JR_PATCH_MOST)
             continue;
         if (reader->text)
-            take_line(reader, partial);
+            take_diff_line(reader, partial);
         else
-            take_record(reader);
+            take_diff_record(reader);
         reader->cut = end == NULL;
         jr_buf_clear(partial);
     }
@@ -206,7 +208,7 @@ int jr_code_reader_take(void *data, const char *bytes, size_t len)
 void jr_code_reader_end(struct jr_code_reader *reader)
 {
     if (reader->partial.len > 0 && reader->text)
-        take_line(reader, &reader->partial);
+        take_diff_line(reader, &reader->partial);
     close_piece(reader);
     reader->patch->failed |= reader->partial.failed;
     jr_buf_release(&reader->partial);
@@ -225,11 +227,6 @@ void jr_code_patch_release(struct jr_code_patch *patch)
     free(patch->pieces);
     patch->pieces = NULL;
     patch->count = 0;
-}
-
-static int report_memory(struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
 /* The commit's files, changed by the patch, as an index. */
@@ -262,7 +259,7 @@ static int check_out(const struct jr_snapshot *snapshot, struct jr_arena *arena,
     const char *const words[] = {"checkout-index", "-a", "-f", "-q",
                                  prefix,           NULL};
     if (folder == NULL || prefix == NULL)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     if (mkdir(folder, 0700) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
     if (jr_snapshot_run(snapshot, words, NULL, NULL, err) != 0)
@@ -318,7 +315,7 @@ int jr_tree_rebuild(const struct jr_rebuild_request *request,
     tree.index = jr_arena_printf(&arena, "%s/none", request->scratch);
     if (failed == 0)
         failed = folder == NULL
-                     ? report_memory(err)
+                     ? jr_git_report_memory(err)
                      : jr_snapshot_open(&snapshot, &tree, &look, folder, err);
     if (failed == 0)
         failed = rebuild(&snapshot, &arena, request, ret_files, err);

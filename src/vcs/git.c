@@ -100,6 +100,11 @@ static const char *read_commit(struct jr_arena *arena, const char *git_dir)
     return commit != NULL ? commit : find_packed(arena, dir, ref);
 }
 
+int jr_git_report_memory(struct jr_error *err)
+{
+    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+}
+
 bool jr_git_commit(char ret[static JR_GIT_HASH], const char *folder)
 {
     struct jr_arena arena = JR_ARENA_INIT;

@@ -10,9 +10,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include <jobrun/error.h>
+
 #include "base/strv.h"
 
 enum { JR_GIT_HASH = 72 }; /* bytes of the largest name of an object */
+
+/* Report in `err` that memory has run out, as the functions of this folder do.
+ * Returns -1. */
+int jr_git_report_memory(struct jr_error *err);
 
 /* Read the commit that the work tree around the absolute path `folder` is at,
  * from the files of .git. False, and "", where there is none, or it could not

@@ -9,16 +9,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 
 /* Submodules in submodules, and all of them. */
 enum { MOST_DEPTH = 8, MOST_REPOSITORIES = 64 };
-
-static int report_memory(struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-}
 
 static void drop_paths(struct jr_buf *to, const struct jr_strv *paths)
 {
@@ -54,7 +50,7 @@ static int read_patch(struct repository *repository, struct jr_error *err)
         jr_snapshot_diff(&repository->snapshot, repository->prefix, &sink, err);
     jr_code_reader_end(&reader);
     if (reader.patch->failed)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     return failed;
 }
 
@@ -75,7 +71,7 @@ static int add_nested(struct repository *repository, const char *path,
     const char *prefix =
         jr_arena_printf(arena, "%s%s/", repository->prefix, path);
     if (folder == NULL || prefix == NULL)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     if (record_repository(repository->recording, folder, prefix,
                           repository->depth + 1, name, err) != 0)
         return -1;
@@ -123,7 +119,7 @@ static int open_snapshot(struct repository *repository, struct jr_error *err)
         jr_arena_printf(recording->patch.arena, "%s/%u",
                         recording->request->scratch, recording->repositories);
     if (folder == NULL)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     if (jr_work_tree_look(tree, &recording->look, err) != 0)
         return -1;
     return jr_snapshot_open(&repository->snapshot, tree, &recording->look,
@@ -222,9 +218,9 @@ static int record_found(struct recording *recording, const char *folder,
     code->left_out_count = patch->left_out_count;
     code->dirty = patch->differs;
     if (code->files.failed || code->links.failed)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     if (code->patch.failed || patch->failed || code->arena.failed)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     memcpy(code->tree, tree, sizeof tree);
     return 0;
 }
@@ -256,7 +252,7 @@ int jr_run_tree_record(struct jr_run_tree *ret,
         .code = ret,
         .patch = {.arena = &ret->arena, .secrets = request->secrets},
     };
-    int failed = ret->arena.failed ? report_memory(err)
+    int failed = ret->arena.failed ? jr_git_report_memory(err)
                                    : record_found(&recording, folder, err);
     jr_code_patch_release(&recording.patch);
     return failed;

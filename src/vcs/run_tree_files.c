@@ -1,3 +1,5 @@
+/* What becomes of each file where the code of a run is recorded.
+ * run_tree_parts.h declares it. */
 #include "vcs/run_tree_parts.h"
 
 #include <errno.h>
@@ -9,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 
@@ -16,11 +19,6 @@
  * tracked one may have a small difference. */
 static const uint64_t MOST_TRACKED = 16 << 20;
 enum { HEAD_BYTES = 128, MOST_NAMED = 5, MOST_TRIES = 3 };
-
-static int report_memory(struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-}
 
 void jr_repository_add_path(struct jr_buf *to, const char *path)
 {
@@ -220,7 +218,7 @@ int jr_repository_list(struct repository *repository, struct jr_error *err)
         leave_out(repository, tree->leaving.items[i], JR_LEFT_OUT_LINK);
     if (recording->bytes > JR_RUN_TREE_MOST)
         return refuse_size(repository, err);
-    return recording->patch.failed ? report_memory(err) : 0;
+    return recording->patch.failed ? jr_git_report_memory(err) : 0;
 }
 
 /* The files that differ, less links and folders, each with a NUL. */

@@ -51,7 +51,7 @@ static int copy_index(const char *from, const char *to, struct jr_error *err)
 
 /* A path in quotes, as in C, so that any byte may be in it (gitrepository-
  * layout(5): objects/info/alternates). */
-static void add_quoted(struct jr_buf *out, const char *path)
+static void add_quoted_path(struct jr_buf *out, const char *path)
 {
     jr_buf_char(out, '"');
     for (; *path != '\0'; path++) {
@@ -75,7 +75,7 @@ static int make_folders(struct jr_snapshot *snapshot, const char *folder,
     if (mkdir(folder, 0700) != 0 || mkdir(objects, 0700) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
     JR_BUF_CLEANUP struct jr_buf alternate = JR_BUF_INIT;
-    add_quoted(&alternate, snapshot->tree->objects);
+    add_quoted_path(&alternate, snapshot->tree->objects);
     struct jr_arena *arena = &snapshot->arena;
     snapshot->variables[0] =
         jr_arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects);

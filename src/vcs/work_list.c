@@ -10,15 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/syscalls.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 
 enum { MOST_LINKS = 64 };
-
-static int report_memory(struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-}
 
 bool jr_work_tree_is_log(const struct jr_work_tree *tree,
                          const struct jr_work_look *look, const char *path)
@@ -277,8 +273,9 @@ static int end_list(struct jr_git_process *process, struct records *records,
     records->top_fd = top_fd;
     int failed = jr_git_end(process, &sink, &records->look->limit, err);
     jr_buf_release(&records->partial);
-    return tree->arena.failed || tree->tracked.failed ? report_memory(err)
-                                                      : failed;
+    return tree->arena.failed || tree->tracked.failed
+               ? jr_git_report_memory(err)
+               : failed;
 }
 
 /* Both read the whole index, which takes as long as the tree is large: so at

@@ -9,15 +9,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/names.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 
 enum { MOST_FILTERS = 64 };
-
-static int report_memory(struct jr_error *err)
-{
-    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-}
 
 struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree,
                                            const char *folder,
@@ -63,7 +59,7 @@ static int report_refusal(const char *top, struct jr_error *err)
 }
 
 /* The next line of an answer. NULL: there is none. */
-static char *take_line(struct jr_buf *answer, size_t *at)
+static char *take_answer_line(struct jr_buf *answer, size_t *at)
 {
     char *line = answer->data + *at;
     char *end = *at >= answer->len ? NULL : strchr(line, '\n');
@@ -89,7 +85,7 @@ static int take_places(struct jr_work_tree *tree, const char *folder,
                        struct jr_buf *answer, struct jr_error *err)
 {
     size_t at = 0;
-    char *top = take_line(answer, &at);
+    char *top = take_answer_line(answer, &at);
     size_t len = top == NULL ? 0 : strlen(top);
     if (len == 0 || strncmp(folder, top, len) != 0 ||
         (folder[len] != '/' && folder[len] != '\0'))
@@ -98,9 +94,9 @@ static int take_places(struct jr_work_tree *tree, const char *folder,
                             "%s (core.worktree)",
                             folder, len == 0 ? "no folder" : top);
     tree->top = jr_arena_strdup(&tree->arena, top);
-    tree->index = absolute_path(tree, folder, take_line(answer, &at));
-    tree->objects = absolute_path(tree, folder, take_line(answer, &at));
-    const char *format = take_line(answer, &at);
+    tree->index = absolute_path(tree, folder, take_answer_line(answer, &at));
+    tree->objects = absolute_path(tree, folder, take_answer_line(answer, &at));
+    const char *format = take_answer_line(answer, &at);
     tree->sha256 = format != NULL && strcmp(format, "sha256") == 0;
     if (tree->index == NULL || tree->objects == NULL || tree->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -128,7 +124,7 @@ static int switch_filter_off(struct jr_work_tree *tree, const char *key,
         jr_strv_push(
             &tree->settings, &tree->arena,
             jr_arena_printf(&tree->arena, "%.*s.%s", len, key, off[i]));
-    return tree->arena.failed ? report_memory(err) : 0;
+    return tree->arena.failed ? jr_git_report_memory(err) : 0;
 }
 
 /* Filters are programs that git runs when it reads a file whose attributes name
@@ -197,7 +193,7 @@ int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
         jr_strv_push(&ret->settings, &ret->arena,
                      jr_arena_strdup(&ret->arena, own[i]));
     if (ret->arena.failed)
-        return report_memory(err);
+        return jr_git_report_memory(err);
     return ask_twice(ret, folder, look, err);
 }
 

@@ -81,7 +81,7 @@ void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
 }
 
 /* "Out of memory: Killed process 4242 (train) total-vm:..." */
-static void take_record(struct jr_oom *oom, const char *record)
+static void take_kill_record(struct jr_oom *oom, const char *record)
 {
     static const char word[] = "Killed process ";
     const char *at = strstr(record, word);
@@ -102,7 +102,7 @@ static void read_log(struct jr_oom *oom)
     do {
         len = read(oom->log_fd, record, sizeof record - 1);
         record[len > 0 ? len : 0] = '\0';
-        take_record(oom, record);
+        take_kill_record(oom, record);
     } while (len > 0 || (len < 0 && (errno == EPIPE || errno == EINTR)));
 }
 

@@ -85,7 +85,7 @@ static void on_setup_end(void *owner, uint32_t events)
 }
 
 /* As one word of the shell. */
-static void add_quoted(struct jr_buf *out, const char *text)
+static void add_shell_quoted(struct jr_buf *out, const char *text)
 {
     jr_buf_char(out, '\'');
     jr_buf_replaced(out, text, "'", "'\\''");
@@ -125,7 +125,7 @@ static void begin_setup(struct jr_runner *runner)
     struct jr_started started;
     JR_BUF_CLEANUP struct jr_buf script = JR_BUF_INIT;
     jr_buf_str(&script, "eval ");
-    add_quoted(&script, runner->plan->setup.text);
+    add_shell_quoted(&script, runner->plan->setup.text);
     jr_buf_str(&script, AFTERWARDS);
     if (script.failed || start_setup(runner, script.data, &started) != 0) {
         /* What is executed is not the rank's program. */

@@ -1,5 +1,5 @@
 /* A sweep up to its first cell: what its cells need, whether they are good, and
- * where all of it is written. */
+ * where all of it is written. sweep_run_parts.h declares it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

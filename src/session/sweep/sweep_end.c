@@ -1,4 +1,5 @@
-/* What became of a cell, by its own record, and of the sweep. */
+/* What became of a cell, by its own record, and of the sweep.
+ * sweep_run_parts.h declares it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

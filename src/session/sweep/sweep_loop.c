@@ -1,6 +1,7 @@
 /*
  * The loop of a sweep. It sleeps until a signal comes: SIGCHLD for a process
  * that ended, the others from whoever wants something of the cells.
+ * sweep_run_parts.h declares it.
  */
 #include <errno.h>
 #include <poll.h>
