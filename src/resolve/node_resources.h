@@ -1,7 +1,7 @@
 /*
  * The resources of ranks: what each gets of its node. A resolved job has those
- * of the node that it was resolved for; the head of several nodes has each
- * node's, in that node's own words, for no other knows them.
+ * of the node that it was resolved for; the controller of several nodes has
+ * those of each node, as that node describes them, for no other knows them.
  */
 #ifndef JR_NODE_RESOURCES_H
 #define JR_NODE_RESOURCES_H

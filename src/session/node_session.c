@@ -25,7 +25,8 @@
 
 #define FIRST_PORT 29500u
 
-struct side {
+/* What an agent has of its node, and the session in which it runs the job. */
+struct node_session {
     struct jr_session *session;
     uint32_t node;
     const char *host;
@@ -36,11 +37,11 @@ struct side {
     uint32_t port;
 };
 
-static void drop_lease(struct side *side)
+static void drop_lease(struct node_session *agent)
 {
-    if (side->lease_fd >= 0)
-        (void)close(side->lease_fd);
-    side->lease_fd = -1;
+    if (agent->lease_fd >= 0)
+        (void)close(agent->lease_fd);
+    agent->lease_fd = -1;
 }
 
 #define SPEC_NAME "the resolved spec"
@@ -66,16 +67,17 @@ static int refuse_spec(const struct jr_session *session, enum jr_status status,
 }
 
 /* Devices of the user's own kind, from the facts beside the spec. */
-static int read_agent_devices(const struct side *side, struct jr_error *err)
+static int read_agent_devices(const struct node_session *agent,
+                              struct jr_error *err)
 {
-    struct jr_session *session = side->session;
+    struct jr_session *session = agent->session;
     const struct jr_custom custom = {
-        .folder = side->folder,
-        .device = side->device,
+        .folder = agent->folder,
+        .device = agent->device,
         .envp = session->options.envp,
         .limit_ms = JR_CUSTOM_LIMIT_MS,
     };
-    if (side->device == NULL || side->folder == NULL)
+    if (agent->device == NULL || agent->folder == NULL)
         return 0;
     session->custom = true;
     enum jr_status status = jr_custom_read(&session->host, &session->arena,
@@ -86,9 +88,9 @@ static int read_agent_devices(const struct side *side, struct jr_error *err)
 static int send_agent_facts(void *data, struct jr_buf *out,
                             struct jr_error *err)
 {
-    struct side *side = data;
-    const struct jr_host_scheduler *scheduler = &side->session->host.scheduler;
-    if (jr_session_facts(side->session, NULL, err) != JR_STATUS_OK)
+    struct node_session *agent = data;
+    const struct jr_host_scheduler *scheduler = &agent->session->host.scheduler;
+    if (jr_session_facts(agent->session, NULL, err) != JR_STATUS_OK)
         return -1;
     if (scheduler->tasks_here > 1)
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
@@ -98,11 +100,11 @@ static int send_agent_facts(void *data, struct jr_buf *out,
     if (scheduler->problem != NULL)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
                             scheduler->problem, scheduler->help);
-    if (read_agent_devices(side, err) != 0)
+    if (read_agent_devices(agent, err) != 0)
         return -1;
     /* The controller already knows the scheduler's facts about the whole job; a
      * list of all nodes from each of them would be too much. */
-    struct jr_host own = side->session->host;
+    struct jr_host own = agent->session->host;
     own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
@@ -112,31 +114,31 @@ static int send_agent_facts(void *data, struct jr_buf *out,
 /* The next free one, beside those that are held. */
 static uint32_t offer_free_port(void *data)
 {
-    struct side *side = data;
+    struct node_session *agent = data;
     struct jr_error err = {0};
-    uint32_t end = side->session->host.port_low;
-    if (side->node != 0)
+    uint32_t end = agent->session->host.port_low;
+    if (agent->node != 0)
         return 0;
-    int held = side->lease_fd;
-    side->lease_fd = -1;
+    int held = agent->lease_fd;
+    agent->lease_fd = -1;
     for (uint32_t port = FIRST_PORT;
-         port < (end > FIRST_PORT ? end : 65536) && side->lease_fd < 0;
+         port < (end > FIRST_PORT ? end : 65536) && agent->lease_fd < 0;
          port++) {
-        side->lease_fd = jr_lease_take(port, &err);
-        side->port = port;
-        if (side->lease_fd < 0 && err.sys != EADDRINUSE)
+        agent->lease_fd = jr_lease_take(port, &err);
+        agent->port = port;
+        if (agent->lease_fd < 0 && err.sys != EADDRINUSE)
             break;
     }
     if (held >= 0)
         (void)close(held);
-    return side->lease_fd < 0 ? 0 : side->port;
+    return agent->lease_fd < 0 ? 0 : agent->port;
 }
 
 static int resolve_agent_spec(void *data, const struct jr_message *spec,
                               struct jr_buf *resources, struct jr_error *err)
 {
-    struct side *side = data;
-    struct jr_session *session = side->session;
+    struct node_session *agent = data;
+    struct jr_session *session = agent->session;
     const struct jr_spec_source source = {.name = SPEC_NAME,
                                           .text = spec->spec};
     struct jr_spec_source whole = source;
@@ -144,14 +146,14 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the controller sent no spec");
     whole.len = strlen(source.text);
-    side->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
-    session->options.inject = side->inject;
-    session->lease = &side->lease_fd;
-    session->lease_port = side->port;
+    agent->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
+    session->options.inject = agent->inject;
+    session->lease = &agent->lease_fd;
+    session->lease_port = agent->port;
     enum jr_status status = jr_session_load(session, &whole, err);
     if (status == JR_STATUS_OK)
         status = jr_session_resolve(session, err);
-    drop_lease(side);
+    drop_lease(agent);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
     jr_node_resources_tell(resources, &session->resolution.job.own);
@@ -161,10 +163,10 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
 }
 
 /* Where the run's files go; once. */
-static int join_run_folder(struct side *side, const char *id,
+static int join_run_folder(struct node_session *agent, const char *id,
                            struct jr_error *err)
 {
-    struct jr_session *session = side->session;
+    struct jr_session *session = agent->session;
     const struct jr_job *job = &session->resolution.job;
     if (session->dir.fd >= 0)
         return 0;
@@ -172,40 +174,40 @@ static int join_run_folder(struct side *side, const char *id,
                                          job->policy->log_mode, err) != 0)
         return -1;
     const char *name =
-        jr_arena_printf(&session->arena, "%s.%u", id, side->node);
+        jr_arena_printf(&session->arena, "%s.%u", id, agent->node);
     if (name != NULL)
         jr_group_make(&session->group, name);
     return 0;
 }
 
 /* With the port of this attempt, which may be the one that was offered. */
-static void take_port(struct side *side, uint32_t port)
+static void take_port(struct node_session *agent, uint32_t port)
 {
-    struct jr_resolution *resolution = &side->session->resolution;
+    struct jr_resolution *resolution = &agent->session->resolution;
     if (port == 0 || port == resolution->job.master_port)
         return;
     jr_resolution_set_port(resolution, port);
-    if (side->lease_fd < 0 || port != side->port)
+    if (agent->lease_fd < 0 || port != agent->port)
         return;
     if (resolution->lease_fd >= 0)
         (void)close(resolution->lease_fd);
-    resolution->lease_fd = side->lease_fd;
-    side->lease_fd = -1;
+    resolution->lease_fd = agent->lease_fd;
+    agent->lease_fd = -1;
 }
 
 static int prepare_attempt(void *data, const struct jr_message *go,
                            struct jr_error *err)
 {
-    struct side *side = data;
-    struct jr_session *session = side->session;
+    struct node_session *agent = data;
+    struct jr_session *session = agent->session;
     session->attempt = (uint32_t)go->number;
-    take_port(side, (uint32_t)go->port);
+    take_port(agent, (uint32_t)go->port);
     jr_session_forget(session);
     if (join_run_folder(side, go->run_id, err) != 0)
         return -1;
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
-        jr_run_folder_join_attempt(&session->dir, side->node, session->attempt,
+        jr_run_folder_join_attempt(&session->dir, agent->node, session->attempt,
                                    err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
@@ -215,13 +217,13 @@ static int prepare_attempt(void *data, const struct jr_message *go,
 static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
                           struct jr_outcome *ret, struct jr_error *err)
 {
-    struct side *side = data;
+    struct node_session *agent = data;
     const struct jr_run_link link = {.events_fd = ends->events_fd,
                                      .reports_fd = ends->reports_fd,
                                      .commands_fd = ends->commands_fd};
     struct jr_run_options options = {
-        .dir = &side->session->dir,
-        .group = &side->session->group,
+        .dir = &agent->session->dir,
+        .group = &agent->session->group,
         .in_fd = -1,
         .out_fd = STDOUT_FILENO,
         .err_fd = STDERR_FILENO,
@@ -230,36 +232,38 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
     const struct jr_session_console console = {.out_fd = STDOUT_FILENO,
                                                .err_fd = STDERR_FILENO};
     (void)sigemptyset(&options.ignored);
-    jr_session_open_console(side->session, &console);
-    if (side->session->replays)
-        options.replay = &side->session->replay;
-    return jr_run(ret, &side->session->plan, &options, err);
+    jr_session_open_console(agent->session, &console);
+    if (agent->session->replays)
+        options.replay = &agent->session->replay;
+    return jr_run(ret, &agent->session->plan, &options, err);
 }
 
 static bool is_replay_behind(void *data)
 {
-    const struct side *side = data;
-    return side->session->replays && !jr_replay_is_done(&side->session->replay);
+    const struct node_session *agent = data;
+    return agent->session->replays &&
+           !jr_replay_is_done(&agent->session->replay);
 }
 
 static void show_replay(void *data)
 {
-    struct side *side = data;
+    struct node_session *agent = data;
     sigset_t none;
     (void)sigemptyset(&none);
-    jr_device_leases_release(&side->session->resolution);
-    jr_replay_finish(&side->session->replay, side->session->plan.policy, &none);
+    jr_device_leases_release(&agent->session->resolution);
+    jr_replay_finish(&agent->session->replay, agent->session->plan.policy,
+                     &none);
 }
 
 /* The index of this process among the tasks of the step. */
-static int find_place(struct side *side, char *const *envp,
+static int find_place(struct node_session *agent, char *const *envp,
                       struct jr_error *err)
 {
     const char *node = jr_env_get(envp, "SLURM_NODEID");
-    side->host = jr_env_get(envp, "SLURMD_NODENAME");
-    side->device = jr_env_get(envp, JR_AGENT_DEVICE);
-    side->folder = jr_env_get(envp, JR_AGENT_FOLDER);
-    if (node != NULL && jr_num_u32(node, &side->node) &&
+    agent->host = jr_env_get(envp, "SLURMD_NODENAME");
+    agent->device = jr_env_get(envp, JR_AGENT_DEVICE);
+    agent->folder = jr_env_get(envp, JR_AGENT_FOLDER);
+    if (node != NULL && jr_num_u32(node, &agent->node) &&
         isatty(STDIN_FILENO) != 1)
         return 0;
     return jr_error_set(
@@ -281,24 +285,24 @@ static char **own_environment(struct jr_arena *arena, char *const *envp)
 int jr_session_serve(char *const *envp, struct jr_error *err)
 {
     struct utsname here = {0};
-    struct side side = {.lease_fd = -1};
-    if (find_place(&side, envp, err) != 0)
+    struct node_session agent = {.lease_fd = -1};
+    if (find_place(&agent, envp, err) != 0)
         return JR_STATUS_USAGE;
     (void)uname(&here);
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_session_options options = {
         .envp = own_environment(&arena, envp),
-        .node_rank = &side.node,
+        .node_rank = &agent.node,
         .end_children = true};
-    side.session = jr_session_open(&options);
-    if (side.session == NULL || arena.failed) {
-        jr_session_close(side.session);
+    agent.session = jr_session_open(&options);
+    if (agent.session == NULL || arena.failed) {
+        jr_session_close(agent.session);
         jr_arena_release(&arena);
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
         return JR_STATUS_LAUNCH;
     }
     const struct jr_agent_hooks hooks = {
-        .data = &side,
+        .data = &agent,
         .describe = send_agent_facts,
         .offer = offer_free_port,
         .resolve = resolve_agent_spec,
@@ -307,11 +311,12 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
         .is_behind = is_replay_behind,
         .show = show_replay,
     };
-    int failed = jr_agent_serve(
-        &hooks, side.node, side.host != NULL ? side.host : here.nodename, err);
-    drop_lease(&side);
-    jr_session_close(side.session);
+    int failed =
+        jr_agent_serve(&hooks, agent.node,
+                       agent.host != NULL ? agent.host : here.nodename, err);
+    drop_lease(&agent);
+    jr_session_close(agent.session);
     jr_arena_release(&arena);
-    free(side.inject);
+    free(agent.inject);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
