@@ -203,7 +203,7 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     session->attempt = (uint32_t)go->number;
     take_port(agent, (uint32_t)go->port);
     jr_session_forget(session);
-    if (join_run_folder(side, go->run_id, err) != 0)
+    if (join_run_folder(agent, go->run_id, err) != 0)
         return -1;
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/check.h"
+#include "spec/lint_suggest.h"
 #include "spec/sbatch_options.h"
 
 #include "base/banned.h"

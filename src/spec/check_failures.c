@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "base/restart_trigger.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

@@ -11,6 +11,7 @@
 #include "base/rank_set.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

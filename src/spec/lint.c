@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
+#include "spec/lint_suggest.h"
 #include "spec/manual.h"
 #include "spec/spec_file.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

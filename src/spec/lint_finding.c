@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spec/lint_suggest.h"
+
 #include "base/banned.h"
 
 enum { MOST_PLACED = 1000 }; /* findings beyond it are not kept: see diag.c */

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

@@ -17,6 +17,8 @@
 
 #include <jobrun/types.h>
 
+#include "spec/lint_suggest.h"
+
 #include "base/banned.h"
 
 /* No node has more ranks than this. */

@@ -1,9 +1,9 @@
 /*
  * What helps where a field has a value of another kind than it wants, and it is
  * known what people mean by that: `parallelism: 2x2x2`, `results: [loss]`. The
- * header of this file is lint.h.
+ * header of this file is lint_suggest.h.
  */
-#include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 #include <string.h>
 #include <strings.h>

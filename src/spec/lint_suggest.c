@@ -2,7 +2,7 @@
  * What may have been meant, as help for a finding of lint.h; and as a fix
  * where that is sure.
  */
-#include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 #include <ctype.h>
 #include <inttypes.h>

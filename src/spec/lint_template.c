@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/did_you_mean.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

@@ -2,9 +2,9 @@
  * What helps with a text that does not match the pattern of its type: a URL
  * where an address is wanted, cuda:0 for a device's index, SIGABRT for ABRT, a
  * size that is written otherwise, marks of an editor of prose. The header of
- * this file is lint.h.
+ * this file is lint_suggest.h.
  */
-#include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 #include <ctype.h>
 #include <inttypes.h>

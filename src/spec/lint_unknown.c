@@ -1,9 +1,9 @@
 /*
  * A key that is not a field: which one was meant, and the fix where that is
  * sure. What else helps is in lint_unknown_help.c. The header of this file is
- * lint.h.
+ * lint_suggest.h.
  */
-#include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
  * What helps with a key that is not a field: the name that it has here, where
  * it belongs, or what the keys of its mapping are. The first of the hints that
- * has something to say is the one. The header of this file is lint.h.
+ * has something to say is the one. The header of this file is lint_suggest.h.
  */
-#include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 #include <string.h>
 

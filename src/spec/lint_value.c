@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/regex.h"
 #include "doc/interpolate.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

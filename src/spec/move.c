@@ -4,6 +4,7 @@
 
 #include "diag/fix.h"
 #include "spec/layout.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

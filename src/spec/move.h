@@ -11,6 +11,7 @@
 #define JR_MOVE_H
 
 #include "spec/lint.h"
+#include "spec/lint_suggest.h"
 
 /* Give the finding about a key the fix that moves its pair to `path`, which is
  * FIELD.MEMBER: into the mapping that is there, beside the one word that is
