@@ -67,6 +67,26 @@ static void settle_preemption(struct jr_controller_run *run, bool preempted,
     }
 }
 
+static void on_scheduler_word(void *owner, uint32_t events);
+
+/* Ask, or ask again; without a process for that the job is not preempted. */
+static void call_scheduler(struct jr_controller_run *run)
+{
+    run->tries++;
+    if (jr_slurm_call_start(&run->call, run->options->slurm, "show",
+                            JR_SLURM_QUICK_MS) != 0) {
+        settle_preemption(run, false, 0);
+        return;
+    }
+    run->answer =
+        (struct jr_watch){run->call.keeper.fd, on_scheduler_word, run};
+    if (jr_loop_add(&run->controller->loop, &run->answer, EPOLLIN) == 0)
+        return;
+    run->answer.fd = -1;
+    jr_slurm_call_stop(&run->call);
+    settle_preemption(run, false, 0);
+}
+
 static void on_scheduler_word(void *owner, uint32_t events)
 {
     (void)events;
@@ -76,8 +96,13 @@ static void on_scheduler_word(void *owner, uint32_t events)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_loop_remove(&run->controller->loop, &run->answer);
     run->answer.fd = -1;
-    bool known = jr_slurm_call_finish(&run->call, &text) == NULL &&
-                 jr_slurm_job_read(&job, text.data, text.len, self->job);
+    const char *why = jr_slurm_call_finish(&run->call, &text);
+    if (jr_slurm_call_was_killed(why) && run->tries < JR_SLURM_TRIES) {
+        call_scheduler(run);
+        return;
+    }
+    bool known =
+        why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
     bool preempted = known && jr_slurm_job_is_preempted(&job, self);
     settle_preemption(run, preempted,
                       preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
@@ -91,19 +116,11 @@ void jr_controller_preempt_ask(struct jr_controller_run *run)
         jr_controller_send_type(run->controller, JR_TO_NODES_PREEMPTED);
         return;
     }
-    if (!is_job_watched(run) ||
-        jr_slurm_call_start(&run->call, run->options->slurm, "show",
-                            JR_SLURM_QUICK_MS) != 0) {
+    run->tries = 0;
+    if (is_job_watched(run))
+        call_scheduler(run);
+    else
         settle_preemption(run, false, 0);
-        return;
-    }
-    run->answer =
-        (struct jr_watch){run->call.keeper.fd, on_scheduler_word, run};
-    if (jr_loop_add(&run->controller->loop, &run->answer, EPOLLIN) == 0)
-        return;
-    run->answer.fd = -1;
-    jr_slurm_call_stop(&run->call);
-    settle_preemption(run, false, 0);
 }
 
 bool jr_controller_preempt_takes(struct jr_controller_run *run, int sig)

@@ -24,6 +24,7 @@ struct jr_controller_run {
     struct jr_step_limit limits;
     struct jr_slurm_call call; /* whether the job is preempted */
     struct jr_watch answer;
+    unsigned tries;  /* calls that were made for it */
     bool terminated; /* the controller was sent SIGTERM, which may mean that */
     bool was_terminated; /* or did */
     bool stopped, released, ended_well, lost;

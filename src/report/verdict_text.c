@@ -186,6 +186,11 @@ static void print_yield(const struct jr_page *page)
     size_t count = page->report->count;
     size_t yielded = jr_print_count(page, JR_RANK_YIELDED);
     bool preempted = page->report->requeue.cause == JR_REQUEUE_PREEMPTED;
+    if (page->report->requeue.cause == JR_REQUEUE_LOST_NODE) {
+        add_elapsed(page, " after ");
+        jr_buf_str(page->out, ": a node was lost; to be continued");
+        return;
+    }
     if (preempted)
         yielded += jr_print_count(page, JR_RANK_STOPPED);
     add_elapsed(page, " after ");

@@ -75,6 +75,20 @@ static const char *call_scontrol(const struct jr_session *session,
     return jr_slurm_call_finish(&call, out);
 }
 
+/* The same of `show`, which can be asked again. */
+static const char *call_show(const struct jr_session *session,
+                             struct jr_buf *out)
+{
+    const char *why = NULL;
+    for (int i = 0; i < JR_SLURM_TRIES; i++) {
+        jr_buf_clear(out);
+        why = call_scontrol(session, "show", SHOW_MS, out);
+        if (!jr_slurm_call_was_killed(why))
+            break;
+    }
+    return why;
+}
+
 /* What may be queued again: the job as it runs, or as it was taken away. One
  * that somebody has cancelled is not, and one that is in the queue is there. */
 static bool is_queueable(const char *state)
@@ -94,7 +108,7 @@ static const char *look_at_job(struct jr_session *session, bool *ret_there)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_slurm_job job;
     const char *job_id = session->slurm.job;
-    const char *silent = call_scontrol(session, "show", SHOW_MS, &text);
+    const char *silent = call_show(session, &text);
     *ret_there = false;
     if (silent == NULL && !jr_slurm_job_read(&job, text.data, text.len, job_id))
         silent = "did not say what the job is doing";
@@ -111,25 +125,40 @@ static const char *look_at_job(struct jr_session *session, bool *ret_there)
                                  job_id, job.state);
 }
 
-/* Why it was not queued again; NULL: it was. */
-static const char *queue_again(struct jr_session *session)
+/* "scontrol requeue 12 refused: Requested operation is presently disabled" */
+static const char *describe_refusal(struct jr_session *session, const char *why,
+                                    const struct jr_buf *said)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    bool there;
-    const char *why = look_at_job(session, &there);
-    if (why != NULL || there)
-        return why;
-    why = call_scontrol(session, "requeue", REQUEUE_MS, &text);
-    if (why == NULL)
-        return NULL;
+    size_t len = said->len == 0 ? 0 : strcspn(said->data, "\n");
     jr_buf_printf(&line, "scontrol requeue %s %s", session->slurm.name, why);
-    size_t len = text.len == 0 ? 0 : strcspn(text.data, "\n");
     if (len > 0) {
         jr_buf_str(&line, ": ");
-        jr_buf_escaped(&line, text.data, len < 200 ? len : 200);
+        jr_buf_escaped(&line, said->data, len < 200 ? len : 200);
     }
     return jr_buf_keep(&line, &session->arena);
+}
+
+/* Why it was not queued again; NULL: it was. A call that Slurm has ended with
+ * the job may have come through. */
+static const char *queue_again(struct jr_session *session)
+{
+    const char *why = NULL;
+    for (int i = 0; i < JR_SLURM_TRIES; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        bool there;
+        why = look_at_job(session, &there);
+        if (why != NULL || there)
+            return why;
+        why = call_scontrol(session, "requeue", REQUEUE_MS, &text);
+        if (why == NULL)
+            return NULL;
+        bool killed = jr_slurm_call_was_killed(why);
+        why = describe_refusal(session, why, &text);
+        if (!killed)
+            break;
+    }
+    return why != NULL ? why : "out of memory";
 }
 
 /* A job that lost a node has failed, where it is not continued. */

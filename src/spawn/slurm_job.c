@@ -14,6 +14,8 @@
 
 enum { MOST_BYTES = 64 << 10 }; /* what a pipe holds */
 
+static const char killed[] = "was killed";
+
 /* A line of the answer, up to its newline. */
 struct line {
     const char *text;
@@ -212,7 +214,12 @@ const char *jr_slurm_call_finish(struct jr_slurm_call *call, struct jr_buf *out)
     case JR_KEEPER_STOPPED:
         break;
     }
-    return "was killed";
+    return killed;
+}
+
+bool jr_slurm_call_was_killed(const char *why)
+{
+    return why == killed;
 }
 
 void jr_slurm_call_stop(struct jr_slurm_call *call)

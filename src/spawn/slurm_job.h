@@ -66,6 +66,13 @@ int jr_slurm_call_start(struct jr_slurm_call *ret,
 const char *jr_slurm_call_finish(struct jr_slurm_call *call,
                                  struct jr_buf *out);
 
+/* Slurm signals all processes of a job, and so may end the call, too, which
+ * says nothing about the job. So many times it is made again. */
+enum { JR_SLURM_TRIES = 5 };
+
+/* Whether that is why there is no answer. */
+bool jr_slurm_call_was_killed(const char *why);
+
 /* End a call whose answer is not wanted any more; none is open afterwards. */
 void jr_slurm_call_stop(struct jr_slurm_call *call);
 

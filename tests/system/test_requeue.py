@@ -407,6 +407,16 @@ END
                 self.told(process, 143)
                 shutil.rmtree(self.folder / "runs")
 
+    def test_scontrol_that_is_ended_with_the_job(self):
+        """Slurm signals it, too: it is asked again."""
+        self.slurm(script='[ -e $1 ] || { touch $1; kill -TERM $$; }')
+        process = self.begin()
+        self.slurm(preempt="1800000000")
+        process.terminate()
+        self.told(process, 8)
+        self.assertTrue(self.job()["requeue"]["queued"])
+        self.assertEqual(self.asked()[-1], "requeue 4711")
+
     def test_no_scontrol(self):
         (self.folder / "bin/scontrol").unlink()
         for name in ("sh", "sleep"):
@@ -556,6 +566,36 @@ END
         for rank in range(2):
             self.assertEqual((self.folder / f"told.{rank}").read_text(),
                              "told\n")
+
+    def test_a_lost_node(self):
+        for refusal in ("", '[ "$1" = requeue ] && exit 1'):
+            self.slurm(script=refusal)
+            process = self.begin("echo > up.$RANK; exec sleep 1000", nodes=2)
+            os.kill(self.agents()[1], signal.SIGKILL)
+            said = self.told(process, 1 if refusal else 8)
+            results = self.job()
+            self.assertEqual(results["root_cause"]["kind"], "lost_node")
+            self.assertEqual(self.asked()[-1], "requeue 4711")
+            if refusal:
+                self.assertEqual((results["status"], results["requeue"]),
+                                 ("failed", None))
+                self.assertIn("it is not queued again", said)
+            else:
+                self.assertIn("a node was lost; to be continued", said)
+                self.assertEqual((results["status"], results["requeue"]),
+                                 ("yielded", {"cause": "lost_node", "max": 2,
+                                              "requeues": 0, "queued": True}))
+                self.assertIn("a node was lost", self.jobrun("show").stdout)
+            shutil.rmtree(self.folder / "runs")
+            (self.folder / "tasks").unlink()
+
+    def test_what_pages_say(self):
+        self.test_a_preemption_that_grants_a_while()
+        self.assertIn("queued again: requeue 1 of 2",
+                      self.jobrun("show").stdout)
+        self.assertRegex(self.jobrun("runs").stdout, r"(?m)^yielded +8 ")
+        self.expect(self.jobrun("report", "--format", "html", "-o", "x.html"), 0)
+        self.assertIn("queued again", (self.folder / "x.html").read_text())
 
     def test_locally_it_is_no_job(self):
         done = self.expect(self.run_on(

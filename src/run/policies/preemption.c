@@ -90,6 +90,21 @@ void jr_preemption_settle(struct jr_runner *runner, bool preempted)
     settle_question(runner, preempted, 0);
 }
 
+static void on_scheduler_answer(void *owner, uint32_t events);
+
+/* Ask, or ask again. Without a process for that, patience ends it. */
+static void call_scheduler(struct jr_runner *runner)
+{
+    struct jr_preemption *preemption = &runner->preemption;
+    preemption->tries++;
+    if (jr_slurm_call_start(&preemption->call, runner->options->slurm, "show",
+                            JR_SLURM_QUICK_MS) != 0)
+        return;
+    preemption->answer = (struct jr_watch){preemption->call.keeper.fd,
+                                           on_scheduler_answer, runner};
+    (void)jr_loop_add(&runner->loop, &preemption->answer, EPOLLIN);
+}
+
 static void on_scheduler_answer(void *owner, uint32_t events)
 {
     (void)events;
@@ -100,8 +115,13 @@ static void on_scheduler_answer(void *owner, uint32_t events)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_loop_remove(&runner->loop, &preemption->answer);
     preemption->answer.fd = -1;
-    bool known = jr_slurm_call_finish(&preemption->call, &text) == NULL &&
-                 jr_slurm_job_read(&job, text.data, text.len, self->job);
+    const char *why = jr_slurm_call_finish(&preemption->call, &text);
+    if (jr_slurm_call_was_killed(why) && preemption->tries < JR_SLURM_TRIES) {
+        call_scheduler(runner);
+        return;
+    }
+    bool known =
+        why == NULL && jr_slurm_job_read(&job, text.data, text.len, self->job);
     bool preempted = known && jr_slurm_job_is_preempted(&job, self);
     settle_question(runner, preempted,
                     preempted ? jr_slurm_job_left_ms(&job, SPARE_MS) : 0);
@@ -122,7 +142,6 @@ static bool is_job_watched(const struct jr_runner *runner)
 void jr_preemption_ask(struct jr_runner *runner)
 {
     struct jr_preemption *preemption = &runner->preemption;
-    const struct jr_slurm_self *self = runner->options->slurm;
     if (preemption->open || runner->outcome->preempted ||
         !is_job_watched(runner))
         return;
@@ -133,12 +152,8 @@ void jr_preemption_ask(struct jr_runner *runner)
                            &(struct jr_report){JR_REPORT_TERMINATED, 0});
         return;
     }
-    if (jr_slurm_call_start(&preemption->call, self, "show",
-                            JR_SLURM_QUICK_MS) != 0)
-        return;
-    preemption->answer = (struct jr_watch){preemption->call.keeper.fd,
-                                           on_scheduler_answer, runner};
-    (void)jr_loop_add(&runner->loop, &preemption->answer, EPOLLIN);
+    preemption->tries = 0;
+    call_scheduler(runner);
 }
 
 bool jr_preemption_takes(struct jr_runner *runner, int sig)

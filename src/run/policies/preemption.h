@@ -13,8 +13,9 @@ struct jr_preemption {
     struct jr_timer patience; /* when no answer is awaited any more */
     struct jr_watch answer;
     struct jr_slurm_call call;
-    bool open; /* it is not known yet whether the job is preempted */
-    bool hit;  /* a rank has died of SIGTERM since */
+    unsigned tries; /* calls that were made for the answer */
+    bool open;      /* it is not known yet whether the job is preempted */
+    bool hit;       /* a rank has died of SIGTERM since */
     uint64_t signalled_ns; /* when jobrun was sent SIGTERM; 0: it was not */
 };
 

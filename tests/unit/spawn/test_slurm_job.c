@@ -175,6 +175,7 @@ static void asks_scontrol(void)
             CU_ASSERT_PTR_NULL(why)
         else
             JR_ASSERT_TEXT(why, rows[i].why);
+        CU_ASSERT_EQUAL(jr_slurm_call_was_killed(why), i == 3);
         if (rows[i].out == NULL)
             CU_ASSERT_EQUAL(out.len, 0)
         else if (i != 2 || out.len > 0) /* it may be too slow even for that */
