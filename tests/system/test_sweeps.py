@@ -188,6 +188,8 @@ class Running(Sweep):
             results = json.loads((folder / "results.json").read_text())
             self.assertEqual(results["fingerprint"], cell["fingerprint"])
             self.assertEqual(cell["result"], {"n": cell["values"]["vars.n"]})
+            group = json.loads((folder / "run.json").read_text())["cgroup"]
+            self.assertFalse(group and pathlib.Path(group).exists())
             self.assertEqual(
                 (folder / "attempt_0/0/stdout.log").read_text(),
                 f"{name}.{number:04} {name} {number}\n")

@@ -128,8 +128,10 @@ static int run_cell(const struct cell_session *own,
         status = jr_session_run(session, run->options->console, &err);
     if (status != JR_STATUS_OK)
         run->options->refused(run->options->data, session, status, &err);
-    return begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
-                                           : (int)status;
+    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
+                                               : (int)status;
+    jr_session_close(session); /* with it go the port and the control group */
+    return code;
 }
 
 int jr_cell_process_start(struct jr_sweep_run *run,
