@@ -66,8 +66,6 @@ int jr_cmd_run(struct jr_cli *cli)
         status = jr_stage_wait(cli, &options);
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
-    if (status == 0 && cli->sweep_dir != NULL)
-        jr_session_be_cell(session, cell_number(id), cli->sweep_id);
     if (status == 0 && cli->frozen != NULL)
         status = load_frozen(session, cli);
     else if (status == 0)
@@ -106,6 +104,8 @@ static int run_again(struct jr_cli *cli, const char *id,
     int status = jr_stage_wait(cli, &options);
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
+    if (status == 0 && cli->sweep_dir != NULL)
+        jr_session_be_cell(session, cell_number(id), cli->sweep_id);
     if (status == 0)
         status = jr_stage_told(
             session, cli, jr_session_load(session, &rerun->source, &err), &err);

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file_calls.h"
+#include "base/syscalls.h"
 #include "judge/hang_report.h"
 #include "judge/words.h"
 #include "record/record_folder.h"

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/shell_words.h"
 #include "spec/check.h"
+#include "spec/lint_suggest.h"
 
 #include "base/banned.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "spec/foreign_names.h"
+#include "spec/lint_suggest.h"
 #include "spec/sbatch_options.h"
 
 #include "base/banned.h"

@@ -301,5 +301,5 @@ int jr_repository_count_converted(struct repository *repository,
         if (memcmp(name, other, len) != 0)
             state_converted(repository, paths.data + at, name, len);
     }
-    return repository->state.failed ? report_memory(err) : 0;
+    return repository->state.failed ? jr_git_report_memory(err) : 0;
 }

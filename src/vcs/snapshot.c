@@ -209,7 +209,7 @@ int jr_snapshot_names(const struct jr_snapshot *snapshot,
     const struct jr_git_sink sink = {jr_git_keep, ret};
     JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
     for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1) {
-        add_quoted(&quoted, paths->data + at);
+        add_quoted_path(&quoted, paths->data + at);
         jr_buf_char(&quoted, '\n');
     }
     if (paths->failed || quoted.failed)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_table.h"
+#include "base/diff_table.h"
 #include "record/record_folder.h"
 #include "session/sweep/load_sweep.h"
 #include "sweep/cell_columns.h"
