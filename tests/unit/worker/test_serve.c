@@ -231,7 +231,7 @@ static void makes_ranks_in_batches(void)
         for (unsigned i = 0; i < count; i++)
             (void)ask(100 * batch + i,
                       REQUEST("/\0\0"
-                              "1\0one\0RUNNER=1"),
+                              "1\0one\0RUNNER=-1"),
                       false);
         send_text("go", NULL, 0);
         pid_t pids[16];
@@ -259,7 +259,7 @@ static void refuses_too_many(void)
     for (unsigned i = 0; i < 17; i++)
         (void)ask(i,
                   REQUEST("/\0\0"
-                          "0\0RUNNER=1"),
+                          "0\0RUNNER=-1"),
                   false);
     JR_ASSERT_TEXT(hear(), "failed fork\nmore ranks were asked for than it "
                            "takes at once");
@@ -280,12 +280,12 @@ static void a_bad_request_is_no_rank(void)
         {REQUEST("/\0\0"
                  "99999\0a")},
         {REQUEST("/nosuch\0\0"
-                 "0\0RUNNER=1")},
+                 "0\0RUNNER=-1")},
         {REQUEST("/\0x\0"
-                 "0\0RUNNER=1")},
+                 "0\0RUNNER=-1")},
         {REQUEST("/\0"
                  "8191\0"
-                 "0\0RUNNER=1")},
+                 "0\0RUNNER=-1")},
     };
     begin(TEST_LIBRARY, false);
     JR_ASSERT_TEXT(hear(), "ready");
@@ -326,7 +326,7 @@ static void passes_over_other_words(void)
     JR_ASSERT_TEXT(hear(), "done");
     (void)ask(3,
               REQUEST("/\0\0"
-                      "2\0a\0b\0RUNNER=1"),
+                      "2\0a\0b\0RUNNER=-1"),
               false);
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(3), 2);
