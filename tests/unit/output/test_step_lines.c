@@ -417,6 +417,34 @@ static void reads_steps_as_they_are_written(void)
     }
 }
 
+/* The last step is whole, too; where it is none it is warned of, and the step
+ * counts all the same. */
+static void reads_the_last_step(void)
+{
+    static const struct {
+        const char *text;
+        int64_t of;
+        bool warns;
+    } lines[] = {
+        {"step 7/x", 0, true},      {"step 7/-1", 0, true},
+        {"step 7/1.5", 0, true},    {"step 7/9223372036854775808", 0, true},
+        {"step 7/100", 100, false}, {"step 7/007", 7, false}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct bench bench;
+        char line[64];
+        begin(&bench, STEP "/(?<of>\\S+)");
+        (void)snprintf(line, sizeof line, "%s\n", lines[i].text);
+        add(&bench, line, 100);
+        CU_ASSERT_EQUAL(bench.progress->ranks[0].step, 7);
+        CU_ASSERT_EQUAL(bench.progress->ranks[0].of, lines[i].of);
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].warns);
+        if (lines[i].warns)
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(warning(&bench), "'of' that is not a whole number"));
+        end(&bench);
+    }
+}
+
 /* Lines of a progress file: what is no object, or has no step, is warned of;
  * other members that are numbers are metrics, and any else is passed over. */
 static void reads_lines_of_a_file(void)
@@ -465,4 +493,5 @@ JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
              CASE(passes_over_steps), CASE(takes_all_steps_again),
              CASE(ranks_share_what_is_looked_at),
              CASE(reads_metrics_as_they_are_written), CASE(an_end_is_no_line),
-             CASE(reads_steps_as_they_are_written), CASE(reads_lines_of_a_file))
+             CASE(reads_steps_as_they_are_written), CASE(reads_the_last_step),
+             CASE(reads_lines_of_a_file))

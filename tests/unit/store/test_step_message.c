@@ -74,6 +74,42 @@ static void brings_steps_across(void)
     finish(&to);
 }
 
+/* A rank that went back since the last message had come further meanwhile: that
+ * counts, from when it is told, and a later step before it changes nothing. */
+static void brings_the_furthest_step_across(void)
+{
+    static const struct {
+        int step, best, expected;
+        bool later; /* it is a step forward of its own time */
+    } vectors[] = {{30, 30, 30, true},
+                   {5, 40, 40, true},
+                   {7, 40, 40, false},
+                   {8, 20, 40, false},
+                   {41, 0, 41, true}};
+    struct end to;
+    begin(&to, 0, RANKS);
+    to.tracker.relayed = true;
+    uint64_t begun = jr_clock_ns(), best_ns = 0;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char line[160];
+        uint64_t ns = begun - 1000 + i;
+        int len =
+            snprintf(line, sizeof line,
+                     "{\"steps_of\": 3, \"step\": %d, \"best\": %d, "
+                     "\"ns\": %llu}",
+                     vectors[i].step, vectors[i].best, (unsigned long long)ns);
+        CU_ASSERT_TRUE(
+            jr_step_message_take(&to.tracker, line, (size_t)len, node, 0));
+        best_ns = vectors[i].later ? ns : best_ns;
+        const struct jr_steps *steps = &to.progress->ranks[3];
+        CU_ASSERT_EQUAL(steps->step, vectors[i].step);
+        CU_ASSERT_EQUAL(steps->best, vectors[i].expected);
+        CU_ASSERT_EQUAL(steps->best_ns, best_ns);
+        CU_ASSERT_EQUAL(steps->ns, ns);
+    }
+    finish(&to);
+}
+
 static void brings_warnings_across(void)
 {
     struct end to;
@@ -118,4 +154,5 @@ static void takes_nothing_else(void)
 }
 
 JR_UNIT_MAIN("step_message", CASE(brings_steps_across),
+             CASE(brings_the_furthest_step_across),
              CASE(brings_warnings_across), CASE(takes_nothing_else))
