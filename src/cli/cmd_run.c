@@ -2,6 +2,7 @@
  * and agent, which does that for a controller. cli.h declares them. */
 #include "cli/output.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

@@ -299,6 +299,17 @@ static void print_pruned_submissions(const struct jr_cli *cli,
     jr_cli_err(cli, &out);
 }
 
+/* A sweep counts as one run. */
+static void add_pruned(struct jr_pruned *to, const struct jr_pruned *sweeps)
+{
+    to->removed += sweeps->removed;
+    to->kept += sweeps->kept;
+    to->unfinished += sweeps->unfinished;
+    to->foreign += sweeps->foreign;
+    to->failed += sweeps->failed;
+    to->bytes += sweeps->bytes;
+}
+
 int jr_cmd_prune(struct jr_cli *cli)
 {
     struct jr_prune_options options = {0};
@@ -308,9 +319,13 @@ int jr_cmd_prune(struct jr_cli *cli)
     int status = read_prune_options(cli, &options);
     if (status != 0)
         return status;
+    struct jr_pruned sweeps = {0};
+    if (!cli->code)
+        jr_sweeps_prune(&sweeps, &out, &bad, jr_cli_log_dir(cli), &options);
     if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options,
                          &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    add_pruned(&pruned, &sweeps);
     jr_submissions_prune(&submitted, &out, &bad, jr_cli_log_dir(cli), &options,
                          cli->environ);
     status = jr_cli_out(cli, &out);
