@@ -1,6 +1,6 @@
 /*
- * The writers of reports, and what they share. diag_text.c has that, and JSON;
- * diag_ci.c, diag_human.c and diag_sarif.c have one form or more each.
+ * The writers of reports, and what they share: diag_text.c has the latter,
+ * diag_ci.c, diag_human.c, diag_json.c and diag_sarif.c one form or more each.
  */
 #ifndef JR_DIAG_TEXT_H
 #define JR_DIAG_TEXT_H

@@ -1,5 +1,5 @@
 /* The kinds of scalars that a facts file holds: how each is written and read.
- * fact_type.c also has the checks of facts.h. Private to this folder. */
+ * Private to this folder. */
 #ifndef JR_FACT_TYPE_H
 #define JR_FACT_TYPE_H
 

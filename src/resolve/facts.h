@@ -1,5 +1,5 @@
 /* The facts of a machine as a YAML file: what `doctor --format yaml` writes and
- * `--on FILE` reads: facts.c, and fact_type.c for facts that contradict each
+ * `--on FILE` reads: facts.c, and facts_check.c for facts that contradict each
  * other. Private to this folder. */
 #ifndef JR_FACTS_H
 #define JR_FACTS_H
