@@ -20,7 +20,7 @@ struct field {
     size_t count;
 };
 
-static void add_value(struct field *field, const json_t *value)
+static void add_rank_value(struct field *field, const json_t *value)
 {
     double number = json_number_value(value);
     if (field->count++ == 0) {
@@ -60,7 +60,7 @@ static void gather_field(json_t *out, const json_t *ranks, const char *name)
         const json_t *value =
             result == NULL ? NULL : json_object_get(result, name);
         if (value != NULL)
-            add_value(&field, value);
+            add_rank_value(&field, value);
     }
     jr_json_set(out, name, field_value(&field));
 }

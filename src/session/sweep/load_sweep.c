@@ -24,8 +24,8 @@ struct known {
     bool ended; /* the sweep, as its last line says */
 };
 
-static void take_line(void *data, enum jr_journal_event event,
-                      const json_t *line)
+static void take_cell_line(void *data, enum jr_journal_event event,
+                           const json_t *line)
 {
     struct known *known = data;
     char key[32];
@@ -96,7 +96,7 @@ static void update_cells(json_t *sweep, int dir_fd)
 {
     struct known known = {.events = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
-    (void)jr_journal_read(dir_fd, take_line, &known);
+    (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
     if (led || !known.ended) {
         for (size_t i = 0; i < json_array_size(cells); i++)

@@ -234,8 +234,8 @@ static struct placed *sort_cells(struct table *table)
 }
 
 /* A value as a cell of the table. */
-static void add_value(struct jr_buf *out, const struct table *table,
-                      const json_t *cell, const char *column)
+static void add_shown_value(struct jr_buf *out, const struct table *table,
+                            const json_t *cell, const char *column)
 {
     const json_t *value = column_value(cell, column);
     bool people = table->view->format == JR_SWEEP_TEXT ||
@@ -336,7 +336,7 @@ static void print_text(struct jr_buf *out, struct table *table,
         bool best = jr_json_get_int(cell, "cell") == table->best;
         for (size_t j = 0; j < table->count; j++) {
             jr_buf_str(&rows, j > 0 ? "\t" : best ? "* " : "  ");
-            add_value(&rows, table, cell, table->columns[j]);
+            add_shown_value(&rows, table, cell, table->columns[j]);
         }
         jr_buf_char(&rows, '\t');
         if (table->view->columns == NULL)
@@ -387,7 +387,7 @@ static void print_lines(struct jr_buf *out, struct table *table,
     for (size_t i = 0; i < lines_of(table); i++) {
         for (size_t j = 0; j < table->count; j++) {
             struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-            add_value(&text, table, placed[i].cell, table->columns[j]);
+            add_shown_value(&text, table, placed[i].cell, table->columns[j]);
             out->failed |= text.failed;
             add_row_field(out, table, text.data == NULL ? "" : text.data, j);
         }

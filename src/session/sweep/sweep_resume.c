@@ -1,6 +1,6 @@
 /*
- * Going on with a sweep: which one, which of its cells have delivered, and what
- * becomes of the others.
+ * Going on with a sweep (sweep_run_parts.h): which one, which of its cells have
+ * delivered, and what becomes of the others.
  *
  * A cell is known by its values, wherever they stand in the axes now, and keeps
  * its number; values that are new get numbers that no cell has had. What counts
