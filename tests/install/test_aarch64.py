@@ -1,0 +1,190 @@
+"""A cross build for aarch64, and runs there, on a whole machine of that kind,
+which is emulated, with Debian's kernel.
+
+Emulating single programs does not do: qemu-aarch64 knows neither child subreapers
+(prctl(2), PR_SET_CHILD_SUBREAPER) nor seccomp filters, nor a vfork that shares
+descriptors.
+
+    test_aarch64.py build   makes root and programs, in the folder AARCH64
+    test_aarch64.py         has the machine run them
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ["SOURCE"])
+AARCH64 = pathlib.Path(os.environ["AARCH64"])
+ROOT, BUILD = AARCH64 / "root", AARCH64 / "build"
+GNU = "aarch64-linux-gnu"
+PROGRAMS = ("debootstrap", f"{GNU}-gcc", "qemu-system-aarch64", "cpio", "ninja")
+PACKAGES = ("python3 libyaml-dev libcyaml-dev libpcre2-dev libjansson-dev nettle-dev "
+            "libc6-dev linux-image-cloud-arm64").split()
+LIMIT = 1800  # seconds that any command may take
+# The first process of the machine: it mounts, runs, and turns it off.
+INIT = """\
+#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm
+mount -t cgroup2 cgroup /sys/fs/cgroup
+ip link set lo up; hostname arm
+sh /job/go 2>&1
+echo o >/proc/sysrq-trigger
+sleep 60
+"""
+GO = """\
+cd /job; uname -m
+begin() { echo "== $1"; }
+begin doctor; jobrun doctor
+begin run; jobrun -n 2 -- python3 train.py; echo "status $?"
+begin failure; jobrun -n 2 -- sh -c 'exit $RANK'; echo "status $?"
+for method in spawn fork forkserver; do
+    begin $method; jobrun job.yaml -s start_method=$method; echo "status $?"
+done
+"""
+TRAIN = """\
+import json, os, platform
+with open(os.environ["JOBRUN_RESULT_FILE"], "w") as file:
+    json.dump({"machine": platform.machine()}, file)
+"""
+FUNCTION = """\
+import jobrun
+def main():
+    return {"rank": jobrun.rank()}
+"""
+SPEC = """\
+version: 1
+name: function
+world_size: 2
+entrypoint: {python: {function: "job:main"}}
+results: {fields: {rank: {type: integer}}}
+"""
+
+
+def must(*words, **options):
+    done = subprocess.run([str(word) for word in words], text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=LIMIT, check=False,
+                          **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}\n{done.stdout}")
+    return done.stdout
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return "a root for aarch64 needs to be made by root"
+    missing = [name for name in PROGRAMS if not shutil.which(name)]
+    return f"there is no {' and no '.join(missing)}" if missing else None
+
+
+def make_root():
+    """Unpacked, not configured: no program of it has run yet."""
+    must("debootstrap", "--foreign", "--arch=arm64", "--variant=minbase",
+         "--include=" + ",".join(PACKAGES), "bookworm", ROOT)
+    cache = ROOT / "var/cache/apt/archives"
+    for package in cache.glob("*.deb"):
+        must("dpkg-deb", "-x", package, ROOT)
+    shutil.rmtree(cache)
+
+
+def build():
+    """The program, and what stands beside ranks; warnings are errors."""
+    pkg = f"{ROOT}/usr/lib/{GNU}/pkgconfig"
+    environment = {**os.environ, "PKG_CONFIG_LIBDIR": pkg,
+                   "PKG_CONFIG_SYSROOT_DIR": str(ROOT)}
+    must("cmake", "-S", SOURCE, "-B", BUILD, "-G", "Ninja",
+         "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64",
+         f"-DCMAKE_C_COMPILER={GNU}-gcc", f"-DCMAKE_SYSROOT={ROOT}",
+         "-DBUILD_TESTING=OFF", "-DJR_WERROR=ON", "-DCMAKE_BUILD_TYPE=Debug",
+         "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_INSTALL_PREFIX=/usr",
+         env=environment)
+    must("nice", "ninja", "-C", BUILD, "jobrun", "jobrun-step")
+    for component in ("program", "python"):
+        must("cmake", "--install", BUILD, "--component", component,
+             env={**os.environ, "DESTDIR": str(ROOT)})
+
+
+def write_job():
+    job = ROOT / "job"
+    job.mkdir()
+    for name, text in (("job/go", GO), ("init", INIT), ("job/train.py", TRAIN),
+                       ("job/job.py", FUNCTION), ("job/job.yaml", SPEC)):
+        (ROOT / name).write_text(text)
+        (ROOT / name).chmod(0o755)
+
+
+def pack():
+    """The root as the machine's first file system, without what nothing reads there."""
+    left = ("usr/share/doc", "usr/share/locale", "usr/share/perl", "usr/lib/modules",
+            "usr/lib/gcc", "usr/include", "var/lib/apt", "boot", "lib/modules")
+    names = [name for name in must("find", ".", cwd=ROOT).splitlines()
+             if not name[2:].startswith(left)]
+    with (AARCH64 / "initrd").open("wb") as out:
+        cpio = subprocess.Popen(["cpio", "--quiet", "-o", "-H", "newc"], cwd=ROOT,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        gzip = subprocess.Popen(["gzip", "-1"], stdin=cpio.stdout, stdout=out)
+        cpio.stdout.close()
+        cpio.stdin.write(("\n".join(names) + "\n").encode())
+        cpio.stdin.close()
+        if (cpio.wait(), gzip.wait()) != (0, 0):
+            raise AssertionError("the root was not packed")
+
+
+def main():
+    if why := why_not():
+        print("SKIPPED:", why)
+        sys.exit(77)
+    shutil.rmtree(AARCH64, ignore_errors=True)
+    AARCH64.mkdir(parents=True)
+    make_root()
+    build()
+    write_job()
+    pack()
+
+
+class Machine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not (AARCH64 / "initrd").exists():
+            raise unittest.SkipTest("there is no build for aarch64")
+        [kernel] = (ROOT / "boot").glob("vmlinuz-*")
+        cls.told = must(
+            "qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on",
+            "-smp", "2", "-m", "3G", "-nic", "none", "-nographic", "-no-reboot",
+            "-kernel", kernel, "-initrd", AARCH64 / "initrd", "-append",
+            "console=ttyAMA0 quiet rdinit=/init panic=-1").replace("\r", "")
+        cls.parts = dict(re.findall(r"(?ms)^== (\w+)\n(.*?)(?=^== |\Z)", cls.told))
+
+    def part(self, name):
+        self.assertIn(name, self.parts, self.told[-3000:])
+        return self.parts[name]
+
+    def test_it_is_one(self):
+        self.assertIn("\naarch64\n", "\n" + self.told)
+        self.assertIn("kernel   has every system call that jobrun uses",
+                      self.part("doctor"))
+
+    def test_runs(self):
+        told = self.part("run")
+        self.assertIn("2 of 2 ranks delivered, 0 processes left", told)
+        self.assertIn("status 0\n", told)
+        told = self.part("failure")
+        self.assertIn("rank 1 exited with code 1", told)
+        self.assertIn("status 1\n", told)
+
+    def test_functions_by_each_start_method(self):
+        for method in ("spawn", "fork", "forkserver"):
+            told = self.part(method)
+            self.assertIn("2 of 2 ranks delivered, 0 processes left", told)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["build"]:
+        main()
+    else:
+        unittest.main()
