@@ -102,12 +102,10 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
 static int reopen_log(struct jr_log_file *file)
 {
     char next[PATH_MAX];
-    bool made = file->total > 0 || file->shared;
     leave_pool(file);
     enter_pool(file);
     make_pool_room(file, 2);
-    if (open_pooled(file->all, file->path, O_CREAT | (made ? 0 : O_EXCL),
-                    &file->fd) != 0)
+    if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
         return -1;
     if (file->next_cut == 0)
         return 0;
@@ -252,10 +250,13 @@ static int advance_log(struct jr_log_file *file)
 }
 
 void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, uint64_t limit)
+                       const char *path, int fd, uint64_t limit)
 {
     *file = (struct jr_log_file){
-        .all = all, .path = path, .limit = limit, .fd = -1, .next_fd = -1};
+        .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
+    all->open++;
+    enter_pool(file);
+    make_pool_room(file, 0);
 }
 
 int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len)

@@ -10,10 +10,6 @@
  * have ended, no byte is written more than twice, and nothing is held in
  * memory. Where there are newlines, the cuts are at them.
  *
- * A file is made with the first byte that is written to it: most ranks write
- * nothing to one of their streams, or to both, and on a disk a file costs more
- * than all else about a short rank.
- *
  * Descriptors are borrowed: more than `most` are never open; what was written
  * to least recently is closed, and opened again when it is written to.
  */
@@ -42,7 +38,6 @@ struct jr_log_file {
     struct jr_logfiles *all; /* NULL: there is no file */
     const char *path;
     uint64_t limit;  /* bytes of it; 0: none */
-    bool shared;     /* another stream is written there, too */
     int fd, next_fd; /* -1: closed at the moment */
     struct jr_log_file *newer, *older;
     uint64_t total;    /* bytes that came */
@@ -59,10 +54,11 @@ struct jr_log_file {
         .fd = -1, .next_fd = -1                                                \
     }
 
-/* Begin with the file `path` (borrowed), which must not be there yet, unless it
- * is made `shared` by then. `limit` is 0, or JR_LOG_LIMIT_LEAST at least. */
+/* Begin with `fd`, which was opened for appending to the empty file `path`
+ * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least.
+ */
 void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, uint64_t limit);
+                       const char *path, int fd, uint64_t limit);
 
 /* Append. Returns 0, or -1 with errno. */
 int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len);

@@ -211,10 +211,10 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
     stream->tee = tee;
     stream->watch = (struct jr_watch){
         .fd = started->pipes[number], .ready = on_readable, .owner = stream};
-    if (started->kept[number])
+    if (started->files[number] >= 0)
         jr_log_file_begin(&stream->file, &tee->files, path,
+                          started->files[number],
                           stream->rank->limited ? tee->limit : 0);
-    stream->file.shared = jr_start_shares_file(stream->rank);
     if (jr_start_is_shown(stream->rank, number, tee->options))
         add_follower(stream, tee, i, path);
     tee->open++;

@@ -84,14 +84,13 @@ struct jr_started {
     int pidfd;           /* or its stand-in (base/pidfd.h) */
     int control;         /* our end of its control socket; -1: none */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
-    bool kept[2];        /* the piped streams have log files, which whoever
-                            reads the pipes makes when there is something to
-                            write */
+    int files[2];        /* log files of the piped streams; -1: none */
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
 #define JR_STARTED_NONE                                                        \
-    ((struct jr_started){.pidfd = -1, .control = -1, .pipes = {-1, -1}})
+    ((struct jr_started){                                                      \
+        .pidfd = -1, .control = -1, .pipes = {-1, -1}, .files = {-1, -1}})
 
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);

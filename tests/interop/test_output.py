@@ -103,8 +103,9 @@ class Events(Case):
         """The schema is of the table; a row that nobody uses is none."""
         source = "".join(path.read_text()
                          for path in sorted((ROOT / "src").rglob("*.c")))
-        added = {name.lower() for name in re.findall(
-            r"\(struct jr_event\)\{\s*\.name = JR_EVENT_(\w+)", source)}
+        names = re.findall(r"\(struct jr_event\)\{\s*\.name = ([^,}]*)", source)
+        added = {name.lower() for name in
+                 re.findall(r"JR_EVENT_(\w+)", " ".join(names))}
         self.assertEqual(added, self.known())
 
     def start(self, *words, spec="", options=()):
@@ -162,6 +163,9 @@ class Events(Case):
         self.start(spec="entrypoint: {shell: exec sleep 60}\n"
                    "timeouts: {run: 60s}\n"
                    "deadline: {before: 59900ms}\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] ||"
+                   " exec sleep 60'}\nrequeue: {max: 1}\n",
+                   options=["--inject", "preempt@300ms"]).wait(LIMIT)
         self.start(spec="progress: {pattern: 'step (?<step>\\w+)'}\n"
                    "entrypoint: [echo, step one]\n").wait(LIMIT)
         for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):

@@ -54,50 +54,6 @@ class Live(harness.Case):
         self.assertLessEqual(set(told), set(after))
         self.assertLessEqual(set(first), set(after["ranks"][0]))
 
-    def log(self, name):
-        return self.folder / "runs" / "latest" / "attempt_0" / name
-
-    def test_a_log_is_made_when_something_is_written(self):
-        self.begin("[ $RANK = 0 ] && read x < fifo && echo late >&2; :")
-        self.await_event(event="rank_ended", rank=1)
-        for name in ("0/stdout.log", "0/stderr.log", "1/stdout.log"):
-            self.assertFalse(self.log(name).exists(), name)
-        self.assertEqual(self.shown()["ranks"][0]["stderr"],
-                         "attempt_0/0/stderr.log")
-        follows = self.start("logs", "latest", "-f", "--tail", "0", "--rank",
-                             "0")
-        self.expect(self.release(), 0)
-        out, err = follows.communicate(timeout=harness.LIMIT)
-        self.assertEqual(follows.returncode, 0, err)
-        self.assertIn("late\n", out)
-        self.assertEqual(self.log("0/stderr.log").read_text(), "late\n")
-        self.assertEqual(self.log("0/stderr.log").stat().st_mode & 0o777, 0o600)
-        self.assertFalse(self.log("0/stdout.log").exists())
-        told = self.expect(self.jobrun("logs", "latest", "--rank", "1"), 0)
-        self.assertEqual(told.stdout, "")
-
-    def test_a_silent_rank_has_no_match(self):
-        done = self.jobrun(
-            "-n", "2", "-s", "results={from: stdout, pattern: 'x=(?<x>\\d+)'}",
-            "--", "sh", "-c", "[ $RANK = 1 ] || echo x=1")
-        self.assertEqual(done.returncode, 5, done.stderr)
-        ranks = self.results()["ranks"]
-        self.assertEqual(ranks[0]["result"], {"x": "1"})
-        self.assertEqual(ranks[1]["result_error"], "missing")
-        self.assertFalse(self.log("1/stdout.log").exists())
-        self.assertNotIn("No such file", done.stderr)
-
-    def test_a_log_that_is_another_ones_is_told(self):
-        """The rank has made the file itself: what is in it is not its output,
-        and nothing is added to it."""
-        done = self.jobrun(
-            "-n", "1", "--", "sh", "-c",
-            "echo mine >$JOBRUN_RANK_DIR/stdout.log; echo output")
-        self.assertEqual(done.returncode, 7, done.stderr)
-        self.assertIn("the logs of rank 0 are not whole: File exists",
-                      done.stderr)
-        self.assertEqual(self.log("0/stdout.log").read_text(), "mine\n")
-
     def test_a_rank_that_died_of_a_signal(self):
         self.begin("[ $RANK = 1 ] && kill -9 $$; read x < fifo",
                    "-s", "on_failure=continue")

@@ -96,7 +96,9 @@ static void add_stream(struct desk *desk, uint32_t i, int number,
     if (path != NULL) {
         *(number == 0 ? &desk->ranks[i].out_path : &desk->ranks[i].err_path) =
             path;
-        started.kept[number] = true;
+        started.files[number] =
+            openat(desk->scratch.fd, path,
+                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     }
     CU_ASSERT_EQUAL(jr_tee_add(&desk->tee, i, &started, &desk->ranks[i],
                                &desk->outcomes[i]),
@@ -217,17 +219,16 @@ static void counts_and_pulls(void)
     end(&desk);
 }
 
-/* A file that cannot be written, because somebody has put another one in its
- * place, costs the file, and nothing else. */
+/* A disk that is full costs the file, and nothing else. */
 static void tells_of_a_file_that_failed(void)
 {
     struct desk desk;
     begin(&desk);
-    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "taken", 0700), 0);
-    add_stream(&desk, 1, 0, "taken");
+    CU_ASSERT_EQUAL(symlinkat("/dev/full", desk.scratch.fd, "full"), 0);
+    add_stream(&desk, 1, 0, "full");
     put(&desk, 1, 0, "a\n");
     turn(&desk);
-    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, EEXIST);
+    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, ENOSPC);
     JR_ASSERT_TEXT(shown(&desk), "1 a\n");
     CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
     CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":1,\"stream\":1"), 2);
