@@ -63,6 +63,20 @@ static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
     send_injected_signal(rank, sig, injection->what != JR_INJECT_STOP);
 }
 
+/* A node is lost at one moment: with the first of its ranks whose time has
+ * come, the others are due, however long after it they were started. */
+static void lose_whole_node(const struct jr_runner *runner,
+                            struct jr_inject_cell *cells, uint64_t now)
+{
+    bool due = false;
+    for (uint32_t i = 0; i < runner->plan->count; i++)
+        due = due || (cells[i].at != 0 && cells[i].at <= now &&
+                      runner->ranks[i].state == JR_LIFE_RUNNING);
+    for (uint32_t i = 0; due && i < runner->plan->count; i++)
+        if (cells[i].at > now)
+            cells[i].at = now;
+}
+
 /* What is due now, and when to look again. */
 static void on_injection_due(void *owner)
 {
@@ -70,7 +84,9 @@ static void on_injection_due(void *owner)
     const struct jr_plan *plan = runner->plan;
     struct jr_inject_cell *cell = runner->fault_injection.cells;
     uint64_t now = jr_clock_ns(), next = 0;
-    for (uint32_t k = 0; k < plan->injections_count; k++)
+    for (uint32_t k = 0; k < plan->injections_count; k++) {
+        if (plan->injections[k].what == JR_INJECT_LOST_NODE)
+            lose_whole_node(runner, cell, now);
         for (uint32_t i = 0; i < plan->count; i++, cell++) {
             struct jr_rank_run *rank = &runner->ranks[i];
             if (cell->at != 0 && cell->at <= now &&
@@ -85,6 +101,7 @@ static void on_injection_due(void *owner)
             if (cell->at != 0 && (next == 0 || cell->at < next))
                 next = cell->at;
         }
+    }
     runner->fault_injection.timer.at = next;
 }
 
@@ -126,13 +143,14 @@ static void schedule_injections(struct jr_rank_run *rank)
 static void settle_injected_end(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
-    if (!outcome->injected || outcome->stopped_with != 0 ||
+    bool lost = outcome->injection == JR_INJECT_LOST_NODE && !outcome->killed;
+    if (!outcome->injected || (outcome->stopped_with != 0 && !lost) ||
         outcome->end != JR_END_SIGNALED || outcome->signal != SIGKILL)
         return;
     outcome->oom = outcome->injection == JR_INJECT_OOM;
-    if (outcome->injection == JR_INJECT_LOST_NODE) {
+    if (lost) { /* a stop that its neighbour's end began came too late for it */
         outcome->end = JR_END_LOST;
-        outcome->signal = 0;
+        outcome->signal = outcome->stopped_with = 0;
     }
     if (outcome->injection != JR_INJECT_EXIT)
         return;

@@ -116,6 +116,13 @@ static void only_the_played_end_is_renamed(void)
         {true, JR_INJECT_OOM, JR_END_EXITED, 0, 0, JR_END_EXITED, 0, 0, false},
         {false, JR_INJECT_EXIT, JR_END_SIGNALED, SIGKILL, 0, JR_END_SIGNALED, 0,
          SIGKILL, false},
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, 0, JR_END_LOST, 0,
+         0, false},
+        /* the end of a rank beside it began a stop, which came too late */
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGKILL, SIGTERM,
+         JR_END_LOST, 0, 0, false},
+        {true, JR_INJECT_LOST_NODE, JR_END_SIGNALED, SIGTERM, SIGTERM,
+         JR_END_SIGNALED, 0, SIGTERM, false},
     };
     start(NULL, 0);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -251,6 +258,29 @@ static void looks_at_the_state_of_the_rank(void)
     }
 }
 
+/* A node is lost at one moment, also for its ranks that started later. */
+static void a_node_is_lost_with_all_of_its_ranks(void)
+{
+    static struct jr_injection all[] = {
+        {JR_INJECT_LOST_NODE, 10, 11, 1, 0, 0},
+        {JR_INJECT_KILL, 12, 12, 1, 0, 0},
+    };
+    start(all, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        fake_runner_spawn(&fake, i);
+        fake.outcomes[i].started_ns =
+            i == 0 ? 1 : jr_clock_ns() + 3600 * 1000 * FAKE_MS;
+        jr_fault_injection_policy.rank_started(&fake.ranks[i]);
+    }
+    fake.runner.fault_injection.timer.due(&fake.runner);
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_runner_check_sent(&fake, i, "KILL");
+        CU_ASSERT_EQUAL(fake.outcomes[i].injection, JR_INJECT_LOST_NODE);
+    }
+    CU_ASSERT_FALSE(fake.outcomes[2].injected);
+    end();
+}
+
 /* What is not due stays, and the next of all is waited for. */
 static void waits_for_the_next_of_all(void)
 {
@@ -345,5 +375,5 @@ JR_UNIT_MAIN("fault_injection", CASE(is_due_for_the_ranks_that_it_names),
              CASE(a_killed_rank_is_not_renamed),
              CASE(looks_at_the_state_of_the_rank),
              CASE(waits_for_the_next_of_all), CASE(a_hung_rank_does_not_go_on),
-
+             CASE(a_node_is_lost_with_all_of_its_ranks),
              CASE(a_first_good_end_leaves_the_others_their_time))
