@@ -479,7 +479,8 @@ static void reads_lines_of_a_file(void)
         CU_ASSERT_EQUAL(rank->any, lines[i].any);
         CU_ASSERT_EQUAL(rank->step, lines[i].step);
         CU_ASSERT_EQUAL(rank->of, lines[i].of);
-        CU_ASSERT_EQUAL(__builtin_popcount(rank->metrics), lines[i].metrics);
+        CU_ASSERT_EQUAL((uint32_t)__builtin_popcount(rank->metrics),
+                        lines[i].metrics);
         CU_ASSERT_EQUAL(bench.progress->warnings_count, lines[i].problem >= 0);
         if (lines[i].problem >= 0 && bench.progress->warnings_count > 0)
             CU_ASSERT_EQUAL((int)bench.progress->warnings[0].problem,

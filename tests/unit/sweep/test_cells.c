@@ -179,7 +179,8 @@ static void are_chosen_by_number_or_values(void)
         int status =
             jr_cells_choose(&cell, &s.spec.cells, vectors[i].text, &err);
         CU_ASSERT_EQUAL(status, vectors[i].cell < 0 ? -1 : 0);
-        CU_ASSERT_EQUAL(cell, vectors[i].cell < 0 ? 77 : vectors[i].cell);
+        CU_ASSERT_EQUAL(cell,
+                        vectors[i].cell < 0 ? 77 : (size_t)vectors[i].cell);
         CU_ASSERT_EQUAL(err.status, vectors[i].cell < 0 ? JR_STATUS_USAGE : 0);
     }
     swept_close(&s);
