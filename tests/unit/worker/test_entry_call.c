@@ -44,7 +44,7 @@ int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
 
 struct desk {
     struct scratch scratch;
-    char result[64], error[64], told[64];
+    char result[64], error[64], told[64], out[64];
 };
 
 static void begin(struct desk *desk)
@@ -53,6 +53,7 @@ static void begin(struct desk *desk)
     (void)snprintf(desk->result, 64, "%s/result.json", desk->scratch.dir);
     (void)snprintf(desk->error, 64, "%s/error.json", desk->scratch.dir);
     (void)snprintf(desk->told, 64, "%s/told", desk->scratch.dir);
+    (void)snprintf(desk->out, 64, "%s/out", desk->scratch.dir);
     (void)setenv("JOBRUN_RESULT_FILE", desk->result, 1);
     (void)setenv("JOBRUN_ERROR_FILE", desk->error, 1);
 }
@@ -74,17 +75,24 @@ static const char *content(const char *path)
     return text;
 }
 
-/* Start a rank, whose standard error is the file `told`, and whose descriptor 3
- * is `control` (-1: none). */
+static void redirect(int to, const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)dup2(fd, to);
+    (void)close(fd);
+}
+
+/* Start a rank, whose output is in the files `out` and `told`, and whose
+ * descriptor 3 is `control` (-1: none). */
 static pid_t start(const struct desk *desk, struct jr_worker worker,
                    int control)
 {
+    (void)fflush(stdout);
     pid_t pid = fork();
     if (pid != 0)
         return pid;
-    int told = open(desk->told, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    (void)dup2(told, STDERR_FILENO);
-    (void)close(told);
+    redirect(STDOUT_FILENO, desk->out);
+    redirect(STDERR_FILENO, desk->told);
     worker.control = -1;
     (void)close(JR_WORKER_CONTROL);
     if (control >= 0) {
@@ -126,6 +134,8 @@ static void refuses_what_it_cannot_call(void)
         {NULL, "something_else", {"has no symbol", "nm -D"}},
         {NULL, "placarb", {"has no symbol", "nm -D"}}, /* a variable is */
         {NULL, "lost", {"'_Z4lostv'", "extern \"C\""}},
+        {NULL, "gone", {"has no symbol", "nm -D"}}, /* _4gonev is no C++ */
+        {NULL, "ost", {"has no symbol", "nm -D"}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
@@ -144,6 +154,9 @@ static void refuses_what_it_cannot_call(void)
         CU_ASSERT_TRUE(jr_json_get_int(error, "pid") > 0);
         const json_t *message = json_object_get(error, "message");
         const char *said = jr_json_get_str(message, "message");
+        JR_ASSERT_TEXT(jr_json_get_str(json_object_get(message, "extraInfo"),
+                                       "py_callstack"),
+                       "");
         CU_ASSERT_TRUE(said != NULL && strstr(told, said) != NULL);
         const char *second =
             jr_json_get_str(json_object_get(message, "extraInfo"), "timestamp");
@@ -392,6 +405,25 @@ static void delivers_where_it_is_told_to(void)
     end(&desk);
 }
 
+/* A folder that no path can name. */
+static void says_that_a_path_is_too_long(void)
+{
+    static const size_t lengths[] = {4096, 5000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct desk desk;
+        char path[6000];
+        begin(&desk);
+        memset(path, 'x', sizeof path);
+        (void)snprintf(path + lengths[i], 16, "/result.json");
+        (void)setenv("JOBRUN_RESULT_FILE", path, 1);
+        CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told),
+                                      "could not deliver the result: "
+                                      "JOBRUN_RESULT_FILE is too long\n"));
+        end(&desk);
+    }
+}
+
 /* The runner's end of a rank's control socket. */
 static ssize_t hear(int control, char text[static 128])
 {
@@ -426,6 +458,52 @@ static void tells_the_runner_and_waits(void)
     JR_ASSERT_TEXT(text, want);
     struct pollfd wait = {.fd = ends[0], .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0); /* it stays until it may go */
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, WNOHANG), 0);
+    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(wait_for(pid), 0);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A rank that waits may be killed: what it printed is not lost with it. */
+static void prints_before_it_waits(void)
+{
+    struct desk desk;
+    int ends[2];
+    char text[128];
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(&desk, (struct jr_worker){.symbol = "print"}, ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    CU_ASSERT_EQUAL(text[0], 'r');
+    JR_ASSERT_TEXT(content(desk.out), "printed");
+    CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
+    CU_ASSERT_EQUAL(wait_for(pid), -SIGKILL);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A signal that the step takes does not end the wait for the runner. */
+static void waits_on_when_a_signal_comes(void)
+{
+    struct desk desk;
+    int ends[2];
+    char text[128];
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid =
+        start(&desk, (struct jr_worker){.symbol = "take_signals"}, ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    CU_ASSERT_EQUAL(text[0], 'r');
+    CU_ASSERT_EQUAL(kill(pid, SIGUSR1), 0);
+    CU_ASSERT_EQUAL(hear(ends[0], text), 7);
+    JR_ASSERT_TEXT(text, "handled");
+    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0);
     CU_ASSERT_EQUAL(waitpid(pid, NULL, WNOHANG), 0);
     CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
     CU_ASSERT_EQUAL(wait_for(pid), 0);
@@ -486,18 +564,26 @@ static void passes_by_a_runner_that_is_stopped(void)
 /* A step that closed the descriptor, or has put another in its place. */
 static void says_that_the_runner_cannot_be_told(void)
 {
-    static const char *const symbols[] = {"close_control", "take_control"};
-    for (size_t i = 0; i < 2; i++) {
+    static const struct {
+        const char *symbol;
+        int code;
+        bool told;
+    } vectors[] = {{"close_control", 1, true},
+                   {"take_control", 1, true},
+                   {"close_control_and_fail", 9, false}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
         int ends[2];
         begin(&desk);
         CU_ASSERT_EQUAL_FATAL(
             socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
         CU_ASSERT_EQUAL(
-            wait_for(start(&desk, (struct jr_worker){.symbol = symbols[i]},
+            wait_for(start(&desk,
+                           (struct jr_worker){.symbol = vectors[i].symbol},
                            ends[1])),
-            1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "descriptor 3"));
+            vectors[i].code);
+        CU_ASSERT_EQUAL(strstr(content(desk.told), "descriptor 3") != NULL,
+                        vectors[i].told);
         (void)close(ends[0]);
         (void)close(ends[1]);
         end(&desk);
@@ -537,6 +623,8 @@ JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
              CASE(refuses_to_run_without_a_rank),
              CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
              CASE(delivers_where_it_is_told_to),
+             CASE(says_that_a_path_is_too_long), CASE(prints_before_it_waits),
+             CASE(waits_on_when_a_signal_comes),
              CASE(tells_the_runner_and_waits), CASE(tells_of_a_failure),
              CASE(passes_by_a_runner_that_is_stopped),
              CASE(says_that_the_runner_cannot_be_told))

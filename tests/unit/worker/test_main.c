@@ -1,10 +1,13 @@
 /* A rank's place in the job, read from its environment, and the command line of
  * the program. */
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "scratch.h"
 #include "worker/c/worker.h"
 
 /* main.c is compiled with its main() under this name. */
@@ -180,6 +183,147 @@ static void a_library_has_to_be_there(void)
     check_usage(three, false);
 }
 
+enum { WAIT_MS = 60000, WORDS = 6 };
+
+/* The program with these words, and a descriptor 3: a socket, whose other end
+ * is returned in *ret_channel, or a file. */
+static pid_t start(const char *const words[static WORDS], bool socket,
+                   int *ret_channel)
+{
+    int ends[2], argc = 0;
+    char *argv[WORDS + 2] = {(char *)"jobrun-step"};
+    for (argc = 0; words[argc] != NULL; argc++)
+        argv[argc + 1] = (char *)(uintptr_t)words[argc];
+    (void)fflush(stdout);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(60);
+        int file = open("/dev/null", O_RDWR);
+        (void)dup2(socket ? ends[1] : file, JR_WORKER_CONTROL);
+        for (int fd = JR_WORKER_CONTROL + 1; fd < 64; fd++)
+            (void)close(fd);
+        _exit(jr_step_main(argc + 1, argv));
+    }
+    (void)close(ends[1]);
+    *ret_channel = ends[0];
+    return pid;
+}
+
+/* The next message; "" at the end. Static. */
+static const char *hear(int channel)
+{
+    static char text[4097];
+    struct pollfd item = {.fd = channel, .events = POLLIN};
+    CU_ASSERT_EQUAL_FATAL(poll(&item, 1, WAIT_MS), 1);
+    ssize_t len = recv(channel, text, sizeof text - 1, 0);
+    text[len < 0 ? 0 : len] = '\0';
+    return text;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Which words make it a helper, of which library, and what of threads. */
+static void is_a_helper_when_asked(void)
+{
+    static const struct {
+        const char *words[WORDS];
+        const char *said; /* its first message begins with this; "": none */
+        int code;
+    } vectors[] = {
+        {{"serve", "/nosuch/lib.so"},
+         "failed import\ncould not load the library: /nosuch/lib.so",
+         1},
+        {{"serve", "--refuse-threads", "/nosuch/lib.so"},
+         "failed import\ncould not load the library: /nosuch/lib.so",
+         1},
+        {{"serve", TEST_LIBRARY}, "threads 1 thread (busy)", 0},
+        {{"serve", "--refuse-threads", TEST_LIBRARY},
+         "failed fork\nloading the library started 1 thread (busy)",
+         1},
+        {{"serve", "--refuse", TEST_LIBRARY}, "", JR_WORKER_UNSTARTED},
+        {{"serve", TEST_LIBRARY, "code"}, "", JR_WORKER_UNSTARTED},
+        {{"served", TEST_LIBRARY}, "", JR_WORKER_UNSTARTED},
+        {{"serve", "--refuse-threads", TEST_LIBRARY, "code"},
+         "",
+         JR_WORKER_UNSTARTED},
+        {{"/nosuch/lib.so", "--refuse-threads", TEST_LIBRARY},
+         "",
+         JR_WORKER_UNSTARTED},
+    };
+    set_all();
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        int channel;
+        const char *said = vectors[i].said;
+        (void)setenv("LIBRARY_DOES", "thread", 1);
+        pid_t pid = start(vectors[i].words, true, &channel);
+        (void)unsetenv("LIBRARY_DOES");
+        const char *text = hear(channel);
+        CU_ASSERT_EQUAL(strncmp(text, said, strlen(said)), 0);
+        CU_ASSERT_EQUAL(*text == '\0', *said == '\0');
+        (void)shutdown(channel, SHUT_RDWR); /* a helper that waits ends */
+        CU_ASSERT_EQUAL(wait_for(pid), vectors[i].code);
+        (void)close(channel);
+    }
+}
+
+/* A rank has the words behind its function, and a socket as descriptor 3 is the
+ * runner's, which what it starts does not get. */
+static void calls_with_the_words_behind(void)
+{
+    static const struct {
+        const char *words[WORDS];
+        bool socket;
+        const char *said;
+        int code;
+    } vectors[] = {
+        {{TEST_LIBRARY, "code", "7"}, true, "x 7", 7},
+        {{TEST_LIBRARY, "code", "7"}, false, "", 7},
+        {{TEST_LIBRARY, "code", "8", "9"}, true, "x 8", 8},
+        {{TEST_LIBRARY, "control_flags"}, true, "x 41", 41},
+        {{TEST_LIBRARY, "control_flags"}, false, "", 40},
+    };
+    set_all();
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        int channel;
+        pid_t pid = start(vectors[i].words, vectors[i].socket, &channel);
+        JR_ASSERT_TEXT(hear(channel), vectors[i].said);
+        (void)send(channel, "!", 1, MSG_NOSIGNAL);
+        CU_ASSERT_EQUAL(wait_for(pid), vectors[i].code);
+        (void)close(channel);
+    }
+}
+
+/* All words behind the function are the step's, and no other. */
+static void gives_the_step_its_words(void)
+{
+    struct scratch scratch;
+    char path[64], text[1024] = "";
+    int channel;
+    scratch_start(&scratch);
+    set_all();
+    (void)snprintf(path, sizeof path, "%s/result.json", scratch.dir);
+    (void)setenv("JOBRUN_RESULT_FILE", path, 1);
+    const char *words[WORDS] = {TEST_LIBRARY, "place", "one", "two"};
+    pid_t pid = start(words, false, &channel);
+    CU_ASSERT_EQUAL(wait_for(pid), 0);
+    (void)close(channel);
+    int fd = open(path, O_RDONLY);
+    CU_ASSERT_TRUE(read(fd, text, sizeof text - 1) > 0);
+    CU_ASSERT_EQUAL(strncmp(text, "[17,24,1,8,2,3,4,29500,", 23), 0);
+    const char *last = strstr(text, "attempt_4/17");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+    JR_ASSERT_TEXT(last, "attempt_4/17\",\"one\",\"two\"]\n");
+    (void)close(fd);
+    scratch_end(&scratch);
+}
+
 JR_UNIT_MAIN("main", CASE(every_number_is_needed), CASE(knows_its_place),
              CASE(knows_its_groups), CASE(says_how_it_is_called),
-             CASE(a_library_has_to_be_there))
+             CASE(a_library_has_to_be_there), CASE(is_a_helper_when_asked),
+             CASE(calls_with_the_words_behind), CASE(gives_the_step_its_words))

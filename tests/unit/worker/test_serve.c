@@ -6,13 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "scratch.h"
 #include "worker/c/worker.h"
 
@@ -33,6 +37,27 @@ struct bench {
 
 static struct bench bench;
 
+/* How many CPUs it may run on, and the first of them. */
+static int own_cpus(int *ret_first)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    (void)sched_getaffinity(0, sizeof cpus, &cpus);
+    for (*ret_first = 0; *ret_first < CPU_SETSIZE - 1; ++*ret_first)
+        if (CPU_ISSET((size_t)*ret_first, &cpus))
+            break;
+    return CPU_COUNT(&cpus);
+}
+
+/* How many descriptors are open besides standard input, output and error. */
+static int count_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 3; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
 /* In a rank: tell by files and the exit code what it was given. */
 static _Noreturn void be_rank(const struct jr_worker_words *words)
 {
@@ -41,9 +66,13 @@ static _Noreturn void be_rank(const struct jr_worker_words *words)
                  getenv("X") == NULL ? "none" : getenv("X"));
     for (int i = 0; i < words->argc; i++)
         (void)printf("|%s", words->argv[i]);
+    int death = 0, first = 0, cpus = own_cpus(&first);
+    const char *runner = getenv("RUNNER");
+    (void)prctl(PR_GET_PDEATHSIG, &death);
     (void)printf("|%d", words->argv[words->argc] == NULL);
-    (void)printf("|%d", getppid() == atoi(getenv("RUNNER")));
-    (void)printf("|%d\n", getsid(0) == getpid());
+    (void)printf("|%d", runner != NULL && getppid() == atoi(runner));
+    (void)printf("|%d", getsid(0) == getpid());
+    (void)printf("|%d|%d|%d\n", death == SIGKILL, count_descriptors(), cpus);
     (void)fflush(stdout);
     (void)fprintf(stderr, "err\n");
     if (fcntl(JR_WORKER_CONTROL, F_GETFD) >= 0)
@@ -51,11 +80,62 @@ static _Noreturn void be_rank(const struct jr_worker_words *words)
     _exit(words->argc);
 }
 
-static void begin(const char *path, bool refuse)
+/* How the helper is begun, besides its library. */
+enum start {
+    PLAIN,
+    REFUSE,      /* threads */
+    IN_DEV,      /* with a /dev of its own that has the file LIBRARY_OPENS */
+    ONE_PROCESS, /* it may have no other */
+    TWO_PROCESSES
+};
+
+static const char *const dev_folders[] = {"/dev/dri", "/dev/accel", "/dev/shm"};
+
+/* What has a file of its own name in /dev; false where it cannot be. */
+static bool make_device(const char *path)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("dev", "/dev", "tmpfs", 0, NULL) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof dev_folders / sizeof *dev_folders; i++)
+        (void)mkdir(dev_folders[i], 0700);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    return fd >= 0 && close(fd) == 0;
+}
+
+/* As a user of which there are `most` processes at most, this one counted. */
+static bool limit_processes(unsigned most)
+{
+    const struct rlimit limit = {most, most};
+    return setrlimit(RLIMIT_NPROC, &limit) == 0 && setgid(64321) == 0 &&
+           setuid(64321) == 0;
+}
+
+static _Noreturn void be_helper(const char *path, enum start start)
+{
+    struct jr_worker_words words = {0};
+    int said = openat(bench.scratch.fd, "said", O_WRONLY | O_CREAT, 0600);
+    (void)alarm(60);
+    (void)dup2(said, STDOUT_FILENO);
+    for (int fd = CHANNEL + 1; fd < 1024; fd++)
+        (void)close(fd);
+    if ((start == IN_DEV && !make_device(getenv("LIBRARY_OPENS"))) ||
+        (start == ONE_PROCESS && !limit_processes(1)) ||
+        (start == TWO_PROCESSES && !limit_processes(2))) {
+        (void)send(CHANNEL, "skipped", 7, MSG_NOSIGNAL);
+        _exit(0);
+    }
+    jr_worker_serve(path, start == REFUSE, &words);
+    be_rank(&words);
+}
+
+static void begin(const char *path, enum start start)
 {
     int ends[2];
     char runner[16];
     bench = (struct bench){0};
+    (void)fflush(stdout);
     scratch_start(&bench.scratch);
     (void)snprintf(runner, sizeof runner, "%d", getpid());
     (void)setenv("RUNNER", runner, 1);
@@ -63,13 +143,9 @@ static void begin(const char *path, bool refuse)
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     bench.helper = fork();
     if (bench.helper == 0) {
-        struct jr_worker_words words = {0};
-        (void)alarm(60);
-        (void)dup2(ends[1], CHANNEL);
-        for (int fd = CHANNEL + 1; fd < 64; fd++)
-            (void)close(fd);
-        jr_worker_serve(path, refuse, &words);
-        be_rank(&words);
+        if (ends[1] != CHANNEL)
+            (void)dup2(ends[1], CHANNEL);
+        be_helper(path, start);
     }
     (void)close(ends[1]);
     bench.channel = ends[0];
@@ -93,6 +169,17 @@ static void end(void)
     while (waitpid(-1, &status, 0) > 0)
         continue;
     scratch_end(&bench.scratch);
+}
+
+/* The helper says `last` and ends with this exit code. */
+static void end_failed(const char *last)
+{
+    int status = -1;
+    JR_ASSERT_TEXT(hear(), last);
+    JR_ASSERT_TEXT(hear(), "");
+    CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
+    CU_ASSERT_EQUAL(status, 1 << 8);
+    end();
 }
 
 static int open_file(const char *name)
@@ -182,11 +269,14 @@ static int await(unsigned rank)
 /* A library that cannot be loaded is said, and no rank is asked for. */
 static void a_library_has_to_load(void)
 {
-    begin("/nosuch/lib.so", false);
+    begin("/nosuch/lib.so", PLAIN);
     const char *text = hear();
     CU_ASSERT_EQUAL(strncmp(text, "failed import\n", 14), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "/nosuch/lib.so"));
     JR_ASSERT_TEXT(hear(), "");
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
+    CU_ASSERT_EQUAL(status, 1 << 8);
     end();
 }
 
@@ -194,7 +284,7 @@ static void a_library_has_to_load(void)
  * child of the runner. */
 static void a_rank_is_what_was_asked_for(void)
 {
-    begin(TEST_LIBRARY, false);
+    begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     char request[256], expected[256], runner[32];
     int len = snprintf(runner, sizeof runner, "RUNNER=%d", getpid());
@@ -210,7 +300,9 @@ static void a_rank_is_what_was_asked_for(void)
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(5), 3);
     JR_ASSERT_TEXT(hear(), "done");
-    (void)snprintf(expected, sizeof expected, "/|7|step|a b||1|1|1\n");
+    int first, cpus = own_cpus(&first);
+    (void)snprintf(expected, sizeof expected, "/|7|step|a b||1|1|1|1|1|%d\n",
+                   cpus);
     JR_ASSERT_TEXT(content("out5"), expected);
     JR_ASSERT_TEXT(content("err5"), "err\n");
     char byte = 0;
@@ -224,7 +316,7 @@ static void a_rank_is_what_was_asked_for(void)
 /* Several are made at once, in their order, and more with the next `go`. */
 static void makes_ranks_in_batches(void)
 {
-    begin(TEST_LIBRARY, false);
+    begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned batch = 0; batch < 3; batch++) {
         unsigned count = batch == 1 ? 16 : 2;
@@ -247,24 +339,25 @@ static void makes_ranks_in_batches(void)
             CU_ASSERT_EQUAL(status, 1 << 8);
         }
     }
-    JR_ASSERT_TEXT(content("out115"), "/|none|one|1|0|1\n");
+    int first, cpus = own_cpus(&first);
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "/|none|one|1|0|1|1|0|%d\n",
+                   cpus);
+    JR_ASSERT_TEXT(content("out115"), expected);
     end();
 }
 
 /* More than it takes at once is an error of the runner. */
 static void refuses_too_many(void)
 {
-    begin(TEST_LIBRARY, false);
+    begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned i = 0; i < 17; i++)
         (void)ask(i,
                   REQUEST("/\0\0"
                           "0\0RUNNER=-1"),
                   false);
-    JR_ASSERT_TEXT(hear(), "failed fork\nmore ranks were asked for than it "
-                           "takes at once");
-    JR_ASSERT_TEXT(hear(), "");
-    end();
+    end_failed("failed fork\nmore ranks were asked for than it takes at once");
 }
 
 /* A request that is none, or asks for what is not there, is no rank. */
@@ -286,8 +379,11 @@ static void a_bad_request_is_no_rank(void)
         {REQUEST("/\0"
                  "8191\0"
                  "0\0RUNNER=-1")},
+        {REQUEST("/\0"
+                 "8192\0"
+                 "0\0RUNNER=-1")},
     };
-    begin(TEST_LIBRARY, false);
+    begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char name[16];
@@ -307,7 +403,7 @@ static void a_bad_request_is_no_rank(void)
 static void ends_with_the_runner(void)
 {
     int status = -1;
-    begin(TEST_LIBRARY, true);
+    begin(TEST_LIBRARY, REFUSE);
     JR_ASSERT_TEXT(hear(), "ready");
     (void)shutdown(bench.channel, SHUT_WR);
     CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
@@ -318,7 +414,7 @@ static void ends_with_the_runner(void)
 /* A word that it does not know, and a `go` without ranks, do nothing. */
 static void passes_over_other_words(void)
 {
-    begin(TEST_LIBRARY, false);
+    begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     send_text("nonsense", NULL, 0);
     send_text("gone", NULL, 0);
@@ -334,7 +430,222 @@ static void passes_over_other_words(void)
     end();
 }
 
+/* Ask for one rank, and see what it printed. */
+static void check_rank(const char *request, size_t len, const char *expected)
+{
+    (void)ask(0, request, len, false);
+    send_text("go", NULL, 0);
+    CU_ASSERT_TRUE(await(0) >= 0);
+    JR_ASSERT_TEXT(hear(), "done");
+    JR_ASSERT_TEXT(content("out0"), expected);
+}
+
+/* Its words may all be empty: then as many bytes as words are left. */
+static void words_may_be_empty(void)
+{
+    char expected[64];
+    int first, cpus = own_cpus(&first);
+    begin(TEST_LIBRARY, PLAIN);
+    JR_ASSERT_TEXT(hear(), "ready");
+    (void)snprintf(expected, sizeof expected, "/|none|||1|0|1|1|0|%d\n", cpus);
+    check_rank(REQUEST("/\0\0"
+                       "2\0\0"),
+               expected);
+    end();
+}
+
+/* A rank runs on the CPUs that it is to have, or on none. */
+static void binds_to_cpus(void)
+{
+    char request[64], expected[256];
+    int first;
+    (void)own_cpus(&first);
+    begin(TEST_LIBRARY, PLAIN);
+    JR_ASSERT_TEXT(hear(), "ready");
+    int len = snprintf(request, sizeof request, "/%c%d%c0", 0, first, 0);
+    check_rank(request, (size_t)len + 1, "/|none|1|0|1|1|0|1\n");
+    len = snprintf(request, sizeof request, "/%c%d,8191%c0", 0, first, 0);
+    (void)ask(1, request, (size_t)len + 1, false);
+    send_text("go", NULL, 0);
+    CU_ASSERT_EQUAL(await(1), 127);
+    (void)snprintf(expected, sizeof expected,
+                   "jobrun: the rank was to run on CPUs %d,8191, which are "
+                   "not all allowed here\n"
+                   "jobrun: a rank could not be made of the helper: "
+                   "Invalid argument\n",
+                   first);
+    JR_ASSERT_TEXT(content("err1"), expected);
+    end();
+}
+
+/* Nobody hears the helper: it ends, as the runner wants no rank any more. */
+static void ends_when_nobody_hears(void)
+{
+    int status = -1;
+    begin(TEST_LIBRARY, PLAIN);
+    JR_ASSERT_TEXT(hear(), "ready");
+    (void)shutdown(bench.channel, SHUT_RD);
+    send_text("go", NULL, 0);
+    CU_ASSERT_EQUAL(waitpid(bench.helper, &status, 0), bench.helper);
+    CU_ASSERT_EQUAL(status, 0);
+    end();
+}
+
+/* A signal that the library takes does not end the helper. */
+static void waits_on_when_a_signal_comes(void)
+{
+    (void)setenv("LIBRARY_DOES", "signal", 1);
+    begin(TEST_LIBRARY, PLAIN);
+    (void)unsetenv("LIBRARY_DOES");
+    JR_ASSERT_TEXT(hear(), "ready");
+    CU_ASSERT_EQUAL(kill(bench.helper, SIGUSR1), 0);
+    JR_ASSERT_TEXT(hear(), "handled");
+    send_text("go", NULL, 0);
+    JR_ASSERT_TEXT(hear(), "done");
+    end();
+}
+
+/* What loading leaves of threads is told, or is a reason to fork no rank. */
+static void tells_of_threads_of_the_library(void)
+{
+    static const struct {
+        const char *loading;
+        enum start start;
+        const char *told; /* before it is ready; or why it fails */
+        bool fails;
+    } vectors[] = {
+        {"thread", PLAIN, "threads 1 thread (busy)", false},
+        {"thread", REFUSE,
+         "failed fork\nloading the library started 1 thread (busy), and a fork "
+         "has only one: fork_threads is refuse. Start them in the step, or use "
+         "start_method: spawn",
+         true},
+        {"thread hang", PLAIN,
+         "failed fork\nloading the library has begun to use OpenMP with "
+         "several threads, and a fork hangs in its next parallel region: do "
+         "that in the step, or use start_method: spawn",
+         true},
+        {"hang", REFUSE, NULL, false}, /* nobody uses it */
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        (void)setenv("LIBRARY_DOES", vectors[i].loading, 1);
+        begin(TEST_LIBRARY, vectors[i].start);
+        (void)unsetenv("LIBRARY_DOES");
+        if (vectors[i].fails) {
+            end_failed(vectors[i].told);
+            continue;
+        }
+        if (vectors[i].told != NULL)
+            JR_ASSERT_TEXT(hear(), vectors[i].told);
+        JR_ASSERT_TEXT(hear(), "ready");
+        end();
+    }
+}
+
+/* A pool has one thread while the library is loaded, and in the rank as many
+ * as its variables say. */
+static void sizes_the_pools_of_a_rank(void)
+{
+    char expected[64];
+    int first, cpus = own_cpus(&first);
+    (void)setenv("LIBRARY_DOES", "print", 1);
+    (void)setenv("OMP_NUM_THREADS", "64", 1);
+    begin(TEST_LIBRARY, PLAIN);
+    (void)unsetenv("LIBRARY_DOES");
+    (void)unsetenv("OMP_NUM_THREADS");
+    JR_ASSERT_TEXT(hear(), "ready");
+    /* It is printed now, and not once more by each rank. */
+    JR_ASSERT_TEXT(content("said"), "limit 1.");
+    (void)snprintf(expected, sizeof expected, "pool 3|/|none|1|0|1|1|0|%d\n",
+                   cpus);
+    check_rank(REQUEST("/\0\0"
+                       "0\0OMP_NUM_THREADS=3"),
+               expected);
+    end();
+}
+
+/* A device that loading has opened is a reason to fork no rank. Other files in
+ * /dev are not. */
+static void refuses_devices(void)
+{
+    static const struct {
+        const char *path;
+        bool refused;
+    } vectors[] = {
+        {"/dev/nvidia0", true},          {"/dev/kfd", true},
+        {"/dev/dri/renderD128", true},   {"/dev/davinci0", true},
+        {"/dev/accel/accel0", true},     {"/dev/dri/card0", false},
+        {"/dev/shm/dev/nvidia0", false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char expected[256];
+        (void)setenv("LIBRARY_OPENS", vectors[i].path, 1);
+        begin(TEST_LIBRARY, IN_DEV);
+        (void)unsetenv("LIBRARY_OPENS");
+        (void)snprintf(expected, sizeof expected,
+                       "failed fork\nloading the library initialised a device "
+                       "(%s), which does not survive a fork: do that in the "
+                       "step, or use start_method: spawn",
+                       vectors[i].path);
+        const char *text = hear();
+        if (strcmp(text, "skipped") != 0)
+            JR_ASSERT_TEXT(text, vectors[i].refused ? expected : "ready");
+        end();
+    }
+}
+
+/* A copy of the library that every user may load. */
+static void copy_library(const char *path)
+{
+    JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL), 0);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CU_ASSERT_EQUAL(fchmod(fd, 0755), 0);
+    CU_ASSERT_EQUAL(jr_io_write_all(fd, bytes.data, bytes.len), 0);
+    (void)close(fd);
+}
+
+/* Where no process can be made, that is said instead of a rank. */
+static void says_that_it_cannot_fork(void)
+{
+    struct scratch scratch;
+    char path[64], refused[32];
+    scratch_start(&scratch);
+    (void)fchmod(scratch.fd, 0755);
+    (void)snprintf(path, sizeof path, "%s/library", scratch.dir);
+    copy_library(path);
+    for (int processes = ONE_PROCESS; processes <= TWO_PROCESSES; processes++) {
+        begin(path, (enum start)processes);
+        const char *text = hear();
+        if (strcmp(text, "skipped") == 0) { /* this user may not change */
+            end();
+            continue;
+        }
+        JR_ASSERT_TEXT(text, "ready");
+        (void)ask(7,
+                  REQUEST("/\0\0"
+                          "0\0"),
+                  false);
+        send_text("go", NULL, 0);
+        if (processes == ONE_PROCESS) {
+            end_failed("failed fork\nResource temporarily unavailable");
+            continue;
+        }
+        (void)snprintf(refused, sizeof refused, "refused 7 %d", EAGAIN);
+        JR_ASSERT_TEXT(hear(), refused);
+        JR_ASSERT_TEXT(hear(), "done");
+        end();
+    }
+    scratch_end(&scratch);
+}
+
 JR_UNIT_MAIN("serve", CASE(a_library_has_to_load),
              CASE(a_rank_is_what_was_asked_for), CASE(makes_ranks_in_batches),
              CASE(refuses_too_many), CASE(a_bad_request_is_no_rank),
-             CASE(ends_with_the_runner), CASE(passes_over_other_words))
+             CASE(ends_with_the_runner), CASE(passes_over_other_words),
+             CASE(words_may_be_empty), CASE(binds_to_cpus),
+             CASE(ends_when_nobody_hears), CASE(waits_on_when_a_signal_comes),
+             CASE(tells_of_threads_of_the_library),
+             CASE(sizes_the_pools_of_a_rank), CASE(refuses_devices),
+             CASE(says_that_it_cannot_fork))
