@@ -1,0 +1,498 @@
+/* A preemption: what may mean one, whom that is asked of, and what follows from
+ * each answer. scontrol is a script. */
+#include "run/policies/preemption.h"
+
+#include "fake_runner.h"
+
+enum { GRACE_MS = 30000 };
+
+static struct fake_runner fake;
+static char search[64];
+static char *env[] = {search, NULL};
+static const struct jr_slurm_self self = {
+    .job = "12", .name = "12_3", .restarts = 1, .envp = env};
+
+/* Ranks 0 and 1 run; `deadline` and `requeue` are as the spec has them. */
+static void start(bool deadline, bool requeue)
+{
+    fake_runner_start(&fake);
+    fake.policy.timeouts.stop_grace_ms = GRACE_MS;
+    fake.policy.deadline.before_ms = deadline ? 60000 : 0;
+    fake.policy.deadline.signal = (char *)"USR1";
+    fake.policy.requeue.max = requeue ? 1 : 0;
+    fake_runner_open(&fake, &jr_exit_barrier_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+    fake_runner_open(&fake, &jr_deadline_policy);
+    fake_runner_open(&fake, &jr_preemption_policy);
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_spawn(&fake, 0);
+    fake_runner_spawn(&fake, 1);
+}
+
+static void start_as_node(bool deadline)
+{
+    start(deadline, !deadline);
+    fake_runner_link(&fake);
+}
+
+/* Where scontrol is this script; NULL: it is not there. */
+static void start_in_job(const char *script)
+{
+    char text[1024];
+    start(true, false);
+    (void)snprintf(search, sizeof search, "PATH=%s:/usr/bin:/bin",
+                   fake.scratch.dir);
+    if (script == NULL)
+        (void)snprintf(search, sizeof search, "PATH=%s", fake.scratch.dir);
+    else {
+        (void)snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
+        scratch_write(&fake.scratch, "scontrol", text);
+        CU_ASSERT_EQUAL(fchmodat(fake.scratch.fd, "scontrol", 0700, 0), 0);
+    }
+    fake.options.slurm = &self;
+}
+
+static void end(void)
+{
+    jr_preemption_policy.close(&fake.runner);
+    fake_runner_end(&fake);
+}
+
+static struct jr_preemption *policy(void)
+{
+    return &fake.runner.preemption;
+}
+
+/* Only SIGTERM is a question, only where the answer makes a difference, and
+ * only where somebody can be asked. */
+static void knows_what_may_mean_one(void)
+{
+    static const struct {
+        int sig;
+        bool deadline, requeue, link, slurm, stopped, takes;
+    } vectors[] = {
+        {SIGINT, true, true, true, false, false, false},
+        {SIGHUP, true, true, true, false, false, false},
+        {SIGTERM, false, false, true, false, false, false},
+        {SIGTERM, false, false, false, true, false, false},
+        {SIGTERM, true, true, false, false, false, false},
+        {SIGTERM, true, true, true, false, true, false},
+        {SIGTERM, true, false, true, false, false, true},
+        {SIGTERM, false, true, true, false, false, true},
+        {SIGTERM, true, false, false, true, false, true},
+        {SIGTERM, false, true, false, true, false, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(vectors[i].deadline, vectors[i].requeue);
+        if (vectors[i].link)
+            fake_runner_link(&fake);
+        if (vectors[i].slurm)
+            fake.options.slurm = &self;
+        fake.runner.stop.begun = vectors[i].stopped;
+        CU_ASSERT_EQUAL(jr_preemption_takes(&fake.runner, vectors[i].sig),
+                        vectors[i].takes);
+        CU_ASSERT_EQUAL(jr_preemption_is_open(&fake.runner), vectors[i].takes);
+        if (vectors[i].link && vectors[i].takes)
+            fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+        else if (vectors[i].link)
+            fake_runner_check_no_report(&fake);
+        end();
+    }
+}
+
+/* Nobody is told to end before the answer, which is awaited for as long as it
+ * may take, and asked for once. */
+static void waits_for_the_answer(void)
+{
+    start_as_node(true);
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+    CU_ASSERT_TRUE(fake_runner_is_after(policy()->patience.at, before, 5000));
+    CU_ASSERT_FALSE(policy()->patience.pauses);
+    uint64_t signalled_ns = policy()->signalled_ns;
+    CU_ASSERT_TRUE(fake_runner_is_after(signalled_ns, before, 0));
+    fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+    CU_ASSERT_EQUAL(policy()->signalled_ns, signalled_ns);
+    fake_runner_check_no_report(&fake);
+    fake_runner_check_sent(&fake, 0, "");
+    fake_runner_check_events(&fake, "");
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_FALSE(fake.outcome.preempted);
+    end();
+}
+
+/* It is one: the ranks are warned and have their time, which the controller
+ * watches, or without `deadline` are stopped. Once. */
+static void warns_or_stops_the_ranks(void)
+{
+    for (int deadline = 0; deadline < 2; deadline++) {
+        start_as_node(deadline);
+        CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+        jr_preemption_settle(&fake.runner, true);
+        CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
+        CU_ASSERT_EQUAL(policy()->patience.at, 0);
+        CU_ASSERT_EQUAL(policy()->limit.at, 0);
+        CU_ASSERT_TRUE(fake.outcome.preempted);
+        CU_ASSERT_EQUAL(fake.outcome.stop_signal, 0);
+        fake_runner_check_sent(&fake, 0, deadline ? "USR1" : "TERM CONT");
+        fake_runner_check_sent(&fake, 1, deadline ? "USR1" : "TERM CONT");
+        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), !deadline);
+        fake_runner_check_events(
+            &fake, deadline ? "preempted running=2; deadline signal=SIGUSR1 "
+                              "running=2; "
+                            : "preempted running=2; stop signal=SIGTERM "
+                              "running=2; ");
+        jr_preemption_settle(&fake.runner, true);
+        jr_preemption_begin(&fake.runner, 5);
+        jr_preemption_ask(&fake.runner);
+        CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
+        fake_runner_check_events(&fake, "");
+        fake_runner_check_sent(&fake, 0, "");
+        end();
+    }
+}
+
+/* The ranks have what the scheduler leaves, or timeouts.stop_grace, and are
+ * killed then. */
+static void limits_the_time(void)
+{
+    static const struct {
+        uint64_t left_ms, expected_ms;
+    } vectors[] = {{0, GRACE_MS}, {1, 1}, {7000, 7000}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(true, false);
+        uint64_t before = jr_clock_ns();
+        jr_preemption_begin(&fake.runner, vectors[i].left_ms);
+        CU_ASSERT_TRUE(fake_runner_is_after(policy()->limit.at, before,
+                                            vectors[i].expected_ms));
+        CU_ASSERT_FALSE(policy()->limit.pauses);
+        fake_runner_check_sent(&fake, 0, "USR1");
+        policy()->limit.at = 1;
+        (void)jr_loop_turn(&fake.runner.loop, true);
+        CU_ASSERT_TRUE(jr_stop_is_forced(&fake.runner));
+        fake_runner_check_sent(&fake, 0, "KILL");
+        end();
+    }
+}
+
+/* A run that is being stopped is not preempted. */
+static void a_stopped_run_is_not_preempted(void)
+{
+    start(true, false);
+    fake.runner.stop.begun = true;
+    jr_preemption_begin(&fake.runner, 0);
+    CU_ASSERT_FALSE(fake.outcome.preempted);
+    CU_ASSERT_EQUAL(policy()->limit.at, 0);
+    fake_runner_check_events(&fake, "");
+    fake_runner_check_sent(&fake, 0, "");
+    end();
+}
+
+/* It is none: what was held back follows. The signal stops the run, as of when
+ * it came; the death of a rank does by on_failure; else the run goes on. */
+static void does_what_was_held_back(void)
+{
+    static const struct {
+        bool signalled, hit, asked;
+        enum jr_on_failure on_failure;
+        bool stops;
+    } vectors[] = {
+        {false, false, false, JR_ON_FAILURE_STOP, false},
+        {true, true, false, JR_ON_FAILURE_STOP, false},
+        {false, false, true, JR_ON_FAILURE_STOP, false},
+        {false, true, true, JR_ON_FAILURE_CONTINUE, false},
+        {false, true, true, JR_ON_FAILURE_STOP, true},
+        {true, false, true, JR_ON_FAILURE_CONTINUE, true},
+        {true, true, true, JR_ON_FAILURE_STOP, true},
+    };
+    for (int how = 0; how < 2; how++)
+        for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+            bool signalled = vectors[i].signalled && vectors[i].asked;
+            start_as_node(true);
+            fake.policy.on_failure = vectors[i].on_failure;
+            policy()->hit = vectors[i].hit;
+            policy()->signalled_ns = vectors[i].signalled ? jr_clock_ns() : 0;
+            if (vectors[i].asked)
+                jr_preemption_ask(&fake.runner);
+            if (how == 0)
+                jr_preemption_settle(&fake.runner, false);
+            else
+                policy()->patience.due(&fake.runner);
+            CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
+            CU_ASSERT_FALSE(fake.outcome.preempted);
+            CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
+            CU_ASSERT_EQUAL(fake.outcome.stop_signal, signalled ? SIGTERM : 0);
+            fake_runner_check_sent(&fake, 0,
+                                   vectors[i].stops ? "TERM CONT" : "");
+            end();
+        }
+}
+
+/* A rank that died a moment before the signal came was sent it, too; one that
+ * died a moment before the answer came, and long after the signal, as well. */
+static void shares_the_signal_as_of_when_it_came(void)
+{
+    start_as_node(true);
+    fake_runner_run(&fake, 2);
+    fake_runner_run(&fake, 3);
+    fake_runner_note_end(&fake, 2, JR_END_SIGNALED, SIGTERM);
+    fake_runner_note_end(&fake, 3, JR_END_SIGNALED, SIGTERM);
+    uint64_t now = jr_clock_ns();
+    fake.outcomes[2].ended_ns = now - 2500 * FAKE_MS;
+    fake.outcomes[3].ended_ns = now - 3500 * FAKE_MS;
+    jr_preemption_ask(&fake.runner);
+    policy()->signalled_ns = now - 2000 * FAKE_MS;
+    jr_preemption_settle(&fake.runner, false);
+    CU_ASSERT_EQUAL(fake.outcomes[2].stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[3].stopped_with, 0);
+    end();
+}
+
+/* The controller may know of it before anything here means one. */
+static void may_be_known_before(void)
+{
+    start_as_node(true);
+    jr_preemption_settle(&fake.runner, true);
+    CU_ASSERT_TRUE(fake.outcome.preempted);
+    fake_runner_check_sent(&fake, 0, "USR1");
+    fake_runner_check_no_report(&fake);
+    end();
+}
+
+/* In a job that is preempted, the SIGTERM that comes with it changes nothing,
+ * nor does it when it is sent to several at about the same time. One later
+ * stops, and the next kills. */
+static void later_signals_stop_and_kill(void)
+{
+    start_as_node(true);
+    jr_preemption_begin(&fake.runner, 0);
+    fake_runner_check_sent(&fake, 0, "USR1");
+    CU_ASSERT_FALSE(jr_preemption_takes(&fake.runner, SIGINT));
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+    if (jr_stop_has_begun(&fake.runner)) /* the machine was that slow */
+        CU_ASSERT_TRUE(jr_clock_ns() - before >= 1000 * FAKE_MS)
+    else
+        fake_runner_check_sent(&fake, 0, "");
+    for (int i = 0; i < 2; i++) {
+        policy()->signalled_ns = before = jr_clock_ns() - 1001 * FAKE_MS;
+        CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+        CU_ASSERT_TRUE(policy()->signalled_ns > before);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        fake_runner_check_sent(&fake, 0, i == 0 ? "TERM CONT" : "KILL");
+        CU_ASSERT_EQUAL(jr_stop_is_forced(&fake.runner), i == 1);
+    }
+    fake_runner_check_no_report(&fake);
+    end();
+}
+
+/* What a rank does that Slurm has sent SIGTERM: it dies of it, or yields. What
+ * jobrun has done to it itself is explained by that. */
+static void a_rank_may_die_of_it(void)
+{
+    static const struct {
+        enum jr_end end;
+        int number;
+        bool told, injected, stopping, preempted, watched, explains;
+    } vectors[] = {
+        {JR_END_SIGNALED, SIGKILL, false, false, false, false, true, false},
+        {JR_END_SIGNALED, 75, false, false, false, false, true, false},
+        {JR_END_EXITED, 1, false, false, false, false, true, false},
+        {JR_END_EXITED, SIGTERM, false, false, false, false, true, false},
+        {JR_END_START, 75, false, false, false, false, true, false},
+        {JR_END_SIGNALED, SIGTERM, true, false, false, false, true, false},
+        {JR_END_SIGNALED, SIGTERM, false, true, false, false, true, false},
+        {JR_END_SIGNALED, SIGTERM, false, false, true, false, true, false},
+        {JR_END_SIGNALED, SIGTERM, false, false, false, true, true, false},
+        {JR_END_SIGNALED, SIGTERM, false, false, false, false, false, false},
+        {JR_END_SIGNALED, SIGTERM, false, false, false, false, true, true},
+        {JR_END_EXITED, 75, false, false, false, false, true, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        if (vectors[i].watched)
+            start_as_node(true);
+        else
+            start(true, false);
+        fake_runner_note_end(&fake, 0, vectors[i].end, vectors[i].number);
+        fake.outcomes[0].stopped_with = vectors[i].told ? SIGTERM : 0;
+        fake.outcomes[0].injected = vectors[i].injected;
+        fake.runner.stop.begun = vectors[i].stopping;
+        fake.outcome.preempted = vectors[i].preempted;
+        CU_ASSERT_EQUAL(jr_preemption_explains(&fake.ranks[0]),
+                        vectors[i].explains);
+        CU_ASSERT_EQUAL(policy()->hit, vectors[i].explains);
+        CU_ASSERT_EQUAL(policy()->open, vectors[i].explains);
+        CU_ASSERT_EQUAL(policy()->signalled_ns, 0);
+        if (vectors[i].explains) /* another end does not take it back */
+            CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]) &&
+                           policy()->hit);
+        end();
+    }
+}
+
+/* A rehearsal comes when it says, and no other is one. */
+static void rehearses_one(void)
+{
+    static struct jr_injection all[] = {
+        {.what = JR_INJECT_KILL, .after_ms = 10},
+        {.what = JR_INJECT_PREEMPT, .after_ms = 7000}};
+    for (uint32_t count = 1; count <= 2; count++) {
+        start(true, false);
+        fake.plan.injections = all;
+        fake.plan.injections_count = count;
+        uint64_t before = jr_clock_ns();
+        fake_runner_open(&fake, &jr_preemption_policy);
+        CU_ASSERT_TRUE(policy()->injected.pauses);
+        if (count == 1)
+            CU_ASSERT_EQUAL(policy()->injected.at, 0)
+        else {
+            CU_ASSERT_TRUE(
+                fake_runner_is_after(policy()->injected.at, before, 7000));
+            policy()->injected.at = 1;
+            before = jr_clock_ns();
+            (void)jr_loop_turn(&fake.runner.loop, true);
+            CU_ASSERT_TRUE(fake.outcome.preempted);
+            CU_ASSERT_TRUE(
+                fake_runner_is_after(policy()->limit.at, before, GRACE_MS));
+        }
+        end();
+    }
+}
+
+#define ANSWER(state, restarts, rest)                                          \
+    "echo 'JobId=12 JobName=t\n   JobState=" state " Reason=None\n"            \
+    "   Requeue=1 Restarts=" restarts "\n" rest "'"
+
+static void turn_until_settled(void)
+{
+    while (jr_preemption_is_open(&fake.runner))
+        (void)jr_loop_turn(&fake.runner.loop, false);
+}
+
+/* What scontrol says decides, and without an answer it is a stop. */
+static void asks_scontrol(void)
+{
+    static const struct {
+        const char *script;
+        bool preempted;
+    } vectors[] = {
+        {ANSWER("RUNNING", "1", "   PreemptTime=None"), false},
+        {ANSWER("COMPLETING", "1", ""), false},
+        {ANSWER("RUNNING", "1", "   PreemptTime=1800000000") "; exit 1", false},
+        {"echo", false},
+        {NULL, false},
+        {ANSWER("RUNNING", "1", "   PreemptTime=1800000000"), true},
+        {ANSWER("PENDING", "2", ""), true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start_in_job(vectors[i].script);
+        CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+        CU_ASSERT_TRUE(jr_preemption_is_open(&fake.runner));
+        policy()->patience.at = 0; /* however slow the machine is */
+        uint64_t before = jr_clock_ns();
+        turn_until_settled();
+        if (fake.outcome.preempted != vectors[i].preempted)
+            /* the machine was so slow that scontrol had no time to answer */
+            CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
+        else
+            fake_runner_check_sent(&fake, 0,
+                                   vectors[i].preempted ? "USR1" : "TERM CONT");
+        CU_ASSERT_EQUAL(policy()->answer.fd, -1);
+        CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
+        CU_ASSERT_EQUAL(policy()->tries, 1);
+        end();
+    }
+}
+
+/* The ranks have until five seconds before the end that Slurm states. */
+static void takes_the_end_that_slurm_states(void)
+{
+    start_in_job("echo \"JobId=12 JobName=t\n   JobState=RUNNING Reason=x\n"
+                 "   Requeue=1 Restarts=1\n   StartTime=1 EndTime=$(($(date "
+                 "+%s) + 1000)) D=x\n   PreemptTime=1800000000\"");
+    jr_preemption_ask(&fake.runner);
+    policy()->patience.at = 0;
+    uint64_t before = jr_clock_ns();
+    turn_until_settled();
+    uint64_t at = policy()->limit.at;
+    if (!fake.outcome.preempted) /* the machine was too slow */
+        CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
+    else
+        CU_ASSERT_TRUE(at >= before + 900000 * FAKE_MS &&
+                       at <= jr_clock_ns() + 995000 * FAKE_MS);
+    end();
+}
+
+/* Slurm may end scontrol with all the rest: it is asked again, five times in
+ * all. */
+static void asks_again_where_scontrol_was_killed(void)
+{
+    static const struct {
+        const char *script;
+        unsigned tries;
+        bool preempted;
+    } vectors[] = {
+        {"kill -9 $$", 5, false},
+        {"[ -e \"${0%/*}/once\" ] || { : > \"${0%/*}/once\"; kill -9 $$; "
+         "}\n" ANSWER("PENDING", "2", ""),
+         2, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start_in_job(vectors[i].script);
+        jr_preemption_ask(&fake.runner);
+        policy()->patience.at = 0;
+        uint64_t before = jr_clock_ns();
+        turn_until_settled();
+        if (policy()->tries != vectors[i].tries)
+            CU_ASSERT_TRUE(jr_clock_ns() - before > 1000 * FAKE_MS)
+        else
+            CU_ASSERT_EQUAL(fake.outcome.preempted, vectors[i].preempted);
+        end();
+    }
+}
+
+/* A question that is asked once more has all its tries again. */
+static void every_question_has_its_tries(void)
+{
+    start_in_job("exec sleep 1000");
+    policy()->tries = 5;
+    jr_preemption_ask(&fake.runner);
+    CU_ASSERT_EQUAL(policy()->tries, 1);
+    CU_ASSERT_TRUE(policy()->answer.fd >= 0);
+    end();
+}
+
+/* At the end nothing is awaited any more, and scontrol has ended. */
+static void ends_with_the_run(void)
+{
+    start_in_job("exec sleep 1000");
+    policy()->injected.at = policy()->limit.at = 77;
+    jr_preemption_policy.stopping(&fake.runner);
+    CU_ASSERT_EQUAL(policy()->injected.at, 0);
+    CU_ASSERT_EQUAL(policy()->limit.at, 0);
+    jr_preemption_ask(&fake.runner);
+    policy()->injected.at = policy()->limit.at = 77;
+    CU_ASSERT_NOT_EQUAL(policy()->call.keeper.pid, 0);
+    jr_preemption_policy.close(&fake.runner);
+    CU_ASSERT_EQUAL(policy()->injected.at, 0);
+    CU_ASSERT_EQUAL(policy()->limit.at, 0);
+    CU_ASSERT_EQUAL(policy()->patience.at, 0);
+    CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
+    CU_ASSERT_EQUAL(policy()->answer.fd, -1);
+    CU_ASSERT_EQUAL(policy()->call.keeper.pid, 0);
+    fake_runner_end(&fake);
+}
+
+JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one),
+             CASE(waits_for_the_answer), CASE(warns_or_stops_the_ranks),
+             CASE(limits_the_time), CASE(a_stopped_run_is_not_preempted),
+             CASE(does_what_was_held_back),
+             CASE(shares_the_signal_as_of_when_it_came),
+             CASE(may_be_known_before), CASE(later_signals_stop_and_kill),
+             CASE(a_rank_may_die_of_it), CASE(rehearses_one),
+             CASE(asks_scontrol), CASE(takes_the_end_that_slurm_states),
+             CASE(asks_again_where_scontrol_was_killed),
+             CASE(every_question_has_its_tries), CASE(ends_with_the_run))
