@@ -86,6 +86,7 @@ static inline void fake_controller_start(struct fake_controller *fake)
                                            .options = &fake->options,
                                            .outcome = &fake->outcome,
                                            .signals = {.fd = -1},
+                                           .answer = {.fd = -1},
                                            .first = fake->first,
                                            .err = &fake->err};
     fake->run.events.fd =

@@ -121,7 +121,7 @@ static void flood(void)
     put(flooded[1], "!");
 }
 
-/* One report alone, and three at once. */
+/* One report alone, and the others at once. */
 static void write_reports(const struct jr_agent_ends *ends)
 {
     static const struct jr_report reports[] = {
@@ -129,11 +129,11 @@ static void write_reports(const struct jr_agent_ends *ends)
         {JR_REPORT_SILENT, 0},
         {JR_REPORT_QUIET, UINT64_C(6000000000)},
         {JR_REPORT_RELEASED, 0},
+        {JR_REPORT_TERMINATED, 0},
     };
-    const size_t size = sizeof reports[0];
+    const size_t size = sizeof reports[0], rest = sizeof reports - size;
     CU_ASSERT_EQUAL(write(ends->reports_fd, reports, size), (ssize_t)size);
-    CU_ASSERT_EQUAL(write(ends->reports_fd, reports + 1, 3 * size),
-                    (ssize_t)(3 * size));
+    CU_ASSERT_EQUAL(write(ends->reports_fd, reports + 1, rest), (ssize_t)rest);
 }
 
 /* Another process of the run, which outlives the one that had the outcome, has
@@ -171,7 +171,7 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
         return fail(err, JR_STATUS_LAUNCH, "no more processes");
     if (strcmp(what, "die") == 0)
         (void)kill(getpid(), SIGKILL);
-    if (strcmp(what, "orders") == 0)
+    if (strstr(what, "orders") != NULL)
         echo_orders(ends);
     if (strcmp(what, "signals") == 0)
         echo_signals(ends);
@@ -245,7 +245,8 @@ struct peer {
     json_t *word;   /* the one that came last */
 };
 
-static void start_peer(struct peer *peer)
+/* `before` is what stands on its output when it begins. */
+static void start_peer_after(struct peer *peer, const char *before)
 {
     int to[2], from[2];
     *peer = (struct peer){0};
@@ -255,12 +256,18 @@ static void start_peer(struct peer *peer)
     if (peer->pid == 0) {
         (void)close(to[1]);
         (void)close(from[0]);
+        put(from[1], before);
         serve(to[0], from[1]);
     }
     (void)close(to[0]);
     (void)close(from[1]);
     peer->to = to[1];
     peer->from = from[0];
+}
+
+static void start_peer(struct peer *peer)
+{
+    start_peer_after(peer, "");
 }
 
 static void tell_peer(struct peer *peer, const char *words)
@@ -411,6 +418,17 @@ static void says_who_it_is(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
+/* A prolog may have printed to the same stream, and not ended its line. */
+static void is_heard_after_a_prolog(void)
+{
+    struct peer peer;
+    start_peer_after(&peer, "module loaded");
+    JR_ASSERT_TEXT(next_word(&peer), "hello");
+    JR_ASSERT_TEXT(peer.noise, "module loaded");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_FACTS), "cpus: 4\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
 static void says_why_it_cannot(void)
 {
     struct peer peer;
@@ -531,6 +549,7 @@ static void says_what_the_others_have_to_know(void)
     JR_ASSERT_TEXT(next_word(&peer), "quiet");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"), INT64_C(6000000000));
     JR_ASSERT_TEXT(next_word(&peer), "released");
+    JR_ASSERT_TEXT(next_word(&peer), "terminated");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_EVENT].len, 0);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -554,9 +573,15 @@ static void hands_orders_on(void)
         const char *word;
         char order;
     } vectors[] = {
-        {"stop", JR_COMMAND_STOP},   {"release", JR_COMMAND_RELEASE},
-        {"first", JR_COMMAND_FIRST}, {"query", JR_COMMAND_QUERY},
+        {"stop", JR_COMMAND_STOP},
+        {"release", JR_COMMAND_RELEASE},
+        {"first", JR_COMMAND_FIRST},
+        {"query", JR_COMMAND_QUERY},
         {"hang", JR_COMMAND_HANG},
+        {"preempted", JR_COMMAND_PREEMPTED},
+        {"not_preempted", JR_COMMAND_NOT_PREEMPTED},
+        {"no_step", JR_COMMAND_NO_STEP},
+        {"no_first_step", JR_COMMAND_NO_FIRST_STEP},
     };
     struct peer peer;
     meet_peer(&peer);
@@ -671,6 +696,24 @@ static void shows_what_is_left_behind_the_outcome(void)
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
+/* Nobody is there to show the rest to: the outcome is the last that comes. */
+static void shows_no_rest_after_its_input(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind orders\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
+    (void)close(peer.to);
+    peer.to = -1;
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "no more orders\n"));
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
+    check_outcome(&peer);
+    JR_ASSERT_TEXT(next_word(&peer), "");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
 /* However little is taken of it, the agent hears; and nothing is lost. */
 static void waits_for_a_controller_that_does_not_read(void)
 {
@@ -752,6 +795,7 @@ int main(void)
 {
     static const struct jr_unit_case cases[] = {
         CASE(says_who_it_is),
+        CASE(is_heard_after_a_prolog),
         CASE(says_why_it_cannot),
         CASE(takes_the_spec_or_says_why_not),
         CASE(passes_over_what_it_does_not_know),
@@ -765,6 +809,7 @@ int main(void)
         CASE(ends_by_an_interrupt),
         CASE(keeps_lines_while_it_is_told_to),
         CASE(shows_what_is_left_behind_the_outcome),
+        CASE(shows_no_rest_after_its_input),
         CASE(waits_for_a_controller_that_does_not_read),
         CASE(ends_without_a_controller),
         CASE(holds_no_stream_of_a_run),

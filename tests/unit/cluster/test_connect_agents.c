@@ -143,6 +143,8 @@ static void takes_lines(void)
         {"echo '{\"n\": 0, \"x\": 1}'", "[{\"n\": 0, \"x\": 1}]", ""},
         {"echo '{\"n\": 0, \"t\": \"nonsense\"}'", "", ""},
         {"printf '\\r'; exit 0", "[\r]", ""},
+        {"echo x; echo; echo y; echo one >&2; echo >&2", "[x][y][one]", "one"},
+        {"echo 'cpu binding' >&2", "[cpu binding]", "cpu binding"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         connect(vectors[i].text);
@@ -201,6 +203,45 @@ static void an_srun_without_agents_is_ended(void)
     JR_ASSERT_TEXT(notes, "");
 }
 
+/* One with agents ends with its input, and is not told to. */
+static void an_srun_with_agents_is_waited_for(void)
+{
+    connect("trap 'exit 9' TERM; cat > /dev/null; exit 3");
+    leave();
+    CU_ASSERT_EQUAL(fake.controller.status, 3 << 8);
+    CU_ASSERT_EQUAL(fake.controller.srun.pid, 0);
+    JR_ASSERT_TEXT(notes, "");
+}
+
+/* What srun says while a run goes on is shown among its output, whole and
+ * escaped; what it says of its own end is nobody's. */
+static void what_srun_says_is_shown(void)
+{
+    for (int how = 0; how < 3; how++) {
+        connect("echo one; printf 'two\\033\\n' >&2");
+        int out = openat(fake.scratch.fd, "out", O_RDWR | O_CREAT, 0600);
+        int errors = openat(fake.scratch.fd, "err", O_RDWR | O_CREAT, 0600);
+        CU_ASSERT_TRUE_FATAL(out >= 0 && errors >= 0);
+        if (how == 0) {
+            jr_controller_open_console(&fake.controller, out, errors);
+            fake.controller.run = &fake.run;
+        } else if (how == 1)
+            jr_controller_close_input(&fake.controller);
+        else
+            fake.controller.options.note = NULL;
+        turn_to_the_end();
+        JR_ASSERT_TEXT(notes, "");
+        JR_ASSERT_TEXT(fake_controller_read(&fake, "out"),
+                       how == 0 ? "one\n" : "");
+        JR_ASSERT_TEXT(fake_controller_read(&fake, "err"),
+                       how == 0 ? "two\\x1b\n" : "");
+        fake.controller.run = NULL;
+        leave();
+        (void)close(out);
+        (void)close(errors);
+    }
+}
+
 static void expire(void *owner)
 {
     struct jr_controller *controller = owner;
@@ -235,4 +276,5 @@ JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(takes_lines), CASE(says_how_srun_ended),
              CASE(a_line_without_an_end_is_taken),
              CASE(an_srun_without_agents_is_ended),
-             CASE(an_srun_that_hangs_is_killed))
+             CASE(an_srun_with_agents_is_waited_for),
+             CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed))
