@@ -159,6 +159,42 @@ static void warns_who_starts_late(void)
     fake_runner_end(&fake);
 }
 
+/* A scheduler may warn of the end by a signal: the ranks are warned, and it is
+ * asked whether the job is preempted. Other signals are none of its business.
+ */
+static void takes_the_word_of_a_scheduler(void)
+{
+    static const struct {
+        uint64_t before_ms;
+        int sig;
+        bool stopped, takes, warns;
+    } vectors[] = {
+        {0, SIGUSR1, false, false, false},
+        {10000, SIGUSR2, false, false, false},
+        {10000, SIGTERM, false, false, false},
+        {10000, SIGUSR1, true, true, false},
+        {10000, SIGUSR1, false, true, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(60000, vectors[i].before_ms);
+        fake_runner_link(&fake);
+        fake_runner_spawn(&fake, 0);
+        fake_runner_open(&fake, &jr_deadline_policy);
+        fake_runner_open(&fake, &jr_preemption_policy);
+        fake.runner.stop.begun = vectors[i].stopped;
+        CU_ASSERT_EQUAL(jr_deadline_takes(&fake.runner, vectors[i].sig),
+                        vectors[i].takes);
+        CU_ASSERT_EQUAL(fake.runner.deadline.begun, vectors[i].warns);
+        fake_runner_check_sent(&fake, 0, vectors[i].warns ? "USR1" : "");
+        if (vectors[i].takes)
+            fake_runner_check_report(&fake, JR_REPORT_TERMINATED, NULL);
+        else
+            fake_runner_check_no_report(&fake);
+        jr_preemption_policy.close(&fake.runner);
+        fake_runner_end(&fake);
+    }
+}
+
 /* Where the run is stopped, or over, nobody is warned of its end any more. */
 static void ends_with_the_run(void)
 {
@@ -180,4 +216,5 @@ JR_UNIT_MAIN("deadline", CASE(comes_before_the_end_of_the_time),
              CASE(other_rehearsals_are_no_deadline),
              CASE(waits_while_the_ranks_do),
              CASE(warns_who_can_still_do_something), CASE(warns_all_once),
-             CASE(warns_who_starts_late), CASE(ends_with_the_run))
+             CASE(warns_who_starts_late), CASE(takes_the_word_of_a_scheduler),
+             CASE(ends_with_the_run))

@@ -72,6 +72,32 @@ static void writes_to_a_copy(void)
     (void)close(ends[0]);
 }
 
+/* What is no event stands between the events as it is; a line that could not be
+ * made whole does not. */
+static void adds_lines_that_are_no_events(void)
+{
+    struct scratch scratch;
+    struct jr_events events, none = {.fd = -1};
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf failed = {.data = (char *)"half", .len = 4, .failed = true};
+    char text[256] = "";
+    scratch_start(&scratch);
+    jr_events_open(&events, scratch.fd, 0600);
+    jr_buf_str(&line, "{\"steps_of\": 3}\n");
+    jr_events_add_line(&events, &line);
+    jr_events_add_line(&events, &failed);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    jr_events_close(&events);
+    int fd = openat(scratch.fd, "events.jsonl", O_RDONLY);
+    CU_ASSERT_TRUE(read(fd, text, sizeof text - 1) > 0);
+    CU_ASSERT_EQUAL(strncmp(text, "{\"steps_of\": 3}\n{", 17), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"guard_lost\""));
+    (void)close(fd);
+    jr_events_add_line(&none, &line);
+    CU_ASSERT_EQUAL(none.lines.len, 0);
+    scratch_end(&scratch);
+}
+
 static void knows_what_begins_an_end(void)
 {
     CU_ASSERT_EQUAL(jr_event_kind(JR_EVENT_RANK_STARTED), JR_EVENT_IS_LIFE);
@@ -281,9 +307,10 @@ static void odd_lines_are_read_as_far_as_they_go(void)
         CU_ASSERT_FALSE(jr_event_read(&event, none[i], strlen(none[i])));
 }
 
-JR_UNIT_MAIN("events", CASE(writes_to_a_copy), CASE(knows_what_begins_an_end),
-             CASE(writes_lines_of_json), CASE(does_without_a_file),
-             CASE(writes_to_a_plain_file_only),
+JR_UNIT_MAIN("events", CASE(writes_to_a_copy),
+             CASE(adds_lines_that_are_no_events),
+             CASE(knows_what_begins_an_end), CASE(writes_lines_of_json),
+             CASE(does_without_a_file), CASE(writes_to_a_plain_file_only),
              CASE(writes_the_times_that_it_is_given),
              CASE(writes_many_lines_without_waiting),
              CASE(each_is_read_as_it_was_written),

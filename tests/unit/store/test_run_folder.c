@@ -436,6 +436,141 @@ static void joins_no_run_that_is_none(void)
     discard(folder);
 }
 
+static int go_on(struct jr_run_folder *ret, const char *log_dir, const char *id,
+                 enum jr_log_mode mode, struct jr_error *err)
+{
+    *err = (struct jr_error){0};
+    *ret = (struct jr_run_folder)JR_RUN_FOLDER_INIT;
+    return jr_run_folder_continue(ret, log_dir, id, mode, err);
+}
+
+/* A run that goes on has the folder that it had, by the mode that the spec has
+ * now, and loses nothing of it. */
+static void goes_on_in_its_folder(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b;
+    struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
+    make(folder);
+    mode_t before = umask(027);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&a, folder, "r.1", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_FALSE(a.kept);
+    CU_ASSERT_EQUAL(go_on(&b, folder, "r.1", JR_LOG_UMASK, &err), 0);
+    CU_ASSERT_EQUAL(umask(before), 027);
+    JR_ASSERT_TEXT(b.id, "r.1");
+    JR_ASSERT_TEXT(b.path, "r.1");
+    CU_ASSERT_TRUE(b.kept);
+    CU_ASSERT_EQUAL(b.dir_mode, 0750);
+    CU_ASSERT_EQUAL(b.file_mode, 0640);
+    CU_ASSERT_EQUAL(fcntl(b.fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_EQUAL(fcntl(b.log_fd, F_GETFD), FD_CLOEXEC);
+    jr_buf_str(&bytes, "x");
+    CU_ASSERT_EQUAL(jr_run_folder_write(&b, "results.json", &bytes, &err), 0);
+    jr_run_folder_discard(&b);
+    CU_ASSERT_TRUE(S_ISREG(mode_of(folder, "r.1/results.json")));
+    CU_ASSERT_EQUAL(jr_run_folder_latest(&b, &err), 0);
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
+    discard(folder);
+}
+
+/* Where there is no such run, that is no error: it begins. */
+static void a_run_that_is_not_there_begins(void)
+{
+    char folder[64], absent[96];
+    struct jr_error err;
+    struct jr_run_folder dir;
+    make(folder);
+    (void)snprintf(absent, sizeof absent, "%s/absent/runs", folder);
+    CU_ASSERT_EQUAL(go_on(&dir, folder, "r", JR_LOG_PRIVATE, &err), 1);
+    CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
+    CU_ASSERT_EQUAL(go_on(&dir, absent, "r", JR_LOG_PRIVATE, &err), 1);
+    JR_ASSERT_TEXT(err.text, "");
+    CU_ASSERT_EQUAL(mode_of(folder, "absent"), 0);
+    discard(folder);
+}
+
+/* What stands there and is not ours alone is not gone on with. */
+static void goes_on_with_nothing_else(void)
+{
+    char folder[64], file[96];
+    struct jr_error err;
+    struct jr_run_folder dir;
+    make(folder);
+    (void)snprintf(file, sizeof file, "%s/file", folder);
+    int log_fd = open(folder, O_RDONLY | O_DIRECTORY);
+    (void)close(openat(log_fd, "file", O_CREAT | O_WRONLY, 0600));
+    CU_ASSERT_EQUAL(symlinkat(".", log_fd, "link"), 0);
+    CU_ASSERT_EQUAL(mkdirat(log_fd, "open", 0700), 0);
+    CU_ASSERT_EQUAL(fchmodat(log_fd, "open", 0707, 0), 0);
+    CU_ASSERT_EQUAL(mkdirat(log_fd, "theirs", 0700), 0);
+    if (geteuid() == 0)
+        CU_ASSERT_EQUAL(fchownat(log_fd, "theirs", 65534, 65534, 0), 0);
+    const struct {
+        const char *log_dir, *id;
+        enum jr_log_mode mode;
+        mode_t mask;
+        int result; /* -1 or 0 */
+        const char *part;
+    } vectors[] = {
+        {folder, "", JR_LOG_PRIVATE, 0, -1, "a run id is"},
+        {folder, "../x", JR_LOG_PRIVATE, 0, -1, "'../x' is not one"},
+        {folder, "latest", JR_LOG_PRIVATE, 0, -1, "the newest run"},
+        {file, "r", JR_LOG_PRIVATE, 0, -1, "is a file, not a folder"},
+        {folder, "file", JR_LOG_PRIVATE, 0, -1, "/file: Not a directory"},
+        {folder, "link", JR_LOG_PRIVATE, 0, -1, "/link: Not a directory"},
+        {folder, "open", JR_LOG_PRIVATE, 0, -1, "/open is writable by every"},
+        {folder, "open", JR_LOG_UMASK, 002, -1, "/open is writable by every"},
+        {folder, "open", JR_LOG_UMASK, 0, 0, ""},
+        {folder, "theirs", JR_LOG_PRIVATE, 0, geteuid() == 0 ? -1 : 0,
+         geteuid() == 0 ? "/theirs belongs to user 65534, not to you" : ""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        mode_t before = umask(vectors[i].mask);
+        CU_ASSERT_EQUAL(go_on(&dir, vectors[i].log_dir, vectors[i].id,
+                              vectors[i].mode, &err),
+                        vectors[i].result);
+        (void)umask(before);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].part));
+        CU_ASSERT_EQUAL(dir.fd >= 0, vectors[i].result == 0);
+        CU_ASSERT_EQUAL(dir.log_fd >= 0, vectors[i].result == 0);
+        jr_run_folder_close(&dir);
+    }
+    (void)close(log_fd);
+    discard(folder);
+}
+
+/* Of two that want to continue the run, one gets the attempt; it is made with
+ * it, and every other attempt is still to be made. */
+static void one_claims_an_attempt(void)
+{
+    char folder[64];
+    struct jr_error err = {0};
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b;
+    make(folder);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(go_on(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_claim(&b, 3, &err), 0);
+    CU_ASSERT_EQUAL(mode_of(folder, "r/attempt_3") & 07777, 0700);
+    CU_ASSERT_EQUAL(jr_run_folder_claim(&a, 3, &err), 1);
+    CU_ASSERT_EQUAL(a.claimed, 0);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 3, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 3, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 4, &err), 0);
+    CU_ASSERT_TRUE(S_ISDIR(mode_of(folder, "r/attempt_4")));
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 4, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_claim(&a, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), 0);
+    jr_run_folder_close(&b);
+    CU_ASSERT_EQUAL(jr_run_folder_claim(&b, 5, &err), -1);
+    JR_ASSERT_TEXT(err.text, "the run folder's attempt_5: Bad file descriptor");
+    jr_run_folder_close(&a);
+    discard(folder);
+}
+
 static unsigned count_descriptors(void)
 {
     unsigned count = 0;
@@ -519,6 +654,8 @@ JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
              CASE(has_no_part_where_everybody_writes),
              CASE(joins_by_id_and_mode), CASE(says_what_could_not_be_made),
              CASE(takes_no_attempt_that_stands_there),
+             CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
+             CASE(goes_on_with_nothing_else), CASE(one_claims_an_attempt),
              CASE(joins_no_run_that_is_none), CASE(leaves_no_descriptor_open),
              CASE(joins_no_run_of_another_user), CASE(points_to_the_latest),
              CASE(writes_no_file_of_a_failed_buffer))
