@@ -160,6 +160,36 @@ static void does_what_it_is_told(void)
     }
 }
 
+/* Whether the job is preempted: what waits for that is done, or was not to be.
+ */
+static void hears_whether_it_is_preempted(void)
+{
+    static const struct {
+        const char *commands;
+        bool asked, preempted, stops;
+    } vectors[] = {
+        {"n", false, false, false}, {"n", true, false, true},
+        {"P", false, true, true},   {"P", true, true, true},
+        {"nP", true, false, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start();
+        fake_runner_open(&fake, &jr_preemption_policy);
+        fake.policy.requeue.max = 1;
+        if (vectors[i].asked)
+            CU_ASSERT_TRUE(jr_preemption_takes(&fake.runner, SIGTERM));
+        command(vectors[i].commands);
+        CU_ASSERT_FALSE(jr_preemption_is_open(&fake.runner));
+        CU_ASSERT_EQUAL(fake.outcome.preempted, vectors[i].preempted);
+        CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
+        CU_ASSERT_EQUAL(fake.outcome.stop_signal,
+                        vectors[i].asked && !vectors[i].preempted ? SIGTERM
+                                                                  : 0);
+        jr_preemption_policy.close(&fake.runner);
+        end();
+    }
+}
+
 /* A query is answered. */
 static void answers_a_query(void)
 {
@@ -215,5 +245,6 @@ static void a_false_alarm_is_no_end(void)
 JR_UNIT_MAIN("commands", CASE(without_other_nodes_nothing_is_kept),
              CASE(keeps_copies), CASE(each_descriptor_is_needed),
              CASE(reports_go_out), CASE(does_what_it_is_told),
-             CASE(answers_a_query), CASE(hears_many), CASE(their_end_is_a_stop),
+             CASE(hears_whether_it_is_preempted), CASE(answers_a_query),
+             CASE(hears_many), CASE(their_end_is_a_stop),
              CASE(a_false_alarm_is_no_end))
