@@ -1,6 +1,7 @@
 #include "output/collapse.h"
 #include "unit.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -13,6 +14,7 @@ struct shown {
     struct jr_collapse *collapse;
     uint64_t places[2][64];
     bool blocked[2]; /* whether the console takes nothing of a stream */
+    struct jr_collapsed last; /* what was shown last; its texts are gone */
 };
 
 static const char *const around[] = {"[", "] "};
@@ -20,6 +22,7 @@ static const char *const around[] = {"[", "] "};
 static void take(void *owner, const struct jr_collapsed *line)
 {
     struct shown *shown = owner;
+    shown->last = *line;
     jr_set_print(&shown->text, line->ranks, line->count);
     jr_buf_char(&shown->text, line->number == 0 ? '=' : '!');
     jr_buf_add(&shown->text, line->text, line->len);
@@ -156,6 +159,87 @@ static void is_bounded(void)
     end(&shown);
 }
 
+/* The last line for which there is room waits with the others; with one more
+ * the first one leaves, and no other. */
+static void is_bounded_to_the_line(void)
+{
+    struct shown shown;
+    begin(&shown, 8);
+    for (int i = 0; i < JR_COLLAPSE_LINES_MOST - 1; i++)
+        add(&shown, 9, i == 0 ? "0=first" : "0=");
+    JR_ASSERT_TEXT(shown.text.data, "");
+    add(&shown, 9, "1=");
+    JR_ASSERT_TEXT(shown.text.data, "");
+    add(&shown, 9, "2=last");
+    JR_ASSERT_TEXT(shown.text.data, "0=first ");
+    CU_ASSERT_EQUAL(shown.collapse->end - shown.collapse->first,
+                    JR_COLLAPSE_LINES_MOST - 1);
+    end(&shown);
+}
+
+static void is_bounded_to_the_byte(void)
+{
+    struct shown shown;
+    char *line = malloc(JR_COLLAPSE_BYTES_MOST + 2);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    memset(line, 'x', JR_COLLAPSE_BYTES_MOST + 2);
+    line[0] = '0';
+    line[1] = '=';
+    line[JR_COLLAPSE_BYTES_MOST + 1] = '\0';
+    begin(&shown, 8);
+    add(&shown, 9, line);
+    add(&shown, 9, "1=b");
+    CU_ASSERT_EQUAL(shown.text.len, 0);
+    CU_ASSERT_EQUAL(shown.collapse->bytes, JR_COLLAPSE_BYTES_MOST);
+    add(&shown, 9, "2=b"); /* which is another rank of the same line */
+    CU_ASSERT_EQUAL(shown.text.len, 0);
+    add(&shown, 9, "2=c");
+    CU_ASSERT_EQUAL(shown.text.len, JR_COLLAPSE_BYTES_MOST - 1 + 3);
+    CU_ASSERT_EQUAL(shown.collapse->bytes, 2);
+    end(&shown);
+    free(line);
+}
+
+/* When the first of it came, by the clock, and what stands around its ranks. */
+static void tells_all_of_a_line(void)
+{
+    struct shown shown;
+    begin(&shown, 8);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        jr_collapse_add(shown.collapse, &(struct jr_collapse_input){
+                                            .text = "a",
+                                            .len = 1,
+                                            .around = around,
+                                            .number = 1,
+                                            .rank = rank,
+                                            .most = 2,
+                                            .wall_ns = 700 + rank,
+                                            .place = &shown.places[1][rank]});
+    CU_ASSERT_EQUAL(shown.last.wall_ns, 700);
+    CU_ASSERT_PTR_EQUAL(shown.last.around, around);
+    CU_ASSERT_EQUAL(shown.last.number, 1);
+    CU_ASSERT_EQUAL(shown.last.count, 2);
+    end(&shown);
+}
+
+/* Without a loop nobody turns, and no line leaves for the time that it waits.
+ */
+static void waits_for_others_without_a_loop(void)
+{
+    struct shown shown = {0};
+    jr_buf_str(&shown.text, "");
+    shown.collapse = jr_collapse_new(3, NULL, take, &shown);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shown.collapse);
+    add(&shown, 3, "0=a");
+    JR_ASSERT_TEXT(shown.text.data, "");
+    add(&shown, 1, "1=a"); /* the others have ended */
+    JR_ASSERT_TEXT(shown.text.data, "0-1=a ");
+    add(&shown, 3, "2=b");
+    jr_collapse_free(shown.collapse); /* what waits is shown */
+    JR_ASSERT_TEXT(shown.text.data, "0-1=a 2=b ");
+    jr_buf_release(&shown.text);
+}
+
 /* What stands around the ranks is part of the line. */
 static void keeps_other_prefixes_apart(void)
 {
@@ -238,4 +322,6 @@ static void waits_for_the_console(void)
 JR_UNIT_MAIN("collapse", CASE(keeps_other_prefixes_apart),
              CASE(lets_go_one_after_the_other), CASE(waits_for_the_console),
              CASE(folds_and_keeps_order), CASE(lets_go_when_all_have_joined),
-             CASE(lets_go_in_time), CASE(knows_many_ranks), CASE(is_bounded))
+             CASE(lets_go_in_time), CASE(knows_many_ranks), CASE(is_bounded),
+             CASE(is_bounded_to_the_line), CASE(is_bounded_to_the_byte),
+             CASE(tells_all_of_a_line), CASE(waits_for_others_without_a_loop))
