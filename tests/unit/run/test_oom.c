@@ -1,5 +1,6 @@
 #include "run/policies/oom.h"
 
+#include "run/runner.h"
 #include "scratch.h"
 
 /* A machine of files: its count of kills, and its log. */
@@ -18,8 +19,8 @@ static void count(const struct machine *machine, const char *file,
 
 static void start(struct machine *machine)
 {
-    static const char *const folders[] = {"proc", "proc/self", "dev", "g",
-                                          "g/a", "g/a/b"};
+    static const char *const folders[] = {"proc", "proc/self", "dev",
+                                          "g",    "g/a",       "g/a/b"};
     scratch_start(&machine->scratch);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CU_ASSERT_EQUAL(mkdirat(machine->scratch.fd, folders[i], 0700), 0);
@@ -153,7 +154,99 @@ static void the_log_knows_what_our_group_does_not(void)
     finish(&m);
 }
 
+/* Our group may be the topmost one, or none of those above may have a count. */
+static void the_topmost_group_may_count(void)
+{
+    for (int there = 0; there < 2; there++) {
+        struct machine m;
+        start(&m);
+        scratch_write(&m.scratch, "proc/self/cgroup", "0::/a/b\n");
+        scratch_write(&m.scratch, "proc/self/mountinfo",
+                      "30 23 0:26 / /g rw - cgroup2 x rw\n");
+        if (there)
+            count(&m, "g/memory.events", 7);
+        jr_oom_open(&m.oom, m.scratch.dir, 3);
+        CU_ASSERT_EQUAL(m.oom.own, there);
+        CU_ASSERT_EQUAL(m.oom.counted, there ? 7 : 0);
+        if (there) {
+            count(&m, "g/memory.events", 9); /* two at once */
+            CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
+            CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 43));
+        }
+        CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 44));
+        finish(&m);
+    }
+}
+
+/* However many the kernel kills, the last of them are known. */
+static void remembers_the_last(void)
+{
+    struct machine m;
+    start(&m);
+    jr_oom_open(&m.oom, m.scratch.dir, 3);
+    count(&m, "proc/vmstat", 99);
+    for (int pid = 1000; pid <= 1000 + JR_OOM_NAMED; pid++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "Killed process %d (x)", pid);
+        say(&m, text);
+        (void)jr_oom_explains(&m.oom, 1); /* a read takes one record */
+    }
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 1000));
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 1001));
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 1000 + JR_OOM_NAMED));
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 1));
+    finish(&m);
+}
+
+/* The log lies where no rank's descriptors are, and is nobody else's. */
+static void keeps_the_log_out_of_the_way(void)
+{
+    struct machine m;
+    start(&m);
+    jr_oom_open(&m.oom, m.scratch.dir, 77);
+    CU_ASSERT_TRUE(m.oom.log_fd >= 77);
+    CU_ASSERT_EQUAL(fcntl(m.oom.log_fd, F_GETFD), FD_CLOEXEC);
+    finish(&m);
+}
+
+/* Only a SIGKILL that is not jobrun's own is looked at. */
+static void asks_of_foreign_kills(void)
+{
+    static const struct {
+        int signal, stopped_with;
+        bool killed, oom;
+    } vectors[] = {
+        {0, 0, false, false},
+        {SIGSEGV, 0, false, false},
+        {SIGKILL, SIGTERM, false, false},
+        {SIGKILL, 0, true, false},
+        {SIGKILL, 0, false, true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_runner *runner = calloc(1, sizeof *runner);
+        struct machine m;
+        CU_ASSERT_PTR_NOT_NULL_FATAL(runner);
+        struct jr_rank_outcome outcome = {.pid = 42,
+                                          .signal = vectors[i].signal,
+                                          .stopped_with =
+                                              vectors[i].stopped_with,
+                                          .killed = vectors[i].killed};
+        struct jr_rank_run rank = {.runner = runner, .outcome = &outcome};
+        start(&m);
+        jr_oom_open(&runner->oom, m.scratch.dir, 3);
+        m.oom = runner->oom;
+        count(&m, "proc/vmstat", 4);
+        say(&m, "Killed process 42 (train)");
+        jr_oom_policy.rank_ended(&rank);
+        CU_ASSERT_EQUAL(outcome.oom, vectors[i].oom);
+        finish(&m);
+        free(runner);
+    }
+}
+
 JR_UNIT_MAIN("oom", CASE(the_log_knows_what_our_group_does_not),
              CASE(the_log_names_processes),
              CASE(two_at_once_are_both_explained),
-             CASE(without_a_log_nothing_is_explained), CASE(own_groups_count))
+             CASE(without_a_log_nothing_is_explained), CASE(own_groups_count),
+             CASE(the_topmost_group_may_count), CASE(remembers_the_last),
+             CASE(keeps_the_log_out_of_the_way), CASE(asks_of_foreign_kills))
