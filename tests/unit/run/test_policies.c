@@ -1,9 +1,109 @@
 #include "run/policies/policies.h"
-#include "unit.h"
 
 #include <fcntl.h>
 
 #include "base/io.h"
+#include "fake_runner.h"
+
+static struct fake_runner fake;
+
+static void start(void)
+{
+    fake_runner_start(&fake);
+    fake.options.live = true;
+    fake.policy.timeouts.run_ms = 3600000;
+}
+
+static void end(void)
+{
+    if (fake.runner.oom.log_fd > 0)
+        (void)close(fake.runner.oom.log_fd);
+    fake_runner_end(&fake);
+}
+
+/* The first row and the last, and some between. */
+static void opens_and_closes_all(void)
+{
+    const struct jr_runner *runner = &fake.runner;
+    start();
+    CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
+    CU_ASSERT_PTR_NOT_NULL(runner->oom.root);
+    CU_ASSERT_PTR_NOT_NULL(runner->exit_barrier.timer.due);
+    CU_ASSERT_TRUE(runner->steps.open);
+    CU_ASSERT_NOT_EQUAL(runner->stop.run.at, 0);
+    CU_ASSERT_TRUE(runner->progress.open);
+    jr_policies_close(&fake.runner);
+    CU_ASSERT_FALSE(runner->steps.open);
+    CU_ASSERT_EQUAL(runner->stop.run.at, 0);
+    CU_ASSERT_FALSE(runner->progress.open);
+    end();
+}
+
+/* Behind one that cannot be opened none is. */
+static void one_that_fails_is_the_end(void)
+{
+    start();
+    fake.policy.progress.pattern = (char *)"(";
+    CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), -1);
+    CU_ASSERT_PTR_NOT_NULL(fake.runner.exit_barrier.timer.due);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    CU_ASSERT_FALSE(fake.runner.progress.open);
+    end();
+}
+
+/* A rank's start and its end are everybody's: they are written, steps end with
+ * it, and the failure stops the others. */
+static void tells_all_of_ranks(void)
+{
+    start();
+    CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
+    fake.runner.deadline.begun = true;
+    fake.policy.deadline.signal = (char *)"USR1";
+    fake_runner_spawn(&fake, 0);
+    jr_policies_rank_started(&fake.ranks[0]);
+    fake_runner_check_sent(&fake, 0, "USR1");
+    fake_runner_check_events(&fake, "rank_started rank=10; ");
+    fake_runner_note_end(&fake, 0, JR_END_EXITED, 1);
+    jr_policies_rank_ended(&fake.ranks[0]);
+    fake_runner_check_events(&fake, "rank_ended rank=10 code=1; ");
+    CU_ASSERT_TRUE(fake.outcome.progress->ranks[0].ended);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    jr_policies_close(&fake.runner);
+    end();
+}
+
+static void tells_all_of_a_stop(void)
+{
+    start();
+    fake.policy.exit_barrier = true;
+    CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
+    fake_runner_run(&fake, 0);
+    uint64_t tick = fake.runner.progress.tick.at;
+    jr_policies_stopping(&fake.runner);
+    CU_ASSERT_TRUE(fake.runner.exit_barrier.open);
+    CU_ASSERT_EQUAL(fake.runner.stop.run.at, 0);
+    CU_ASSERT_TRUE(fake.runner.progress.tick.at < tick);
+    jr_policies_close(&fake.runner);
+    end();
+}
+
+/* While jobrun is suspended no time passes for any of them. */
+static void tells_all_of_a_pause(void)
+{
+    start();
+    CU_ASSERT_EQUAL(jr_policies_open(&fake.runner), 0);
+    fake_runner_run(&fake, 0);
+    fake.ranks[0].reach_by = 1000;
+    fake.ranks[0].leave_by = 2000;
+    jr_policies_suspended(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.progress.tick.at, 0);
+    jr_policies_resumed(&fake.runner, 70);
+    CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1070);
+    CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 2070);
+    CU_ASSERT_NOT_EQUAL(fake.runner.progress.tick.at, 0);
+    jr_policies_close(&fake.runner);
+    end();
+}
 
 /* policies_table.txt is the array as it is meant: its rows are in the order of
  * the calls. */
@@ -21,4 +121,6 @@ static void prints_every_row(void)
     jr_buf_release(&expected);
 }
 
-JR_UNIT_MAIN("policies", CASE(prints_every_row))
+JR_UNIT_MAIN("policies", CASE(prints_every_row), CASE(opens_and_closes_all),
+             CASE(one_that_fails_is_the_end), CASE(tells_all_of_ranks),
+             CASE(tells_all_of_a_stop), CASE(tells_all_of_a_pause))
