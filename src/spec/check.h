@@ -55,7 +55,7 @@ jr_check_rule jr_check_code;
 jr_check_rule jr_check_restart, jr_check_silence;
 /* Entries of `vars` are read: warnings. check_shell_syntax.c */
 jr_check_rule jr_check_vars;
-/* Options of sbatch are known, with values of their form. check_engine.c */
+/* Options of sbatch are known, with values of their form. sbatch_options.c */
 jr_check_rule jr_check_engine;
 /* The command is a program's, and no launcher's: warnings. check_command.c */
 jr_check_rule jr_check_command;

@@ -1,7 +1,6 @@
 /*
- * The options of sbatch, and what people write for them: lint_sbatch.c has the
- * latter, check_engine.c holds a spec to the options. By their long names, as
- * Slurm 20.11 to 24.11 have them, but for those that the job itself decides.
+ * The options of sbatch, and what people write for them. By their long names,
+ * as Slurm 20.11 to 24.11 have them, but for those that the job itself decides.
  *
  * X(name, form)
  *   FLAG    no value: true or false
@@ -79,10 +78,10 @@ enum jr_sbatch_form {
 #undef JR_SBATCH_FORM
 };
 
-/* The names of the options, NULL-terminated. check_engine.c */
+/* The names of the options, NULL-terminated. */
 const char *const *jr_sbatch_names(void);
 
-/* Whether one of them has this name. check_engine.c */
+/* Whether one of them has this name. */
 bool jr_sbatch_has_option(const char *name);
 
 /* The option that is meant by a key that is none, or NULL: `--partition`, `-p`

@@ -102,6 +102,6 @@ static void offers_values_in_the_form_of_sbatch(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("lint_sbatch", CASE(knows_options_by_other_names),
+JR_UNIT_MAIN("sbatch_options", CASE(knows_options_by_other_names),
              CASE(knows_what_the_job_decides),
              CASE(offers_values_in_the_form_of_sbatch))
