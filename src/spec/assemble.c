@@ -1,10 +1,9 @@
-/* From a document to the whole tree: parents, --set, ${...}. spec_file.h
- * declares it. */
-#include "spec/spec_file.h"
+#include "spec/assemble.h"
 
-#include <jobrun/types.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <jobrun/types.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -14,6 +14,17 @@
 #include <jobrun/types.h>
 
 #include "base/num.h"
+#include "spec/check_command.h"
+#include "spec/check_devices.h"
+#include "spec/check_entry.h"
+#include "spec/check_failures.h"
+#include "spec/check_ranks.h"
+#include "spec/check_results.h"
+#include "spec/check_secrets.h"
+#include "spec/check_shell_syntax.h"
+#include "spec/check_sizes.h"
+#include "spec/lint_finding.h"
+#include "spec/sbatch_options.h"
 
 #include "base/banned.h"
 

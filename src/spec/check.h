@@ -1,5 +1,5 @@
 /* The fields of a spec against each other, where the spec alone decides.
- * Private to this folder, where it is the header of all check_*.c. */
+ * What the rules share; each check_*.h has some. Private to this folder. */
 #ifndef JR_CHECK_H
 #define JR_CHECK_H
 
@@ -11,7 +11,7 @@ struct jr_check {
     struct jr_lint *lint;
     const struct jr_node *root; /* as read */
     const struct jr_node *tree; /* in normal form */
-    char **secrets;             /* globs; for check_secrets.c */
+    char **secrets;             /* globs; for check_secrets.h */
     size_t secrets_count;
 };
 
@@ -21,61 +21,6 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
 
 /* A rule: reports each contradiction that it finds. */
 typedef void jr_check_rule(const struct jr_check *check);
-
-/* The entrypoint has one form, and only what that form takes. check_entry.c */
-jr_check_rule jr_check_forms, jr_check_calls;
-/* The start method suits the entrypoint. check_entry.c */
-jr_check_rule jr_check_start;
-/* The numbers of ranks and nodes agree with each other. check_sizes.c */
-jr_check_rule jr_check_sizes;
-/* The ranks, and then the nodes and local ranks, that are named are there.
- * check_ranks.c */
-jr_check_rule jr_check_ranks, jr_check_places;
-/* The kind, the list and the backends of devices agree. check_devices.c */
-jr_check_rule jr_check_devices;
-/* Results come from where they can, their fields can be met, and what is
- * compared are fields, each once. check_results.c */
-jr_check_rule jr_check_source, jr_check_fields, jr_check_comparisons;
-/* A stream that results are read from is kept, and no two ranks that deliver
- * share a file. check_results.c */
-jr_check_rule jr_check_capture, jr_check_shared;
-/* No secret is in the spec as a literal: warnings. check_secrets.c */
-jr_check_rule jr_check_secrets;
-/* The deadline comes before the end, and can be told from success.
- * check_failures.c */
-jr_check_rule jr_check_deadline;
-/* The exit status can say that the job is queued again, and the causes for it
- * can come. check_failures.c */
-jr_check_rule jr_check_requeue;
-/* Progress can be read as stated. check_failures.c */
-jr_check_rule jr_check_progress;
-/* Links are those of frozen code. check_entry.c */
-jr_check_rule jr_check_code;
-/* A restart, and a hang by silence, can happen. check_failures.c */
-jr_check_rule jr_check_restart, jr_check_silence;
-/* Entries of `vars` are read: warnings. check_shell_syntax.c */
-jr_check_rule jr_check_vars;
-/* Options of sbatch are known, with values of their form. sbatch_options.c */
-jr_check_rule jr_check_engine;
-/* The command is a program's, and no launcher's: warnings. check_command.c */
-jr_check_rule jr_check_command;
-/* No value has what only a shell would replace: warnings.
- * check_shell_syntax.c */
-jr_check_rule jr_check_shell_syntax;
-
-/* The globs of `secrets`; the default ones when the spec states none.
- * check_secrets.c */
-struct jr_strv jr_check_secret_globs(const struct jr_check *check);
-
-/* Complain at `at` where nothing keeps the stream, stdout or stderr, of some
- * rank in a file. check_results.c */
-void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
-                   const char *stream);
-
-/* Whether a rule of `redirects` or `tee` (NULL: not stated) takes the stream,
- * "out" or "err", of a local rank. */
-bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules,
-                    const char *word, uint32_t rank);
 
 /* A stated number; `node` is NULL when the spec has none there. */
 struct jr_stated {

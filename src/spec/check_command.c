@@ -1,15 +1,11 @@
-/*
- * Commands that no program can be meant by, as they are brought along from a
- * shell: `cd`, `LR=3 ./train`, "./train --lr 3" in one piece; and launchers,
- * which would start ranks within each rank. By their looks, so these are
- * warnings. The header of this file is check.h.
- */
+#include "spec/check_command.h"
+
 #include <ctype.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/shell_words.h"
-#include "spec/check.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

@@ -1,9 +1,4 @@
-/*
- * The devices of a spec: their kind, their backends, and the list of them
- * held against the ranks that are to have them. The header of this file is
- * check.h.
- */
-#include "spec/check.h"
+#include "spec/check_devices.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +8,7 @@
 #include <jobrun/types.h>
 
 #include "base/cleanup.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

@@ -1,11 +1,11 @@
-/* Rules of check.h on what every rank runs, how it starts, and whether it runs
- * in a copy of its code. */
-#include "spec/check.h"
+#include "spec/check_entry.h"
 
-#include <jobrun/types.h>
 #include <string.h>
 
+#include <jobrun/types.h>
+
 #include "spec/entry_arguments.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

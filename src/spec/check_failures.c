@@ -1,9 +1,4 @@
-/*
- * Rules of check.h on what a job does while it runs and when it fails: when it
- * starts again, what its timeout for silence can hear, the deadline, when it
- * is queued again, and where its progress is read.
- */
-#include "spec/check.h"
+#include "spec/check_failures.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +8,10 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "base/restart_trigger.h"
+#include "spec/check_results.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_value.h"
 
 #include "base/banned.h"
 

@@ -1,8 +1,4 @@
-/*
- * Rules of check.h on the ranks, nodes and local ranks that a spec names by
- * number.
- */
-#include "spec/check.h"
+#include "spec/check_ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/num.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

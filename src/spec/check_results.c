@@ -1,8 +1,4 @@
-/*
- * Rules of check.h on results: where they come from, their fields and
- * comparisons, and files that several ranks share.
- */
-#include "spec/check.h"
+#include "spec/check_results.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +7,7 @@
 #include "base/rank_set.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

@@ -1,16 +1,12 @@
-/*
- * Secrets that a spec gives away: as the literal value of a variable, or in
- * an argument, which every user of a machine can read. By their names, so it
- * is a matter of likelihood, and of warnings. What is found is never quoted.
- * The header of this file is check.h.
- */
+#include "spec/check_secrets.h"
+
 #include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/strv.h"
-#include "spec/check.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

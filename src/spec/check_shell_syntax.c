@@ -1,18 +1,14 @@
-/*
- * What only a shell would replace, where no shell reads it: `$LR`, `~/data`,
- * `*.csv`, `&&` in an argument, in a variable or in a path. By its looks, so it
- * is a matter of likelihood, and of warnings. What programs are likely to read
- * themselves (a regular expression, the text of sh -c) is left alone, and so is
- * what has the tag !!str. And what jobrun itself would replace, and nothing
- * asks for: entries of `vars`. The header of this file is check.h.
- */
+#include "spec/check_shell_syntax.h"
+
 #include <ctype.h>
-#include <jobrun/contract.h>
 #include <string.h>
+
+#include <jobrun/contract.h>
 
 #include "base/did_you_mean.h"
 #include "base/strv.h"
-#include "spec/check.h"
+#include "spec/check_secrets.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

@@ -1,20 +1,11 @@
-/*
- * The numbers that say how many ranks there are.
- *
- *   world_size = nodes x local_world_size = data x model x pipeline
- *
- * Each side may be stated, in part or whole; what can be known of one is held
- * against the others. What cannot be known yet is the resolver's.
- *
- * The header of this file is check.h.
- */
-#include "spec/check.h"
+#include "spec/check_sizes.h"
 
 #include <inttypes.h>
 
 #include <jobrun/types.h>
 
 #include "base/num.h"
+#include "spec/lint_finding.h"
 
 #include "base/banned.h"
 

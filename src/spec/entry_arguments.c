@@ -5,6 +5,9 @@
 
 #include "base/num.h"
 #include "spec/lint.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_number.h"
+#include "spec/lint_template.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
-#include "spec/spec_file.h"
+#include "spec/assemble.h"
 
 #include "base/banned.h"
 

@@ -1,14 +1,22 @@
-#include "spec/lint.h"
-#include "spec/sbatch_options.h"
-
 #include <string.h>
 
 #include "base/num.h"
 #include "base/regex.h"
+#include "spec/assemble.h"
+#include "spec/check_failures.h"
 #include "spec/entry_arguments.h"
+#include "spec/lint.h"
+#include "spec/lint_duration.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_number.h"
+#include "spec/lint_redirect.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_template.h"
+#include "spec/lint_text.h"
+#include "spec/lint_unknown.h"
+#include "spec/lint_value.h"
 #include "spec/manual.h"
-#include "spec/spec_file.h"
+#include "spec/sbatch_options.h"
 
 #include "base/banned.h"
 

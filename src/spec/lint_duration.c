@@ -1,8 +1,4 @@
-/*
- * The reader of lint.h for durations: 500ms, 30s, 1h30m. What people write
- * elsewhere is understood well enough to say how it is written here.
- */
-#include "spec/lint.h"
+#include "spec/lint_duration.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,6 +6,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

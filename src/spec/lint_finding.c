@@ -1,11 +1,11 @@
-/* Findings of lint.h, and how they show nodes, paths and texts. */
-#include "spec/lint.h"
+#include "spec/lint_finding.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "spec/lint_suggest.h"
+#include "spec/lint_text.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,4 @@
-/* Readers of lint.h for numbers and booleans. */
-#include "spec/lint.h"
+#include "spec/lint_number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +8,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

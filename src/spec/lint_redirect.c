@@ -1,23 +1,13 @@
-/*
- * redirects and tee: which streams of which local ranks.
- *
- *   value    := 0 | none | 1 | out | 2 | err | 3 | all
- *   string   := value | item { "," item }      item := range ":" value
- *   mapping  := { set: value ... }
- *   range    := N | A-B | A-B/STEP             set  := range { "," range }
- *
- * Normal form: a word for all ranks, or a mapping of canonical sets to words.
- *
- * The header of this file is lint.h.
- */
-#include "spec/lint.h"
+#include "spec/lint_redirect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <jobrun/types.h>
 
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_value.h"
 
 #include "base/banned.h"
 

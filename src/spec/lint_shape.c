@@ -1,14 +1,12 @@
-/*
- * What helps where a field has a value of another kind than it wants, and it is
- * known what people mean by that: `parallelism: 2x2x2`, `results: [loss]`. The
- * header of this file is lint_suggest.h.
- */
-#include "spec/lint_suggest.h"
+#include "spec/lint_shape.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "base/num.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_suggest.h"
+#include "spec/lint_value.h"
 
 #include "base/banned.h"
 

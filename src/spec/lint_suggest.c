@@ -13,6 +13,10 @@
 #include "base/did_you_mean.h"
 #include "base/utf8.h"
 #include "spec/foreign_names.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_shape.h"
+#include "spec/lint_text.h"
+#include "spec/lint_value.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"

@@ -1,12 +1,12 @@
-/* The readers of lint.h for text with something to fill in: by each rank for
- * itself, %{rank}, and before that from the spec, ${...}. */
-#include "spec/lint.h"
+#include "spec/lint_template.h"
 
-#include <jobrun/types.h>
 #include <string.h>
 #include <strings.h>
 
+#include <jobrun/types.h>
+
 #include "base/did_you_mean.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

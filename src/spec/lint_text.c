@@ -1,10 +1,4 @@
-/*
- * What helps with a text that does not match the pattern of its type: a URL
- * where an address is wanted, cuda:0 for a device's index, SIGABRT for ABRT, a
- * size that is written otherwise, marks of an editor of prose. The header of
- * this file is lint_suggest.h.
- */
-#include "spec/lint_suggest.h"
+#include "spec/lint_text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,6 +8,9 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_suggest.h"
+#include "spec/lint_value.h"
 
 #include "base/banned.h"
 

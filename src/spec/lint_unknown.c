@@ -1,14 +1,12 @@
-/*
- * A key that is not a field: which one was meant, and the fix where that is
- * sure. What else helps is in lint_unknown_help.c. The header of this file is
- * lint_suggest.h.
- */
-#include "spec/lint_suggest.h"
+#include "spec/lint_unknown.h"
 
 #include <string.h>
 
 #include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_suggest.h"
+#include "spec/lint_unknown_help.h"
 #include "spec/member_names.h"
 #include "spec/move.h"
 

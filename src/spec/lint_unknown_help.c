@@ -1,14 +1,13 @@
-/*
- * What helps with a key that is not a field: the name that it has here, where
- * it belongs, or what the keys of its mapping are. The first of the hints that
- * has something to say is the one. The header of this file is lint_suggest.h.
- */
-#include "spec/lint_suggest.h"
+#include "spec/lint_unknown_help.h"
 
 #include <string.h>
 
 #include "base/did_you_mean.h"
 #include "spec/foreign_names.h"
+#include "spec/lint_finding.h"
+#include "spec/lint_suggest.h"
+#include "spec/lint_text.h"
+#include "spec/lint_value.h"
 #include "spec/member_names.h"
 
 #include "base/banned.h"

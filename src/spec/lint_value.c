@@ -1,5 +1,4 @@
-/* Readers of lint.h for texts, paths, words, rank sets and patterns. */
-#include "spec/lint.h"
+#include "spec/lint_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,10 @@
 #include "base/io.h"
 #include "base/regex.h"
 #include "doc/interpolate.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_template.h"
+#include "spec/lint_text.h"
 
 #include "base/banned.h"
 

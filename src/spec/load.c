@@ -11,8 +11,10 @@
 #include "base/utf8.h"
 #include "doc/extends.h"
 #include "doc/node_path.h"
+#include "spec/assemble.h"
 #include "spec/check.h"
 #include "spec/cyaml_bind.h"
+#include "spec/lint_finding.h"
 #include "spec/other_kind.h"
 #include "spec/spec_file.h"
 

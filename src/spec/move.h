@@ -10,8 +10,7 @@
 #ifndef JR_MOVE_H
 #define JR_MOVE_H
 
-#include "spec/lint.h"
-#include "spec/lint_suggest.h"
+#include "spec/lint_unknown.h"
 
 /* Give the finding about a key the fix that moves its pair to `path`, which is
  * FIELD.MEMBER: into the mapping that is there, beside the one word that is

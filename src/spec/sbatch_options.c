@@ -13,8 +13,9 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/regex.h"
-#include "spec/check.h"
 #include "spec/foreign_names.h"
+#include "spec/lint_duration.h"
+#include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 
 #include "base/banned.h"

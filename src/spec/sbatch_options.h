@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "spec/lint.h"
+#include "spec/check.h"
 
 /* clang-format off */
 #define JR_SBATCH_OPTIONS(X)                                                   \
@@ -101,5 +101,8 @@ void jr_lint_sbatch_key(struct jr_lint *lint, const struct jr_node *key,
  * NULL. */
 const char *jr_sbatch_near_value(struct jr_arena *arena,
                                  enum jr_sbatch_form form, const char *text);
+
+/* The rule: options are known, with values of their form. */
+jr_check_rule jr_check_engine;
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "doc/interpolate.h"
 #include "doc/node_path.h"
+#include "spec/assemble.h"
 
 #include "base/banned.h"
 

@@ -5,8 +5,12 @@
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
+#include "spec/assemble.h"
 #include "spec/spec_file.h"
+#include "spec/sweep_choices.h"
+#include "spec/sweep_options.h"
 #include "spec/sweep_parts.h"
+#include "spec/sweep_values.h"
 
 #include "base/banned.h"
 

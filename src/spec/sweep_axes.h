@@ -4,9 +4,9 @@
  * and held to the rest of the spec. Cells are made of it in the layer `sweep`.
  *
  *   sweep_axes.c     the field; paths of axes
- *   sweep_values.c   lists, ranges and draws
- *   sweep_choices.c  exclude and include
- *   sweep_options.c  --sweep PATH=A,B
+ *   sweep_values.h   lists, ranges and draws
+ *   sweep_choices.h  exclude and include
+ *   sweep_options.h  --sweep PATH=A,B
  */
 #ifndef JR_SWEEP_AXES_H
 #define JR_SWEEP_AXES_H

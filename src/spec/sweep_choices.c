@@ -1,9 +1,8 @@
-/* Entries of `exclude`, which are about axes, and of `include`, which may state
- * other fields, too. sweep_axes.h declares what they are read into. */
+#include "spec/sweep_choices.h"
+
 #include <string.h>
 
 #include "base/did_you_mean.h"
-#include "spec/sweep_parts.h"
 
 #include "base/banned.h"
 

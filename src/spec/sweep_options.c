@@ -1,13 +1,9 @@
-/*
- * --sweep PATH=A,B: an axis on the command line. Values end at commas outside
- * of brackets, braces and quotes, and are read as YAML; a single A..B is a
- * range. PATH may be several with commas, as in a spec. sweep_parts.h declares
- * it.
- */
+#include "spec/sweep_options.h"
+
 #include <string.h>
 
 #include "base/num.h"
-#include "spec/sweep_parts.h"
+#include "spec/sweep_values.h"
 
 #include "base/banned.h"
 

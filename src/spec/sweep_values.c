@@ -1,16 +1,5 @@
-/*
- * The values of an axis: a list as it is written, a range, or draws.
- *
- * A range includes its end where a step hits it; value i is from + i * step,
- * written in 15 digits, so that 0.1 to 0.3 by 0.1 are three values.
- *
- * Draw i of a field is made of the seed, the field's path and i alone: the
- * first 53 bits of SHA-256("SEED:PATH:I") are a number from 0 to below 1, which
- * is moved to the interval. So it is the same on every machine and for every
- * combination of the other axes, and more draws change none of the earlier.
- *
- * sweep_parts.h declares it.
- */
+#include "spec/sweep_values.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/num.h"
-#include "spec/sweep_parts.h"
 
 #include "base/banned.h"
 

@@ -1,0 +1,22 @@
+/* A key that is not a field: which one was meant, and the fix where that is
+ * sure. What else helps is in lint_unknown_help.h. */
+#ifndef JR_LINT_UNKNOWN_H
+#define JR_LINT_UNKNOWN_H
+
+#include "spec/lint.h"
+
+/* A key that none of the fields of its mapping has. */
+struct jr_unknown {
+    const struct jr_spec_field *fields;
+    const struct jr_node *mapping, *key;
+    const struct jr_node_step *at; /* of the key's value */
+};
+
+/* Refuse it, with the name of the field that was meant. */
+void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown);
+
+/* The keys of a mapping that may be suggested, NULL-terminated. */
+const char *const *jr_lint_keys(struct jr_lint *lint,
+                                const struct jr_spec_field *fields);
+
+#endif

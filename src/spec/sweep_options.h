@@ -1,0 +1,14 @@
+/* --sweep PATH=A,B: an axis on the command line. Values end at commas outside
+ * of brackets, braces and quotes, and are read as YAML; a single A..B is a
+ * range. PATH may be several with commas, as in a spec. */
+#ifndef JR_SWEEP_OPTIONS_H
+#define JR_SWEEP_OPTIONS_H
+
+#include "spec/sweep_parts.h"
+
+/* Add the axes of --sweep, which take the place of those of the spec that have
+ * the same paths. */
+void jr_sweep_read_options(struct jr_sweep_reading *reading,
+                           char *const *sweeps, const char *folder);
+
+#endif
