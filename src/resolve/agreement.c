@@ -1,14 +1,14 @@
-/*
- * Checks of rules.h: the values that are filled by now, held against each
- * other, and against the time of the allocation.
- */
-#include "resolve/rules.h"
+#include "resolve/agreement.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/rank_set.h"
+#include "resolve/backend.h"
+#include "resolve/cpu_binding.h"
+#include "resolve/device_kind.h"
+#include "resolve/node_rank.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,4 @@
-/* Rules of rules.h on backends, and which devices they can drive. */
-#include "resolve/rules.h"
+#include "resolve/backend.h"
 
 #include <string.h>
 

@@ -10,7 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "resolve/device_kind.h"
 #include "resolve/device_queue.h"
+#include "resolve/node_rank.h"
 
 #include "base/banned.h"
 

@@ -1,8 +1,9 @@
-#include "resolve/rules.h"
+#include "resolve/device_kind.h"
 
 #include <string.h>
 
 #include "base/num.h"
+#include "resolve/backend.h"
 #include "resolve/device_choice.h"
 
 #include "base/banned.h"

@@ -1,44 +1,10 @@
-/* Kinds of devices, which backend.c knows, and the devices of the facts, which
- * device_kind.c looks for. Private to this folder. */
+/* The rules on devices: their kind, and which of the facts they are. Private to
+ * this folder. */
 #ifndef JR_DEVICE_KIND_H
 #define JR_DEVICE_KIND_H
 
 #include "host/host.h"
-
-struct jr_field_value;
-struct jr_resolver;
-struct jr_spec;
-
-/* What there is to know about a kind of device. */
-struct jr_device_kind {
-    const char *vendor;     /* "NVIDIA" */
-    const char *visibility; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
-    const char *backend;    /* the default one; NULL: none is */
-};
-
-/* What is known of a kind; never NULL. */
-const struct jr_device_kind *jr_device_kind(enum jr_device kind);
-
-/* The word for a kind: "cuda". */
-const char *jr_device_name(enum jr_device kind);
-
-/* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
- */
-bool jr_device_parse(const char *name, enum jr_device *ret);
-
-/* The vendor of a kind; NULL: none. Under the paddle profile an xpu is of
- * Kunlun. */
-const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
-
-/* The variable that narrows which devices of the job's kind are seen; NULL:
- * none. */
-const char *jr_device_variable(const struct jr_resolver *r);
-
-/* PaddlePaddle calls Kunlun's devices xpu, everybody else Intel's. */
-bool jr_device_is_kunlun(const struct jr_resolver *r, enum jr_device kind);
-
-/* Whether the spec asks for a profile of variables. */
-bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
+#include "resolve/rules.h"
 
 /* The device of a kind that an entry of `devices` names; NULL: none, as for a
  * NULL name. */
@@ -50,5 +16,19 @@ const struct jr_host_device *jr_device_find(const struct jr_host *hw,
 void jr_devices_finish(struct jr_resolver *r, struct jr_field_value *out);
 /* How many devices of the job's kind are visible here. */
 uint32_t jr_devices_usable(const struct jr_resolver *r);
+
+/* DEVICE is what the spec states. */
+enum jr_fired jr_rule_device_stated(struct jr_resolver *r,
+                                    struct jr_field_value *);
+
+/* DEVICE is the kind that the hardware has. */
+enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_field_value *out);
+
+/* DEVICES are all that are visible. */
+enum jr_fired jr_rule_devices(struct jr_resolver *r,
+                              struct jr_field_value *out);
+
+/* Whether the spec names devices one by one, for all nodes alike. */
+bool jr_devices_listed(const struct jr_resolver *r);
 
 #endif

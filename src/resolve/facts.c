@@ -7,6 +7,7 @@
 #include "doc/doc.h"
 #include "resolve/device_profile.h"
 #include "resolve/fact_type.h"
+#include "resolve/facts_check.h"
 
 #include "base/banned.h"
 

@@ -1,6 +1,5 @@
 /* The facts of a machine as a YAML file: what `doctor --format yaml` writes and
- * `--on FILE` reads: facts.c, and facts_check.c for facts that contradict each
- * other. Private to this folder. */
+ * `--on FILE` reads. Private to this folder. */
 #ifndef JR_FACTS_H
 #define JR_FACTS_H
 
@@ -21,10 +20,5 @@ int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
 /* The same for a text. */
 int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
                   const char *text, size_t len, struct jr_diags *diags);
-
-/* Whether facts that were read from `root` can all be true (JR0486 where two
- * cannot): 0, or -1 after complaints. */
-int jr_facts_check(const struct jr_host *hw, const struct jr_node *root,
-                   struct jr_diags *diags);
 
 #endif

@@ -1,6 +1,4 @@
-/* Facts that cannot all be true: each is reported at the position of the second
- * one. facts.h declares it. */
-#include "resolve/facts.h"
+#include "resolve/facts_check.h"
 
 #include <stdarg.h>
 #include <string.h>

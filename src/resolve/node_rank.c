@@ -1,8 +1,4 @@
-/*
- * Rules of rules.h on nodes: how many there are, which one this is, and
- * where they are reached.
- */
-#include "resolve/rules.h"
+#include "resolve/node_rank.h"
 
 #include <string.h>
 

@@ -1,13 +1,11 @@
-/*
- * Rules of rules.h on ports: the one that the ranks meet at, and those that
- * each rank has to itself.
- */
-#include "resolve/rules.h"
+#include "resolve/rank_ports.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "resolve/backend.h"
+#include "resolve/node_rank.h"
 #include "resolve/port_lease.h"
 
 #include "base/banned.h"

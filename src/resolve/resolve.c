@@ -5,8 +5,13 @@
 
 #include "base/json.h"
 #include "doc/doc.h"
+#include "resolve/agreement.h"
+#include "resolve/backend.h"
 #include "resolve/device_choice.h"
 #include "resolve/fingerprint.h"
+#include "resolve/node_rank.h"
+#include "resolve/rank_ports.h"
+#include "resolve/secret_values.h"
 
 #include "base/banned.h"
 

@@ -3,8 +3,15 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "resolve/agreement.h"
+#include "resolve/backend.h"
+#include "resolve/cpu_binding.h"
 #include "resolve/device_choice.h"
+#include "resolve/device_kind.h"
 #include "resolve/findings.h"
+#include "resolve/node_rank.h"
+#include "resolve/rank_ports.h"
+#include "resolve/world_size.h"
 
 #include "base/banned.h"
 

@@ -1,9 +1,11 @@
-/* Rules of rules.h on sizes: the world, its nodes, and the mesh over it. */
-#include "resolve/rules.h"
+#include "resolve/world_size.h"
 
 #include <inttypes.h>
 
+#include "resolve/cpu_binding.h"
 #include "resolve/device_choice.h"
+#include "resolve/device_kind.h"
+#include "resolve/node_rank.h"
 
 #include "base/banned.h"
 
