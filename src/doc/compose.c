@@ -10,7 +10,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "doc/node.h"
+#include "doc/key.h"
 #include "doc/node_path.h"
 #include "doc/node_properties.h"
 #include "doc/syntax_error.h"

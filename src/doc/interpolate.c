@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "doc/interpolate_help.h"
+#include "doc/interpolate_path.h"
 #include "doc/interpolator.h"
 #include "doc/node.h"
 

@@ -1,6 +1,4 @@
-/* What may have been meant by a ${...} that names nothing, or is none: the
- * third part of interpolator.h. */
-#include "doc/interpolator.h"
+#include "doc/interpolate_help.h"
 
 #include <string.h>
 #include <strings.h>

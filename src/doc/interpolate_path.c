@@ -1,5 +1,4 @@
-/* What ${...} names, read and looked up: the second half of interpolator.h. */
-#include "doc/interpolator.h"
+#include "doc/interpolate_path.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -7,6 +6,7 @@
 
 #include "base/strv.h"
 #include "base/utf8.h"
+#include "doc/interpolate_help.h"
 
 #include "base/banned.h"
 

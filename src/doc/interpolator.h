@@ -1,5 +1,5 @@
-/* Filling in scalars, in three parts: interpolate.c walks, interpolate_path.c
- * reads what ${...} names, and interpolate_help.c says what may be meant.
+/* Filling in scalars, in three parts: interpolate.c walks, interpolate_path.h
+ * reads what ${...} names, and interpolate_help.h says what may be meant.
  * Private to this folder. */
 #ifndef JR_INTERPOLATOR_H
 #define JR_INTERPOLATOR_H
@@ -52,11 +52,6 @@ void jr_interpolate_scalar(struct jr_interpolator *filler,
 void jr_interpolate_part(struct jr_interpolator *filler,
                          struct jr_filling *filling, size_t from, size_t to);
 
-/* Add the value of the reference in bytes [from, to), braces included. */
-void jr_interpolate_reference(struct jr_interpolator *filler,
-                              struct jr_filling *filling, size_t from,
-                              size_t to);
-
 /* Add text as it is; the limit holds. */
 void jr_interpolate_add(struct jr_interpolator *filler,
                         struct jr_filling *filling, const char *text,
@@ -69,31 +64,5 @@ struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
                                      const struct jr_interpolation *at,
                                      const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-
-/* interpolate_help.c */
-
-/* Help for a name that is not there. */
-void jr_reference_help_unknown(const struct jr_reference *r,
-                               const struct jr_location *location,
-                               struct jr_diag *diag);
-
-/* Refuse a reference to a node that is no scalar, with one to a scalar in it.
- */
-void jr_reference_help_entry(const struct jr_reference *r,
-                             const struct jr_node *node);
-
-/* Help for what is between the braces and is no reference. Returns whether it
- * is known what was meant. */
-bool jr_reference_help_malformed(const struct jr_reference *r,
-                                 struct jr_diag *diag);
-
-/* Help for a name that each rank fills in for itself, as %{rank}. Returns
- * whether it is one. */
-bool jr_reference_help_per_rank(const struct jr_reference *r,
-                                struct jr_diag *diag);
-
-/* Help for a "${" at `text` that nothing closes. */
-void jr_reference_help_open(struct jr_interpolator *filler,
-                            struct jr_diag *diag, const char *text);
 
 #endif

@@ -1,6 +1,4 @@
-/* The keys of a mapping: what may be one, and finding one among many. node.h
- * declares it. */
-#include "doc/node.h"
+#include "doc/key.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "doc/key.h"
 #include "doc/node.h"
 #include "doc/node_path.h"
 

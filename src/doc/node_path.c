@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "doc/key.h"
 #include "doc/node.h"
 
 #include "base/banned.h"

@@ -1,8 +1,4 @@
-/*
- * What builder.h has of templates: those of the job are compiled once, and
- * the ranks are made of them.
- */
-#include "plan/builder.h"
+#include "plan/instantiate.h"
 
 #include <string.h>
 

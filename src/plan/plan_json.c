@@ -1,14 +1,11 @@
-/*
- * The plan for programs: the words of the contract, a rank at a time. The
- * header of this file is planner.h.
- */
+#include "plan/plan_json.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/redact.h"
 #include "plan/mesh_grid.h"
-#include "plan/planner.h"
 #include "plan/print_parts.h"
 
 #include "base/banned.h"

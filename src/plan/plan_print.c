@@ -1,5 +1,4 @@
-/* The plan for people. The header of this file is planner.h. */
-#include "plan/planner.h"
+#include "plan/plan_print.h"
 
 #include <stdlib.h>
 #include <string.h>

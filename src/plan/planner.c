@@ -1,11 +1,13 @@
-#include "plan/builder.h"
+#include "plan/planner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strv.h"
 #include "plan/argv.h"
+#include "plan/builder.h"
 #include "plan/injection_plan.h"
+#include "plan/instantiate.h"
 
 #include "base/banned.h"
 

@@ -1,11 +1,12 @@
 /*
  * From a job to a plan: pure, except for the environment that it is given. It
- * is made in planner.c, and printed in plan_json.c and plan_print.c.
+ * is printed by plan_json.h and plan_print.h.
  */
 #ifndef JR_PLANNER_H
 #define JR_PLANNER_H
 
 #include <jobrun/plan.h>
+#include <jobrun/types.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -59,19 +60,5 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
  * of memory. Asking for ranks in their order is cheapest. */
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena);
-
-/* Append the plan for people: the mesh, its groups with their proof, and a row
- * per rank (per run of like ranks beyond 64). `env` adds the variables that
- * jobrun sets: once those that all ranks share, then each rank's own. `drain`
- * is given the contents of `out` in between; NULL: not called. */
-void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
-                   const struct jr_drain *drain);
-
-/* Append the plan as the JSON of the contract, one rank a line: see
- * schemas/plan-v1.schema.json. `env` has what jobrun sets, not what the rank
- * inherits; values of secrets are "<redacted>"; a list of members of more than
- * 1 KiB is left to mesh.groups. `drain` as above. */
-void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
-                  const struct jr_drain *drain);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "doc/key.h"
 #include "doc/node.h"
 #include "resolve/findings.h"
 #include "resolve/resolved_tree.h"

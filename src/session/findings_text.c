@@ -7,6 +7,8 @@
 #include "base/redact.h"
 #include "generated/version.h"
 #include "judge/judgement.h"
+#include "plan/plan_json.h"
+#include "plan/plan_print.h"
 #include "record/results_json.h"
 #include "report/summary.h"
 #include "resolve/device_profile.h"

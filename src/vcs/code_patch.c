@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "vcs/git.h"
 #include "vcs/snapshot.h"
+#include "vcs/work_list.h"
 #include "vcs/work_tree.h"
 
 #include "base/banned.h"

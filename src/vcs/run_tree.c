@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "vcs/git.h"
+#include "vcs/run_tree_files.h"
+#include "vcs/work_list.h"
 
 #include "base/banned.h"
 

@@ -1,6 +1,4 @@
-/* What becomes of each file where the code of a run is recorded.
- * run_tree_parts.h declares it. */
-#include "vcs/run_tree_parts.h"
+#include "vcs/run_tree_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "vcs/git.h"
+#include "vcs/work_list.h"
 
 #include "base/banned.h"
 

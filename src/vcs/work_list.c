@@ -1,6 +1,4 @@
-/* What of work_tree.h is about the files: which git lists, and how they are
- * taken. */
-#include "vcs/work_tree.h"
+#include "vcs/work_list.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,11 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jobrun/error.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "vcs/git_output.h"
-#include <jobrun/error.h>
 
 /* A file that differs. */
 struct jr_work_file {
@@ -64,32 +65,11 @@ struct jr_work_look {
 int jr_work_tree_open(struct jr_work_tree *ret, const char *folder,
                       const struct jr_work_look *look, struct jr_error *err);
 
-/* Find what the index says: what is aside, hidden, and a submodule. Meanwhile
- * git looks for what differs. */
-int jr_work_tree_look(struct jr_work_tree *tree,
-                      const struct jr_work_look *look, struct jr_error *err);
-
-/* Find what differs, after jr_work_tree_look: all the rest. */
-int jr_work_tree_list(struct jr_work_tree *tree,
-                      const struct jr_work_look *look, struct jr_error *err);
-
 /* A git command about the tree, with its settings; all is borrowed. */
 struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree,
                                            const char *folder,
                                            const char *const *words,
                                            const struct jr_work_look *look);
-
-/* Whether the path, from the top, is one that does not count. */
-bool jr_work_tree_is_aside(const struct jr_work_tree *tree,
-                           const struct jr_work_look *look, const char *path);
-
-/* Whether the path, from the top, is the log_dir or below it. */
-bool jr_work_tree_is_log(const struct jr_work_tree *tree,
-                         const struct jr_work_look *look, const char *path);
-
-/* Whether the folder of `nested` is a submodule of its index. */
-bool jr_work_tree_is_submodule(const struct jr_work_tree *tree,
-                               const char *path);
 
 /* Free it. */
 void jr_work_tree_release(struct jr_work_tree *tree);

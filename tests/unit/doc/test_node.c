@@ -1,3 +1,4 @@
+#include "doc/key.h"
 #include "doc/node.h"
 #include "doc/node_path.h"
 #include "doc/node_properties.h"

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "sample.h"
+#include "plan/plan_json.h"
+#include "plan/plan_print.h"
 
 /* What a drain was given, and how often. */
 struct got {

@@ -1,5 +1,6 @@
 /* What some ranks get besides, through the plan. */
 #include "plan/per_rank.h"
+#include "plan/plan_print.h"
 #include "resolve/job.h"
 
 #include "sample.h"

@@ -1,4 +1,5 @@
 #include "sample.h"
+#include "plan/plan_print.h"
 
 /* The text of a sample's plan; NULL when there is no plan. */
 static void print(struct jr_buf *out, struct sample *s, bool env)

@@ -1,5 +1,7 @@
 /* Secrets that the plan holds, and does not tell. */
 #include "sample.h"
+#include "plan/plan_json.h"
+#include "plan/plan_print.h"
 
 static char secret[] = "a\"b\\c\xc3\xa9", other[] = "hunter2", brief[] = "5";
 static char *hidden[] = {secret, other, brief, NULL};
