@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "diag/diag.h"
+#include "diag/diag_human.h"
 
 #include "base/banned.h"
 

@@ -1,8 +1,4 @@
-/*
- * The form for people: position and message, the source line, a caret span.
- * The header of this file is diag_text.h.
- */
-#include "diag/diag_text.h"
+#include "diag/diag_human.h"
 
 #include <stdint.h>
 #include <string.h>

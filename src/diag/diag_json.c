@@ -3,6 +3,7 @@
 #include "diag/diag_text.h"
 
 #include "diag/diag.h"
+#include "diag/diag_human.h"
 
 #include "base/banned.h"
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "diag/diag.h"
+#include "diag/diag_human.h"
 
 #include "base/banned.h"
 

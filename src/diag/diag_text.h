@@ -1,6 +1,7 @@
 /*
- * The writers of reports, and what they share: diag_text.c has the latter,
- * diag_ci.c, diag_human.c, diag_json.c and diag_sarif.c one form or more each.
+ * The writers of reports, and what they share: diag_text.c has the latter, and
+ * the form for people by diag_human.h; diag_ci.c, diag_json.c and diag_sarif.c
+ * have one form or more each.
  */
 #ifndef JR_DIAG_TEXT_H
 #define JR_DIAG_TEXT_H
@@ -37,10 +38,6 @@ const char *jr_diag_severity_word(enum jr_severity severity);
 
 /* Append "file:line:col: ", or what is known of it. */
 void jr_diag_place(struct jr_buf *out, const struct jr_span *span);
-
-/* Append the finding with the quoted line and its related position. */
-void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
-                   struct jr_diag_cursor *cursor, bool color);
 
 /* How many findings were counted but not kept. */
 size_t jr_diag_left_out(const struct jr_diags *diags);

@@ -1,7 +1,4 @@
-/* A report without the values of secrets, as it is written down and printed.
- * What is judged, and what callers get, is the report itself. judgement.h
- * declares it. */
-#include "judge/judgement.h"
+#include "judge/redact_report.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -12,6 +12,8 @@
 #include "record/multinode.h"
 #include "record/node_mismatch.h"
 #include "record/record_folder.h"
+#include "record/results_rank.h"
+#include "record/results_run.h"
 #include "record/results_table.h"
 #include "store/run_folder.h"
 

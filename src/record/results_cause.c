@@ -1,6 +1,4 @@
-/* The causes in results.json: the root cause, and which of jobrun's own
- * processes was killed. results_table.h declares it. */
-#include "record/results_table.h"
+#include "record/results_cause.h"
 
 #include <string.h>
 

@@ -10,6 +10,9 @@
 #include "judge/judge.h"
 #include "judge/judgement.h"
 #include "judge/words.h"
+#include "record/results_cause.h"
+#include "record/results_rank.h"
+#include "record/results_run.h"
 #include "record/results_table.h"
 #include "store/outcome.h"
 

@@ -1,7 +1,4 @@
-/* What of the spec's policy results.json has: the limit that was met, the
- * fields that were compared, the attempts under `restart`, and the progress of
- * the run and of its ranks. results_table.h declares it. */
-#include "record/results_table.h"
+#include "record/results_policy.h"
 
 #include <string.h>
 

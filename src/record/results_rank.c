@@ -1,11 +1,9 @@
-/* A rank in results.json: who it was, what became of its process
- * (store/outcome_codec.c), and what it delivered. results_table.h declares
- * it. */
-#include "record/results_table.h"
+#include "record/results_rank.h"
 
 #include <string.h>
 
 #include "judge/words.h"
+#include "record/results_policy.h"
 #include "store/outcome_codec.h"
 
 #include "base/banned.h"

@@ -1,10 +1,11 @@
-/* The run in results.json: every key but `ranks`, one a line. results_table.h
- * declares it. */
-#include "record/results_table.h"
+#include "record/results_run.h"
 
 #include "base/clock.h"
 #include "judge/words.h"
+#include "record/results_cause.h"
 #include "record/results_json.h"
+#include "record/results_policy.h"
+#include "record/results_rank.h"
 
 #include "base/banned.h"
 

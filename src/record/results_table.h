@@ -3,8 +3,8 @@
  * judged run, how it is read back into one, and what it may be. A new key is a
  * new row: in results_run.c of the run, in results_rank.c of a rank, in
  * results_cause.c of the root cause, and of what a rank's process did in
- * store/outcome_codec.c. This is the header of the three and of
- * results_policy.c, which has rows of the run.
+ * store/outcome_codec.c. results_policy.h has the values of some rows of the
+ * run. This is what all of them share.
  */
 #ifndef JR_RESULTS_TABLE_H
 #define JR_RESULTS_TABLE_H
@@ -40,45 +40,6 @@ struct jr_results_cause {
     const uint32_t *together; /* ranks that cannot be told apart from it */
     size_t together_count;
 };
-
-/* results_rank.c: append a rank's object. */
-void jr_results_put_rank(struct jr_buf *out,
-                         const struct jr_results_rank *rank);
-
-/* The same file: read it into all three values at `i`, whose strings are the
- * object's. */
-void jr_results_get_rank(struct jr_loaded_run *loaded, size_t i,
-                         const json_t *object);
-
-/* The same file: the schema of it. */
-json_t *jr_results_rank_schema(void);
-
-/* The keys whose values are paths in the run folder, NULL-terminated. */
-const char *jr_results_path(size_t i);
-
-/* results_run.c: append the keys before `ranks`, one a line. */
-void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
-
-/* The same file: read them. */
-void jr_results_get_run(struct jr_loaded_run *loaded, const json_t *object);
-
-/* The same file: their rows. */
-const struct jr_results_row *jr_results_rows(size_t *ret_count);
-
-/* results_cause.c: append the object, or null. */
-void jr_results_put_cause(struct jr_buf *out,
-                          const struct jr_results_cause *cause);
-
-/* The same file: read it; `together` is of `arena`, the strings are the
- * object's. */
-void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
-                          const json_t *object);
-
-/* The same file: the schema of it. */
-json_t *jr_results_cause_schema(void);
-
-/* results_run.c: append schemas/results-v1.schema.json, from all tables. */
-void jr_schema_results(struct jr_buf *out);
 
 /* The words of an enum whose 0 is nothing, as a shape that may be null. */
 #define JR_SHAPE_WORDS(array)                                                  \
@@ -118,75 +79,5 @@ struct jr_results_row {
     struct jr_json_shape shape;
     const char *help;
 };
-
-/* results_policy.c: how far the job came. */
-jr_results_put jr_results_put_progress;
-jr_results_get jr_results_get_progress;
-
-/* The same file: append that of a rank where several are watched; else nothing.
- */
-void jr_results_put_rank_progress(struct jr_buf *out,
-                                  const struct jr_results_rank *rank);
-
-/* The same file: read it into the progress of the loaded run. */
-void jr_results_get_rank_progress(struct jr_loaded_run *loaded, size_t i,
-                                  const json_t *value);
-
-/* Their shapes. */
-#define JR_SCHEMA_STEPS                                                        \
-    "\"step\": {\"type\": [\"integer\", \"null\"]},"                           \
-    " \"best\": {\"type\": [\"integer\", \"null\"],"                           \
-    " \"description\": \"The furthest step of the attempt.\"},"                \
-    " \"of\": {\"type\": [\"integer\", \"null\"]},"                            \
-    " \"rate\": {\"type\": [\"number\", \"null\"],"                            \
-    " \"description\": \"Steps a second, of late.\"},"                         \
-    " \"metrics\": {\"type\": \"object\","                                     \
-    " \"additionalProperties\": {\"type\": [\"number\", \"null\"]},"           \
-    " \"description\": \"null: infinite, or not a number.\"},"                 \
-    " \"time\": {\"type\": [\"string\", \"null\"],"                            \
-    " \"description\": \"Of the step.\"}"
-#define JR_SCHEMA_PROGRESS                                                     \
-    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", "       \
-    "\"rate\","                                                                \
-    " \"metrics\", \"time\", \"slowest\", \"warnings\"], \"properties\": "     \
-    "{" JR_SCHEMA_STEPS ", \"slowest\": {\"type\": [\"object\", \"null\"],"    \
-    " \"description\": \"With several ranks, the one that is the furthest "    \
-    "behind.\", \"required\": [\"rank\", \"behind\"],"                         \
-    " \"properties\": {\"rank\": " JR_SHAPE_COUNT                              \
-    ", \"behind\": " JR_SHAPE_COUNT "}}, \"warnings\": {\"type\": \"array\","  \
-    " \"items\": {\"type\": \"string\"}}}}"
-#define JR_SCHEMA_RANK_PROGRESS                                                \
-    "{\"type\": \"object\", \"required\": [\"step\", \"best\", \"of\", "       \
-    "\"rate\","                                                                \
-    " \"metrics\", \"time\"], \"properties\": {" JR_SCHEMA_STEPS "}}"
-
-/* results_cause.c: which of jobrun's own two processes was killed. */
-jr_results_put jr_results_put_killed;
-jr_results_get jr_results_get_killed;
-
-/* results_policy.c: the timeout that ended the run and its limit, what was
- * compared over the ranks, the attempts before this one, how many failed alike
- * or got no further, and why no other followed. */
-jr_results_put jr_results_put_timeout, jr_results_put_limit,
-    jr_results_put_compared, jr_results_put_attempts, jr_results_put_idle,
-    jr_results_put_stall, jr_results_put_requeue, jr_results_put_not_again;
-jr_results_get jr_results_get_timeout, jr_results_get_limit,
-    jr_results_get_compared, jr_results_get_attempts, jr_results_get_idle,
-    jr_results_get_stall, jr_results_get_requeue, jr_results_get_not_again;
-
-#define JR_SCHEMA_STALL                                                        \
-    "{\"type\": [\"object\", \"null\"],"                                       \
-    " \"required\": [\"attempts\", \"step\"], \"properties\": "                \
-    "{\"attempts\": " JR_SHAPE_COUNT ", \"step\": {\"type\": [\"integer\", "   \
-    "\"null\"], \"description\": \"The furthest step; null: none was "         \
-    "made.\"}}}"
-
-/* The words of the timeouts that end a run, from START on. */
-enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };
-extern const char *const jr_results_timeouts[JR_RESULTS_TIMEOUTS];
-
-/* A number below `end`; 0 if it is not one. What is counted up to, or used as
- * an index, comes from here: a file may say anything. */
-uint32_t jr_results_below(const json_t *value, uint32_t end);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * The report as one HTML file, in parts; page.c puts them together, and has the
  * first and the last of them: verdict, origin, place and files. Nothing in the
- * file is fetched or executed: text, tables and drawings. This is the header of
- * page.c and of its parts: page_time.c, page_curves.c, page_ranks.c and
- * page_result.c.
+ * file is fetched or executed: text, tables and drawings. The parts between are
+ * page_time.h, page_curves.h, page_ranks.h and page_result.h.
  */
 #ifndef JR_PAGE_H
 #define JR_PAGE_H
@@ -21,28 +20,6 @@ struct jr_html_page {
     int fd;           /* of the run folder */
     const char *base; /* what links to its files begin with */
 };
-
-/* page_ranks.c: of a run that hung, what the ranks were doing. */
-void jr_html_page_hang(const struct jr_html_page *html);
-
-/* page_time.c: when each rank ran, drawn; and what happened, as a list. */
-void jr_html_page_time(const struct jr_html_page *html);
-
-/* page_curves.c: the metrics over the steps, drawn, and their extremes. Nothing
- * where there are none. */
-void jr_html_page_curves(const struct jr_html_page *html);
-
-/* page_ranks.c: the mesh. */
-void jr_html_page_mesh(const struct jr_html_page *html);
-
-/* The same file: what became of each rank. */
-void jr_html_page_ranks(const struct jr_html_page *html);
-
-/* page_result.c: what the ranks delivered. */
-void jr_html_page_results(const struct jr_html_page *html);
-
-/* The same file: what they used. */
-void jr_html_page_usage(const struct jr_html_page *html);
 
 /* A cell of a table with text from outside. */
 void jr_html_page_cell(const struct jr_html_page *html, const char *text);

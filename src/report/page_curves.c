@@ -1,11 +1,9 @@
-/* A part of the HTML report: the metrics that a job has told with its steps,
- * one drawing each, and a table with the same in numbers. page.h declares it.
- */
+#include "report/page_curves.h"
+
 #include <math.h>
 #include <stdint.h>
 
 #include "record/load_results.h"
-#include "report/page.h"
 
 #include "base/banned.h"
 

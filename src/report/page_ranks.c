@@ -1,5 +1,5 @@
-/* A part of the HTML report: the mesh and what became of each rank.
- * page.h declares it. */
+#include "report/page_ranks.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,6 @@
 #include "judge/hang_report.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
-#include "report/page.h"
 #include "store/progress.h"
 
 #include "base/banned.h"

@@ -1,6 +1,4 @@
-/* A part of the HTML report: what the ranks delivered and used.
- * page.h declares it. */
-#include "report/page.h"
+#include "report/page_result.h"
 
 #include <math.h>
 #include <stdlib.h>

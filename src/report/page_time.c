@@ -1,6 +1,4 @@
-/* A part of the HTML report: when each rank ran, drawn, and what happened,
- * as a list. page.h declares it. */
-#include "report/page.h"
+#include "report/page_time.h"
 
 #include <string.h>
 

@@ -4,9 +4,6 @@
  * The decision of restart.c is reported, kept in attempt_N/results.json, and
  * waited for here.
  */
-#include "base/syscalls.h"
-#include "session/attempts.h"
-
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,11 +12,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/syscalls.h"
 #include "cluster/controller.h"
 #include "judge/judgement.h"
+#include "judge/redact_report.h"
 #include "judge/words.h"
 #include "record/record_facts.h"
 #include "run/between_attempts.h"
+#include "session/attempts.h"
 #include "session/begin.h"
 #include "session/findings_text.h"
 #include "session/foreground.h"

@@ -1,8 +1,8 @@
 #include "pages.h"
-#include "record/results_table.h"
 #include "store/event_table.h"
 
 #include "base/banned.h"
+#include "record/results_run.h"
 
 void page_of_results(struct page *page)
 {

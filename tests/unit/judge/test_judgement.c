@@ -1,4 +1,5 @@
 #include "judge/judgement.h"
+#include "judge/redact_report.h"
 #include "judge/restart.h"
 
 #include "fake_run.h"

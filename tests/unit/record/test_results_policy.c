@@ -1,5 +1,5 @@
 /* Earlier attempts in results.json, written and read back. */
-#include "record/results_table.h"
+#include "record/results_policy.h"
 
 #include "fake_run.h"
 #include "judge/restart.h"

@@ -1,5 +1,6 @@
 /* The drawings of metrics: where lines go, and what is said beside them. */
 #include "report/page.h"
+#include "report/page_curves.h"
 
 #include <math.h>
 
