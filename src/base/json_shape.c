@@ -1,6 +1,4 @@
-/* What a value in one of jobrun's JSON files may be, as a schema. json.h
- * declares it. */
-#include "base/json.h"
+#include "base/json_shape.h"
 
 #include <string.h>
 

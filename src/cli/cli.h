@@ -89,10 +89,6 @@ struct jr_cli {
         keep_value, attempt_value;
 };
 
-/* Parse argv into *ret. Returns 0, or the exit status after the mistake was
- * told on standard error. */
-int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
-
 /* What a verb does. Returns the exit status; messages have been printed. */
 typedef int jr_verb_function(struct jr_cli *cli);
 

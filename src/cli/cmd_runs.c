@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
-#include "cli/mistakes.h"
+#include "cli/mistaken_values.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verbs.h"

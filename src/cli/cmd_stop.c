@@ -6,7 +6,7 @@
 #include "base/strv.h"
 #include "cli/cli.h"
 #include "cli/cmd_runs.h"
-#include "cli/mistakes.h"
+#include "cli/mistaken_values.h"
 #include "cli/output.h"
 #include "record/live_run.h"
 #include "record/multinode.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/verbs.h"
 
 #include "base/banned.h"

@@ -1,5 +1,5 @@
-/* Values that an option cannot have, and what is missing. mistakes.h declares
- * this. */
+#include "cli/mistaken_values.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>

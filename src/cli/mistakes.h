@@ -49,30 +49,4 @@ int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
 int jr_mistake_foreign_option(const struct jr_cli *cli,
                               const struct jr_option *option, const char *word);
 
-/* The functions from here on are in mistaken_values.c. */
-
-/* Neither a spec nor a command. */
-int jr_mistake_no_spec(const struct jr_cli *cli);
-
-/* A value for an option that takes none. */
-int jr_mistake_flag_value(const struct jr_cli *cli,
-                          const struct jr_option *option, const char *value);
-
-/* A value that is no number, or too large a one. */
-int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option,
-                      const char *value);
-
-/* `word` is an option without the value that it takes; `option` NULL: nobody
- * knows which. */
-int jr_mistake_no_value(const struct jr_cli *cli,
-                        const struct jr_option *option, const char *word);
-
-/* A --set without '='; `next` is the word behind it, or NULL. */
-int jr_mistake_set(const struct jr_cli *cli, const char *value,
-                   const char *next);
-
-/* A value of the option `name` that is no time; `example` is one. */
-int jr_mistake_time(const struct jr_cli *cli, const char *name,
-                    const char *value, const char *example);
-
 #endif

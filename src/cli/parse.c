@@ -1,8 +1,5 @@
-/*
- * The command line: words and options in any order, `--` ends the options.
- * With -n, the first word that is no spec begins a command, and what follows
- * belongs to it: no option is read there. cli.h declares it.
- */
+#include "cli/parse.h"
+
 #include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "cli/cli.h"
 #include "cli/cmd_runs.h"
 #include "cli/foreign_options.h"
+#include "cli/mistaken_values.h"
 #include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/output.h"

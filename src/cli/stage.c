@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "cli/detach.h"
+#include "cli/mistaken_values.h"
 #include "cli/mistakes.h"
 #include "cli/output.h"
 #include "session/foreground.h"

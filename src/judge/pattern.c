@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "judge/judge.h"
 #include "judge/results.h"
-#include "output/log_file.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "output/log_file.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,4 @@
-/* The gap in a log file with a limit. log_file.h declares it. */
-#include "output/log_file.h"
+#include "output/log_gap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json_shape.h"
 #include "base/names.h"
 #include "judge/words.h"
 #include "store/outcome.h"

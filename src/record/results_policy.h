@@ -4,6 +4,7 @@
 #ifndef JR_RESULTS_POLICY_H
 #define JR_RESULTS_POLICY_H
 
+#include "base/json_shape.h"
 #include "record/results_table.h"
 
 /* The timeout that ended the run and its limit, what was compared over the

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json_shape.h"
 #include "judge/words.h"
 #include "record/results_policy.h"
 #include "store/outcome_codec.h"

@@ -1,6 +1,7 @@
 #include "record/results_run.h"
 
 #include "base/clock.h"
+#include "base/json_shape.h"
 #include "judge/words.h"
 #include "record/results_cause.h"
 #include "record/results_json.h"

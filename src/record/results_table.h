@@ -10,6 +10,7 @@
 #define JR_RESULTS_TABLE_H
 
 #include "base/json.h"
+#include "base/json_shape.h"
 #include "record/load_results.h"
 
 /* What one rank's object is made of. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json_shape.h"
 #include "store/outcome_forms.h"
 
 #include "base/banned.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_shape.h"
 #include "base/names.h"
 
 #include "base/banned.h"

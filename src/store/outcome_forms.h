@@ -6,6 +6,7 @@
 #include <jobrun/run.h>
 
 #include "base/json.h"
+#include "base/json_shape.h"
 
 /* How a member is stored. */
 enum jr_outcome_kind {

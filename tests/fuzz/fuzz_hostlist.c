@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "host/scheduler/hostlist.h"
-#include "host/scheduler/scheduler.h"
+#include "host/scheduler/hosts.h"
 
 enum { COMPARED = 256 };
 

@@ -1,8 +1,4 @@
-/*
- * Lists of hosts in all the forms that schedulers have, by scheduler.h; and
- * what some systems say in ways of their own.
- */
-#include "host/scheduler/scheduler.h"
+#include "host/scheduler/hosts.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "host/scheduler/hosts.h"
+#include "host/scheduler/variables.h"
 
 #include "base/banned.h"
 

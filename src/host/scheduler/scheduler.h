@@ -8,8 +8,8 @@
  * that is there counts: what starts processes inside of something else comes
  * before it.
  *
- * scheduler.c finds the systems, variables.c has the table of variables and
- * uses their values, and hosts.c reads hosts and what some systems say in ways
+ * scheduler.c finds the systems, variables.h has the table of variables and
+ * uses their values, and hosts.h reads hosts and what some systems say in ways
  * of their own.
  */
 #ifndef JR_SCHEDULER_H
@@ -90,50 +90,6 @@ struct jr_variable {
     const char *meaning; /* for people */
     const char *trap;    /* what it does not mean; NULL: no trap */
 };
-
-/* All rows, by system. */
-const struct jr_variable *jr_variables(size_t *ret_count);
-
-/* Use a row's value: fill the member of hw->scheduler that it is for, if that
- * is blank. False when the value cannot be read. variables.c. */
-bool jr_variable_use(struct jr_host_reader *probe,
-                     const struct jr_variable *row, const char *value);
-
-/* Use a value of LIST: fill hosts, and where slots are told, how many each has.
- * False when the value, or the file that it names, cannot be read. In
- * hosts.c, like the five others. */
-bool jr_hosts_list(struct jr_host_reader *probe, const char *value);
-
-/* The same for a host once per slot: "h1 h1 h2". */
-bool jr_hosts_words(struct jr_host_reader *probe, const char *value);
-
-/* The same for hosts with slots: "h1 4 h2 4". */
-bool jr_hosts_pairs(struct jr_host_reader *probe, const char *value);
-
-/* The same for a file with a host per slot. */
-bool jr_hosts_lines(struct jr_host_reader *probe, const char *path);
-
-/* The same for a file of lines HOST SLOTS. */
-bool jr_hosts_table(struct jr_host_reader *probe, const char *path);
-
-/* The same for a JSON list of hosts, without slots. */
-bool jr_hosts_json(struct jr_host_reader *probe, const char *value);
-
-/* The position of `name` in the hosts: the only one that is called so, in full
- * or up to the first dot; -1 if there is none, or more. hosts.c. */
-int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name);
-
-/* Read what Volcano says in a way of its own: hosts.c. */
-void jr_volcano_settle(struct jr_host_reader *probe);
-
-/* The same for AWS Batch, whose main node is not told its own address. */
-void jr_aws_batch_settle(struct jr_host_reader *probe);
-
-/* The same for SageMaker. */
-void jr_sagemaker_settle(struct jr_host_reader *probe);
-
-/* The same for Slurm. */
-void jr_slurm_settle(struct jr_host_reader *probe);
 
 /* Record what is wrong with the scheduler's word, both texts borrowed; the
  * first problem counts. */

@@ -1,12 +1,9 @@
-/*
- * The table of variables that schedulers set, by scheduler.h, and how each
- * is used.
- */
-#include "host/scheduler/scheduler.h"
+#include "host/scheduler/variables.h"
 
 #include <limits.h>
 
 #include "base/num.h"
+#include "host/scheduler/hosts.h"
 
 #include "base/banned.h"
 

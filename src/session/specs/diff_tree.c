@@ -1,5 +1,5 @@
-/* Every spec of a folder that is not what it was at a revision; diff_specs.h.
- */
+#include "session/specs/diff_tree.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include "resolve/device_profile.h"
 #include "session/specs/comparison.h"
 #include "session/specs/diff_side.h"
-#include "session/specs/diff_specs.h"
 #include "session/specs/find_specs.h"
 
 #include "base/banned.h"

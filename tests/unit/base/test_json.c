@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/json_shape.h"
 
 #include "unit.h"
 

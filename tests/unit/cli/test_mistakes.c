@@ -8,6 +8,7 @@
 #include "base/shell_words.h"
 #include "cli/cli.h"
 #include "unit.h"
+#include "cli/parse.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

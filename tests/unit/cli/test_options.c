@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parse.h"
 #include "cli/verbs.h"
 
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* What the variables of each launcher and scheduler say of the job. */
 #include "base/buf.h"
-#include "host/scheduler/scheduler.h"
 #include "scratch.h"
+#include "host/scheduler/hosts.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -1,7 +1,7 @@
 #include "fake_run.h"
 
 #include "judge/pattern.h"
-#include "output/log_file.h"
+#include "output/log_gap.h"
 
 static struct jr_result_field fields[] = {
     {.name = (char *)"n", .type = JR_JSON_INTEGER},

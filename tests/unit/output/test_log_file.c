@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "output/log_gap.h"
 
 #define NAME "stdout.log"
 

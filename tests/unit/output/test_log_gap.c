@@ -1,8 +1,8 @@
 /* The line in a log file that takes the place of what is left out. */
-#include "output/log_file.h"
 
 #include "base/buf.h"
 #include "scratch.h"
+#include "output/log_gap.h"
 
 #define MARKER    "[jobrun: log_limit: 123 bytes left out here]\n"
 #define MARKER_AT (sizeof MARKER - 1)

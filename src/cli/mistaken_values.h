@@ -1,0 +1,33 @@
+/* What is told of values that an option cannot have, and of what is missing.
+ * All functions return the exit status: see mistakes.h. */
+#ifndef JR_MISTAKEN_VALUES_H
+#define JR_MISTAKEN_VALUES_H
+
+struct jr_cli;
+struct jr_option;
+
+/* Neither a spec nor a command. */
+int jr_mistake_no_spec(const struct jr_cli *cli);
+
+/* A value for an option that takes none. */
+int jr_mistake_flag_value(const struct jr_cli *cli,
+                          const struct jr_option *option, const char *value);
+
+/* A value that is no number, or too large a one. */
+int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option,
+                      const char *value);
+
+/* `word` is an option without the value that it takes; `option` NULL: nobody
+ * knows which. */
+int jr_mistake_no_value(const struct jr_cli *cli,
+                        const struct jr_option *option, const char *word);
+
+/* A --set without '='; `next` is the word behind it, or NULL. */
+int jr_mistake_set(const struct jr_cli *cli, const char *value,
+                   const char *next);
+
+/* A value of the option `name` that is no time; `example` is one. */
+int jr_mistake_time(const struct jr_cli *cli, const char *name,
+                    const char *value, const char *example);
+
+#endif
