@@ -19,4 +19,7 @@ struct jr_cgroup {
 struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe,
                                 const char *controller);
 
+/* Read the memory of the machine, and its limit. */
+void jr_host_reader_memory(struct jr_host_reader *probe);
+
 #endif

@@ -1,14 +1,12 @@
 /*
- * CPUs, cores and NUMA nodes by sysfs, affinity and control groups, and by
- * no library: every run needs the number of cores (for `threads`), and hwloc
- * 2.9 takes 5 ms and more to load a topology of 2 CPUs, filters or not,
- * which is more than all of a small run; it knows no quota, and finds a
- * recorded machine by an environment variable only. What it would spare is
- * the 80 lines from read_siblings to read_numa.
- * tests/interop/test_topology.py holds them to it. The header of this file
- * is reader.h.
+ * CPUs, cores and NUMA nodes by sysfs, affinity and control groups, and by no
+ * library: every run needs the number of cores (for `threads`), and hwloc 2.9
+ * takes 5 ms and more to load a topology of 2 CPUs, filters or not, which is
+ * more than all of a small run; it knows no quota, and finds a recorded machine
+ * by an environment variable only. What it would spare is the 80 lines from
+ * read_siblings to read_numa. tests/interop/test_topology.py holds them to it.
  */
-#include "host/reader.h"
+#include "host/cpu.h"
 
 #include <errno.h>
 #include <sched.h>

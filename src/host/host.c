@@ -7,7 +7,9 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/strv.h"
-#include "host/accel/accel.h"
+#include "host/accel/nvidia.h"
+#include "host/cgroup.h"
+#include "host/cpu.h"
 #include "host/reader.h"
 
 #include "base/banned.h"

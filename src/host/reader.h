@@ -1,8 +1,7 @@
 /*
  * What the readers of one machine share. Each reader fills its part of `hw`
- * from files below `root` and leaves out what it cannot read: cpu.c,
- * cgroup.c, health.c, accel/ and scheduler/. It is the header of cpu.c; host.c
- * has the functions that readers call.
+ * from files below `root` and leaves out what it cannot read: cpu.h,
+ * health.h, accel/ and scheduler/. host.c has the functions that readers call.
  */
 #ifndef JR_READER_H
 #define JR_READER_H
@@ -21,15 +20,6 @@ struct jr_host_reader {
 
 /* The larger readers are declared here; host.c has the others, and lists all.
  * Out of memory shows in the arenas. */
-
-/* Read the CPUs that this process may use, and the NUMA nodes: cpu.c. */
-void jr_host_reader_cpus(struct jr_host_reader *probe);
-
-/* Read the caches of the CPUs, for people: cpu.c. */
-void jr_host_reader_caches(struct jr_host_reader *probe);
-
-/* Read the memory and its limit: cgroup.c. */
-void jr_host_reader_memory(struct jr_host_reader *probe);
 
 /* Read the devices of all vendors: accel/accel.c. */
 void jr_host_reader_accelerators(struct jr_host_reader *probe);

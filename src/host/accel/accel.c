@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "host/accel/nvidia.h"
 #include "host/accel/visible.h"
 
 #include "base/banned.h"

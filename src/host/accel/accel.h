@@ -2,7 +2,7 @@
  * Accelerators: a reader per vendor, and what the readers share. Each lists the
  * devices of its kind that this process may open, in the order of their
  * indices; accel.c has the table of readers and applies the visibility
- * variables. The readers are amd.c, intel.c and nvidia.c, and in accel.c those
+ * variables. The readers are amd.c, intel.c and nvidia.h, and in accel.c those
  * of vendors of which there is nothing but device nodes.
  */
 #ifndef JR_ACCEL_H
@@ -19,9 +19,6 @@ struct jr_accel_list {
     size_t denied;  /* a node that this process may not open */
 };
 
-/* Find the GPUs of NVIDIA: nvidia.c. */
-void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found);
-
 /* Find the GPUs of AMD: amd.c. */
 void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 
@@ -37,10 +34,6 @@ void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 /* Find the MLUs of Cambricon: accel.c. */
 void jr_cambricon_read(struct jr_host_reader *probe,
                        struct jr_accel_list *found);
-
-/* Ask NVIDIA's library for what only people want to know of GPUs that were
- * found: their memory. What it does not tell stays unknown. */
-void jr_nvidia_complete(struct jr_host_reader *probe);
 
 /* Append a device of the next index, visible to nobody yet, with the NUMA node
  * of its bus (NULL: unknown). NULL if memory runs out. */

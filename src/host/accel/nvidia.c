@@ -1,14 +1,13 @@
-/*
- * NVIDIA GPUs by /proc/driver/nvidia; where that is hidden (sandboxes such
- * as gVisor, WSL), by NVIDIA's library. The header of this file is accel.h.
- */
+#include "host/accel/nvidia.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "host/accel/accel.h"
-#include "host/accel/nvml.h"
 #include "host/accel/visible.h"
+#include "host/ask.h"
 
 #include "base/banned.h"
 
@@ -181,4 +180,234 @@ void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found)
         read_instances(probe, found);
     else if (value != NULL)
         report_unreadable_uuids(probe, value, found);
+}
+
+/*
+ * NVIDIA's management library, for what /proc does not tell.
+ *
+ * It is loaded when that is wanted, and not otherwise: to initialise it takes
+ * longer than all the other facts together. And it is loaded in a child: a
+ * driver that hangs or crashes it takes nobody along.
+ */
+
+#define LIBRARY "libnvidia-ml.so.1"
+
+enum { SUCCESS = 0, MIG_ON = 1, NAME_SIZE = 96, ANSWER_MOST = 1 << 20 };
+
+/* How the child ends that has no answer. */
+enum { NO_LIBRARY = 1, NO_FUNCTION, NO_START, NO_COUNT, NO_READER };
+
+/* One device, as the child tells it. */
+struct record {
+    unsigned long long memory;
+    char uuid[NAME_SIZE], name[NAME_SIZE], bus[32];
+};
+
+/* What is asked of the library, in the child. */
+struct question {
+    const char *path;
+    enum jr_nvml_what what;
+    int fd;
+};
+
+/* As in nvml.h of the driver's development kit, whose ABI is stable. */
+struct memory {
+    unsigned long long total, free, used;
+};
+
+struct pci {
+    char legacy_bus[16];
+    unsigned domain, bus, device, ids, subsystem;
+    char bus_id[32];
+};
+
+/* The functions that are needed: a pointer each, and its name. */
+struct nvml {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *ret);
+    int (*device)(unsigned index, void **ret);
+    int (*pci)(void *device, struct pci *ret);
+    int (*mig_mode)(void *device, unsigned *ret_now, unsigned *ret_next);
+    int (*mig_most)(void *device, unsigned *ret);
+    int (*mig_device)(void *device, unsigned index, void **ret);
+    int (*uuid)(void *device, char *ret, unsigned size);
+    int (*name)(void *device, char *ret, unsigned size);
+    int (*memory)(void *device, struct memory *ret);
+};
+
+/* dlsym gives an object pointer for what is a function: POSIX asks for the two
+ * to be alike. */
+static bool find_nvml_function(const struct nvml *nvml, void *function,
+                               const char *name)
+{
+    void *symbol = dlsym(nvml->library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static bool find_nvml_functions(struct nvml *nvml)
+{
+    return find_nvml_function(nvml, &nvml->init, "nvmlInit_v2") &&
+           find_nvml_function(nvml, &nvml->shutdown, "nvmlShutdown") &&
+           find_nvml_function(nvml, &nvml->count, "nvmlDeviceGetCount_v2") &&
+           find_nvml_function(nvml, &nvml->device,
+                              "nvmlDeviceGetHandleByIndex_v2") &&
+           find_nvml_function(nvml, &nvml->pci, "nvmlDeviceGetPciInfo_v3") &&
+           find_nvml_function(nvml, &nvml->mig_mode, "nvmlDeviceGetMigMode") &&
+           find_nvml_function(nvml, &nvml->mig_most,
+                              "nvmlDeviceGetMaxMigDeviceCount") &&
+           find_nvml_function(nvml, &nvml->mig_device,
+                              "nvmlDeviceGetMigDeviceHandleByIndex") &&
+           find_nvml_function(nvml, &nvml->uuid, "nvmlDeviceGetUUID") &&
+           find_nvml_function(nvml, &nvml->name, "nvmlDeviceGetName") &&
+           find_nvml_function(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
+}
+
+/* The bus as sysfs spells it: in lower case, with a domain of four digits. */
+static void find_gpu_bus(const struct nvml *nvml, void *gpu, struct record *to)
+{
+    struct pci pci = {.bus_id = ""};
+    if (nvml->pci(gpu, &pci) != SUCCESS)
+        return;
+    pci.bus_id[sizeof pci.bus_id - 1] = '\0';
+    const char *from = pci.bus_id;
+    if (strncmp(from, "0000", 4) == 0 && strcspn(from, ":") == 8)
+        from += 4;
+    for (char *at = to->bus; *from != '\0'; from++)
+        *at++ = (char)tolower((unsigned char)*from);
+}
+
+/* A GPU or an instance of one, whose bus is there. False: nobody listens. */
+static bool send_gpu_record(const struct question *question,
+                            const struct nvml *nvml, void *thing,
+                            struct record *record)
+{
+    struct memory memory = {0};
+    if (nvml->uuid(thing, record->uuid, NAME_SIZE) != SUCCESS)
+        return true;
+    if (nvml->name(thing, record->name, NAME_SIZE) != SUCCESS)
+        record->name[0] = '\0';
+    if (nvml->memory(thing, &memory) == SUCCESS)
+        record->memory = memory.total;
+    /* Less than PIPE_BUF: whole, or not at all. */
+    return write(question->fd, record, sizeof *record) == sizeof *record;
+}
+
+static bool send_gpu_instances(const struct question *question,
+                               const struct nvml *nvml, void *gpu,
+                               const struct record *whole)
+{
+    unsigned now = 0, next = 0, most = 0;
+    if (nvml->mig_mode(gpu, &now, &next) != SUCCESS || now != MIG_ON ||
+        nvml->mig_most(gpu, &most) != SUCCESS)
+        return true;
+    for (unsigned i = 0; i < most; i++) {
+        struct record record = *whole;
+        void *instance;
+        if (nvml->mig_device(gpu, i, &instance) == SUCCESS &&
+            !send_gpu_record(question, nvml, instance, &record))
+            return false;
+    }
+    return true;
+}
+
+static int send_all_gpus(const struct question *question,
+                         const struct nvml *nvml)
+{
+    unsigned count = 0;
+    if (nvml->count(&count) != SUCCESS)
+        return NO_COUNT;
+    for (unsigned i = 0; i < count; i++) {
+        struct record record = {.memory = 0};
+        void *gpu;
+        bool heard = true;
+        if (nvml->device(i, &gpu) != SUCCESS)
+            continue;
+        find_gpu_bus(nvml, gpu, &record);
+        if (question->what == JR_NVML_INSTANCES)
+            heard = send_gpu_instances(question, nvml, gpu, &record);
+        else
+            heard = send_gpu_record(question, nvml, gpu, &record);
+        if (!heard)
+            return NO_READER;
+    }
+    return 0;
+}
+
+/* The child's part; what was loaded ends with it. */
+static int answer_nvml_question(void *data, int fd)
+{
+    struct question *question = data;
+    struct nvml nvml = {.library =
+                            dlopen(question->path, RTLD_NOW | RTLD_LOCAL)};
+    question->fd = fd;
+    if (nvml.library == NULL)
+        return NO_LIBRARY;
+    if (!find_nvml_functions(&nvml))
+        return NO_FUNCTION;
+    if (nvml.init() != SUCCESS)
+        return NO_START;
+    int status = send_all_gpus(question, &nvml);
+    (void)nvml.shutdown();
+    return status;
+}
+
+static void add_nvml_device(struct jr_host_reader *probe,
+                            struct jr_accel_list *found, struct record *record)
+{
+    record->uuid[NAME_SIZE - 1] = record->name[NAME_SIZE - 1] = '\0';
+    record->bus[sizeof record->bus - 1] = '\0';
+    struct jr_host_device *device =
+        jr_accel_list_add(probe, found, JR_DEVICE_CUDA,
+                          record->bus[0] == '\0' ? NULL : record->bus);
+    if (device == NULL)
+        return;
+    device->uuid = jr_arena_strdup(probe->arena, record->uuid);
+    if (record->name[0] != '\0')
+        device->model = jr_arena_strdup(probe->arena, record->name);
+    device->memory = record->memory;
+}
+
+/* An exit code of `answer` in words; other reasons as they are. */
+static const char *explain_nvml_failure(struct jr_arena *arena, const char *why)
+{
+    static const char *const reasons[] = {
+        [NO_LIBRARY] = "cannot be loaded",
+        [NO_FUNCTION] = "is of a version that lacks the functions for it",
+        [NO_START] = "cannot be initialised",
+        [NO_COUNT] = "cannot count the GPUs",
+    };
+    for (unsigned i = NO_LIBRARY; i <= NO_COUNT; i++) {
+        const char *code = jr_arena_printf(arena, "exited with code %u", i);
+        if (code != NULL && strcmp(why, code) == 0)
+            return reasons[i];
+    }
+    return why;
+}
+
+const char *jr_nvml_read(struct jr_host_reader *probe,
+                         struct jr_accel_list *found, enum jr_nvml_what what,
+                         unsigned limit_ms)
+{
+    struct question question = {
+        .path =
+            probe->root[0] == '\0'
+                ? LIBRARY
+                : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
+        .what = what};
+    const struct jr_ask ask = {answer_nvml_question, &question, limit_ms,
+                               ANSWER_MOST};
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    const char *why = question.path == NULL
+                          ? "cannot be found, because memory ran out"
+                          : jr_ask(&out, probe->arena, &ask);
+    struct record record;
+    for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
+         at += sizeof record) {
+        memcpy(&record, out.data + at, sizeof record);
+        add_nvml_device(probe, found, &record);
+    }
+    return why == NULL ? NULL : explain_nvml_failure(probe->arena, why);
 }

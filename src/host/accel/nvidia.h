@@ -1,16 +1,19 @@
 /*
- * NVIDIA's management library, for what /proc does not tell: MIG instances, all
- * of the GPUs where there is no /proc/driver/nvidia, and, for people, their
- * memory.
- *
- * It is loaded when one of these is wanted, and not otherwise: to initialise it
- * takes longer than all the other facts together. And it is loaded in a child:
- * a driver that hangs or crashes it takes nobody along.
+ * NVIDIA GPUs by /proc/driver/nvidia. What that does not tell is asked of
+ * NVIDIA's management library: MIG instances, all of the GPUs where /proc is
+ * hidden (sandboxes such as gVisor, WSL), and, for people, their memory.
  */
-#ifndef JR_NVML_H
-#define JR_NVML_H
+#ifndef JR_NVIDIA_H
+#define JR_NVIDIA_H
 
 #include "host/accel/accel.h"
+
+/* Find the GPUs of NVIDIA. */
+void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Ask NVIDIA's library for what only people want to know of GPUs that were
+ * found: their memory. What it does not tell stays unknown. */
+void jr_nvidia_complete(struct jr_host_reader *probe);
 
 /* A GPU of a node whose driver sleeps takes seconds to wake up. */
 #define JR_NVML_LIMIT_MS 30000u
