@@ -6,7 +6,7 @@
 #include "cluster/controller_parts.h"
 #include "spawn/slurm_job.h"
 #include "store/events.h"
-#include "store/step_limit.h"
+#include "store/step_tracker.h"
 
 struct jr_controller_run {
     struct jr_controller *controller;

@@ -14,7 +14,7 @@
  *
  * `timeouts.first_step` counts from the start of the last rank, and
  * `timeouts.progress` from the job's furthest step on, while a rank whose steps
- * count runs (step_limit.h). What happens then is up to hang.c. Of a job on
+ * count runs (step_tracker.h). What happens then is up to hang.c. Of a job on
  * several nodes a node only tells what its ranks told (step_message.h), at most
  * once a second: the controller has the job's progress.
  */

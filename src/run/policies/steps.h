@@ -5,7 +5,7 @@
 #include "eventloop/loop.h"
 #include "output/step_lines.h"
 #include "run/policies/policies.h"
-#include "store/step_limit.h"
+#include "store/step_tracker.h"
 
 struct jr_step_file;
 

@@ -1,7 +1,7 @@
 /* timeouts.first_step and timeouts.progress. */
-#include "store/step_limit.h"
 
 #include "unit.h"
+#include "store/step_tracker.h"
 
 #define S UINT64_C(1000000000)
 

@@ -1,7 +1,7 @@
 /* The rate of a rank's latest steps: over which of them it is computed. */
-#include "store/step_window.h"
 
 #include "unit.h"
+#include "store/step_rate.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 

@@ -1,8 +1,7 @@
 /* Ranks that are slower than the others by half: who is named, once, and what
  * is said. */
-#include "store/stragglers.h"
 
-#include "store/step_window.h"
+#include "store/step_rate.h"
 #include "unit.h"
 
 enum { MOST = 24 };

@@ -1,13 +1,17 @@
-/* Some of a rank's latest steps, from which its rate is computed. */
-#ifndef JR_STEP_WINDOW_H
-#define JR_STEP_WINDOW_H
+/* How fast ranks make their steps, and which are slower than the others by
+ * half: see step_tracker.h. */
+#ifndef JR_STEP_RATE_H
+#define JR_STEP_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/step_tracker.h"
+
 enum { JR_STEP_SAMPLES = 16 };
 
-/* The oldest is first, or at `next` once it is full. */
+/* Some of a rank's latest steps, from which its rate is computed. The oldest is
+ * first, or at `next` once it is full. */
 struct jr_step_window {
     uint64_t ns[JR_STEP_SAMPLES];
     int64_t step[JR_STEP_SAMPLES];
@@ -24,5 +28,9 @@ void jr_step_window_add(struct jr_step_window *window, uint64_t ns,
  * known. */
 double jr_step_window_rate(const struct jr_step_window *window, int64_t step,
                            uint64_t ns, bool *ret_whole);
+
+/* Warn of each rank whose rate is less than half of the median, once, and name
+ * its host and device. */
+void jr_stragglers_find(struct jr_step_tracker *tracker, uint64_t now_ns);
 
 #endif
