@@ -1,4 +1,5 @@
-/* The facts of a session as people read them. */
+/* The facts of a session as people read them, and who has leased which devices.
+ */
 #ifndef JR_MACHINE_TEXT_H
 #define JR_MACHINE_TEXT_H
 
