@@ -7,8 +7,8 @@
 #include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
 #include "spec/lint_text.h"
+#include "spec/lint_unknown.h"
 #include "spec/lint_value.h"
-#include "spec/member_names.h"
 
 #include "base/banned.h"
 

@@ -4,8 +4,8 @@
 #include "spec/field.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
-#include "spec/member_names.h"
 #include "unit.h"
+#include "spec/lint_unknown.h"
 
 /* Every row says what people need to know. */
 static void rows_are_whole(void)
