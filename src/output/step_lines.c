@@ -15,13 +15,12 @@
 enum { LIMITED_MOST = 100, SHOWN_MOST = 40, NUMBER_MOST = 64 };
 
 /* How many lines are taken for steps before some are passed over: as many at
- * once, then one after so many nanoseconds, and some of each piece, which may
- * be as short as a pipe of 64 KiB. */
+ * once, then one after so many nanoseconds, and the last one of each piece,
+ * which may be as short as a pipe of 64 KiB. */
 enum {
     CREDIT_MOST = 10000,
     CREDIT_NS = 50000,
-    PIECE_LEAST = 2,
-    LAST_LOOK = 1 << 8 /* bytes in which the last step is looked for first */
+    LOOK_GROWTH = 16 /* how much further back the last step is looked for */
 };
 
 /* Opening. */
@@ -363,14 +362,14 @@ static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
     return search.at;
 }
 
-/* The last lines that match, and no more of them than must be looked at to find
- * one. */
+/* The last line that matches, or some last ones: no more lines are tried than
+ * must be to find one. The last line of all is tried first, alone. */
 static void take_last_lines(struct jr_step_lines *lines, uint32_t i,
                             const char *bytes, size_t len)
 {
     uint32_t most = UINT32_MAX;
     size_t from = len;
-    for (size_t look = LAST_LOOK; from > 0 && most == UINT32_MAX; look *= 4) {
+    for (size_t look = 1; from > 0 && most == UINT32_MAX; look *= LOOK_GROWTH) {
         from =
             look < len ? (size_t)(line_start(bytes, 0, len - look) - bytes) : 0;
         (void)take_whole_lines(lines, i, bytes + from, len - from, &most);
@@ -391,17 +390,13 @@ static void add_credit(struct jr_step_lines *lines)
 }
 
 /* Where ranks tell more steps than anybody can look at, some of each piece are
- * taken: the first ones and the last. */
+ * taken: as many of the first ones as there is credit for, and the last. */
 static void take_some_lines(struct jr_step_lines *lines, uint32_t i,
                             const char *bytes, size_t len)
 {
     add_credit(lines);
-    uint32_t most = lines->credit > PIECE_LEAST ? lines->credit : PIECE_LEAST;
-    uint32_t left = most;
-    size_t at = take_whole_lines(lines, i, bytes, len, &left);
-    uint32_t used = most - left;
-    lines->credit -= used < lines->credit ? used : lines->credit;
-    if (left == 0)
+    size_t at = take_whole_lines(lines, i, bytes, len, &lines->credit);
+    if (lines->credit == 0)
         take_last_lines(lines, i, bytes + at, len - at);
 }
 
