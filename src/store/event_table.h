@@ -130,9 +130,9 @@ enum {
       "The process that supervises the ranks is gone, so its guard has "       \
       "stopped the run.")                                                      \
     X(SWEPT, "swept", JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0, 0,                \
-      "killed processes that the ranks left behind",                           \
-      "All ranks have ended, and the processes that they left behind are "     \
-      "killed.")                                                               \
+      "looked for processes that the ranks left behind",                       \
+      "All ranks have ended. The processes that they left behind, if there "   \
+      "are any, are killed.")                                                  \
     X(NODE_LOST, "node_lost", JR_SAYS(NODE), 0, 0, "lost a node",              \
       "A node is lost, and with it its ranks.")                                \
     X(AGENTS, "agents", JR_SAYS(NODES) | JR_SAYS(HEARD) | JR_SAYS(TOLD), 0, 0, \
