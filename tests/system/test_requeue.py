@@ -545,6 +545,40 @@ END
         self.wait_for(lambda: "requeue 4711" in self.asked())
         self.assertEqual(self.job()["status"], "yielded")
 
+    def test_the_runner_is_killed_while_it_is_asked(self):
+        """The record is written by then, and the answer is waited for."""
+        self.slurm(script='if [ "$1" = requeue ]; then touch asking; '
+                   "until [ -e now ]; do sleep 0.02; done; fi")
+        process = self.begin()
+        runner = harness.runner_of(process.pid)
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for((self.folder / "bin/asking").exists)
+        self.assertEqual(self.job()["status"], "yielded")
+        try:
+            os.kill(runner, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it had nothing more to do
+        self.write("bin/now", "")
+        self.assertIn("job 4711 is queued again (requeue 1 of 2)",
+                      self.told(process, 8))
+        self.assertEqual(self.asked().count("requeue 4711"), 1)
+        self.assertTrue(self.job()["requeue"]["queued"])
+        self.nobody_is_left()
+
+    def test_the_runner_is_killed_before_the_record(self):
+        """It is a failure of jobrun's, and no reason to go on."""
+        process = self.begin("trap '' USR1; echo > up.$RANK; "
+                             "while :; do sleep 0.02; done")
+        runner = harness.runner_of(process.pid)
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for(lambda: any(words.startswith("show")
+                                  for words in self.asked()))
+        os.kill(runner, signal.SIGKILL)
+        self.told(process, 7)
+        self.assertNotIn("requeue 4711", self.asked())
+        self.assertNotEqual(self.job()["status"], "yielded")
+        self.nobody_is_left()
+
     def test_of_several_nodes_the_controller_asks(self):
         process = self.begin(nodes=2)
         self.slurm(preempt="1800000000")
