@@ -54,7 +54,7 @@ MPI = ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK
 # Commands that need a cluster, or that build and install: what is run instead, or,
 # behind "by ", the test that runs them.
 STAND_INS = {
-    "tools/demo": "by .ci/run",
+    "tools/demo": "by tools/test",
     "tools/test": "by .ci/run",
     "python3 -m venv env": "by tests/install/test_wheel.py",
     ". env/bin/activate": "by tests/install/test_wheel.py",
