@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "host/scheduler/hostlist.h"
 #include <jobrun/error.h>
 #include <jobrun/types.h>
+
+#include "base/arena.h"
+#include "host/scheduler/hostlist.h"
 
 /* The kernel's default ephemeral ports, where the range cannot be read. */
 #define JR_HOST_PORT_LOW  32768u
@@ -162,5 +163,23 @@ void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
  * there is none, or more. Looks at the machine. scheduler/hosts.c */
 int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
                       size_t count);
+
+/* A part of the machine: numbers of cores, in the order of jr_host_core, and of
+ * devices, as they lie in host->devices. */
+struct jr_host_part {
+    const uint32_t *cores;
+    uint32_t cores_count; /* 0: all of them */
+    const uint32_t *devices;
+    uint32_t devices_count; /* 0: all of them */
+};
+
+/* How many cores can be told apart; 0: the machine's CPUs are not known. */
+uint32_t jr_host_core_count(const struct jr_host *host);
+
+/* Fill *ret with the facts about that part, in `arena`; what is not changed is
+ * shared with `host`. Devices that are not of it are not visible any more, as
+ * by the visibility variable. Without memory the arena has failed. */
+void jr_host_narrow(struct jr_host *ret, const struct jr_host *host,
+                    const struct jr_host_part *part, struct jr_arena *arena);
 
 #endif

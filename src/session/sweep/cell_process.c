@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rank_set.h"
-#include "host/narrow.h"
+#include "host/host.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
 

@@ -1,7 +1,7 @@
 /* A part of a machine: the cores and devices that are left of it. */
-#include "host/narrow.h"
 
 #include "unit.h"
+#include "host/host.h"
 
 static char *cores[] = {(char[]){"0,4"}, (char[]){"1,5"}, (char[]){"2,6"},
                         (char[]){"3,7"}, NULL};
