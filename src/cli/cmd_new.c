@@ -22,7 +22,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stage.h"
-#include "diag/codes.h"
+#include "diag/diag.h"
 #include "session/machine_text.h"
 #include "session/specs/spec_help.h"
 #include "session/translate/translate.h"

@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "diag/codes.h"
+#include "diag/diag.h"
 #include "generated/scripts.h"
 #include "record/run_list.h"
 #include "session/specs/spec_help.h"

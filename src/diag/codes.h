@@ -1,6 +1,5 @@
 /*
- * Every code that a diagnostic can carry, in the order of the numbers. The
- * functions are in diag.c.
+ * Every code that a diagnostic can carry, in the order of the numbers.
  *
  * JR01xx reading: files, YAML, limits    JR04xx resolution on this machine
  * JR02xx single fields                   JR05xx the plan
@@ -13,8 +12,6 @@
  */
 #ifndef JR_CODES_H
 #define JR_CODES_H
-
-#include <stddef.h>
 
 /* clang-format off */
 #define JR_CODES(X)                                                            \
@@ -185,19 +182,5 @@
 #define JR_CODE_CONSTANT(name, number, title) JR_CODE_##name = (number),
 enum jr_diag_code { JR_CODES(JR_CODE_CONSTANT) };
 #undef JR_CODE_CONSTANT
-
-/* What `jobrun explain` prints about a code. */
-struct jr_code {
-    unsigned number;
-    const char *title; /* a few words */
-    const char *text;  /* a paragraph, a blank line and an example */
-};
-
-/* Find a code as people write it, "JR0203" or "0203"; NULL when there is no
- * such code. */
-const struct jr_code *jr_code_find(const char *code);
-
-/* All codes in the order of their numbers. */
-const struct jr_code *jr_code_table(size_t *ret_count);
 
 #endif

@@ -127,4 +127,18 @@ void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
 void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags,
                      enum jr_diag_format format, bool color);
 
+/* What `jobrun explain` prints about a code. */
+struct jr_code {
+    unsigned number;
+    const char *title; /* a few words */
+    const char *text;  /* a paragraph, a blank line and an example */
+};
+
+/* Find a code as people write it, "JR0203" or "0203"; NULL when there is no
+ * such code. */
+const struct jr_code *jr_code_find(const char *code);
+
+/* All codes in the order of their numbers. */
+const struct jr_code *jr_code_table(size_t *ret_count);
+
 #endif
