@@ -10,21 +10,14 @@
 
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "resolve/device_holders.h"
 #include "resolve/device_kind.h"
 #include "resolve/device_queue.h"
 #include "resolve/node_rank.h"
 
 #include "base/banned.h"
 
-enum { GROUPS_MOST = 16 }; /* holders that a message names */
-
-/* Devices by the names that the job has for them, and by those of leases. */
-struct device_list {
-    const char **names, **keys;
-    uint32_t count;
-};
-
-static bool make_device_list(struct jr_resolver *r, struct device_list *ret,
+static bool make_device_list(struct jr_resolver *r, struct jr_device_list *ret,
                              uint32_t most)
 {
     ret->names = jr_arena_array(r->arena, most, sizeof *ret->names);
@@ -34,7 +27,7 @@ static bool make_device_list(struct jr_resolver *r, struct device_list *ret,
 }
 
 /* One that is there twice is one device. */
-static void add_device(struct jr_resolver *r, struct device_list *list,
+static void add_device(struct jr_resolver *r, struct jr_device_list *list,
                        const struct jr_host_device *device, const char *name)
 {
     char key[JR_DEVICE_KEY_SIZE];
@@ -54,115 +47,20 @@ static uint32_t count_ranks_here(const struct jr_resolver *r)
                              : jr_place_here(r);
 }
 
-/* Holders, and the devices that each of them has. */
-struct holders {
-    struct jr_resolver *r;
-    struct jr_device_claims claims;
-    struct {
-        struct jr_device_user user;
-        const char *names; /* "0, 1" */
-        bool several;
-    } groups[GROUPS_MOST];
-    size_t count;
-};
-
-static bool is_same_user(const struct jr_device_user *a,
-                         const struct jr_device_user *b)
-{
-    return a->holder.pid == b->holder.pid && a->holder.uid == b->holder.uid &&
-           strcmp(a->run, b->run) == 0;
-}
-
-/* The run whose rank started this jobrun shares its devices with it. */
-static bool is_around_us(const struct jr_resolver *r,
-                         const struct jr_device_user *user)
+/* Who looks at leases for this resolution. */
+static struct jr_device_viewer make_viewer(const struct jr_resolver *r)
 {
     char *const *envp = r->options->environ;
-    const char *run = envp == NULL ? NULL : jr_env_get(envp, "JOBRUN_RUN_ID");
-    return run != NULL && user->holder.uid == geteuid() &&
-           strcmp(run, user->run) == 0;
+    return (struct jr_device_viewer){
+        .own = r->out->device_leases,
+        .own_count = r->out->device_leases_count,
+        .around = envp == NULL ? NULL : jr_env_get(envp, "JOBRUN_RUN_ID")};
 }
 
-static bool is_own_lease(const struct jr_resolver *r,
-                         const struct jr_device_claim *held)
+static const char *keep_device_text(struct jr_resolver *r,
+                                    const struct jr_buf *text)
 {
-    const struct jr_resolution *out = r->out;
-    for (uint32_t i = 0; i < out->device_leases_count; i++)
-        if (out->device_leases[i].slot == held->number &&
-            strcmp(out->device_leases[i].key, held->key) == 0)
-            return true;
-    return false;
-}
-
-static void add_holder(struct holders *to, const struct jr_device_user *user,
-                       const char *name)
-{
-    size_t i = 0;
-    while (i < to->count && !is_same_user(&to->groups[i].user, user))
-        i++;
-    if (i == GROUPS_MOST)
-        return;
-    if (i == to->count) {
-        to->groups[to->count++].user = *user;
-        to->groups[i].names = name;
-        return;
-    }
-    to->groups[i].several = true;
-    to->groups[i].names =
-        jr_arena_printf(to->r->arena, "%s, %s", to->groups[i].names, name);
-}
-
-static void find_holders(struct holders *to, struct jr_resolver *r,
-                         const struct device_list *list)
-{
-    *to = (struct holders){.r = r};
-    jr_device_claims_read(&to->claims);
-    for (uint32_t i = 0; i < list->count; i++)
-        for (size_t j = 0; j < to->claims.held_count; j++) {
-            const struct jr_device_claim *held = &to->claims.held[j];
-            if (strcmp(held->key, list->keys[i]) != 0 || is_own_lease(r, held))
-                continue;
-            const struct jr_device_user user =
-                jr_device_user_of(&to->claims, held);
-            if (!is_around_us(r, &user))
-                add_holder(to, &user, list->names[i]);
-        }
-}
-
-/* "0, 1 are held by run x (pid 7); 2 is held by pid 8"; "" for none. */
-static const char *describe_holders(const struct holders *holders)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    for (size_t i = 0; i < holders->count; i++) {
-        jr_buf_printf(&text, "%s%s %s held by ", i == 0 ? "" : "; ",
-                      holders->groups[i].names,
-                      holders->groups[i].several ? "are" : "is");
-        jr_device_user_print(&text, &holders->groups[i].user);
-    }
-    const char *kept = jr_buf_keep(&text, holders->r->arena);
-    return kept == NULL ? "" : kept;
-}
-
-/* "; pid 7 waits for some of them, and came earlier". */
-static const char *describe_queue(const struct holders *holders,
-                                  const struct jr_device_request *request,
-                                  uint64_t ticket)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_device_claim last = {0};
-    for (uint32_t i = 0; i < request->count; i++) {
-        const struct jr_device_claim claim = {
-            request->keys[i], jr_device_awaited_before(
-                                  &holders->claims, request->keys[i], ticket)};
-        last = claim.number > last.number ? claim : last;
-    }
-    if (last.number == 0)
-        return "";
-    const struct jr_holder waits = jr_device_waits(&last);
-    jr_buf_str(&text, holders->count > 0 ? "; " : "");
-    jr_holder_print(&text, &waits);
-    jr_buf_str(&text, " waits for some of them, and came earlier");
-    const char *kept = jr_buf_keep(&text, holders->r->arena);
+    const char *kept = jr_buf_keep(text, r->arena);
     return kept == NULL ? "" : kept;
 }
 
@@ -191,39 +89,56 @@ static void keep_request(const struct jr_resolver *r,
         jr_arena_array(&wait->arena, request->count, sizeof *keys);
     for (uint32_t i = 0; keys != NULL && i < request->count; i++)
         keys[i] = jr_arena_strdup(&wait->arena, request->keys[i]);
-    wait->request =
-        (struct jr_device_request){keys, request->count, request->need};
+    wait->request = (struct jr_device_request){
+        keys, request->count, request->need,
+        jr_arena_strdup(&wait->arena, request->around)};
     if (wait->arena.failed)
         wait->request = (struct jr_device_request){0};
 }
 
-static void refuse_busy(struct jr_resolver *r, const struct device_list *list,
+static void refuse_busy(struct jr_resolver *r,
+                        const struct jr_device_list *list,
                         const struct jr_device_request *request)
 {
     const struct jr_device_wait *wait = r->options->wait;
     uint64_t ticket = wait == NULL ? 0 : wait->queue.ticket;
-    struct holders holders;
+    const struct jr_device_viewer viewer = make_viewer(r);
+    struct jr_device_claims claims;
+    struct jr_buf who JR_BUF_CLEANUP = JR_BUF_INIT,
+                      queue JR_BUF_CLEANUP = JR_BUF_INIT;
     uint32_t free_count = 0;
-    find_holders(&holders, r, list);
+    jr_device_claims_read(&claims);
     for (uint32_t i = 0; i < list->count; i++)
-        free_count += !jr_device_is_held(&holders.claims, list->keys[i]);
+        free_count +=
+            !jr_device_is_held_by_others(&claims, request, list->keys[i]);
+    bool held = jr_device_holders_print(&who, &claims, list, &viewer) > 0;
+    bool queued = jr_device_waiters_print(&queue, &claims, request, ticket);
     struct jr_diag *diag = jr_rules_refuse(
         r, JR_CODE_DEVICES_HELD, JR_BIT(JR_DEVICES),
-        "the ranks here need %u %s device%s, and %u of %u %s free: %s%s",
+        "the ranks here need %u %s device%s, and %u of %u %s free: %s%s%s",
         request->need, jr_field_value_value(r, JR_DEVICE),
         request->need == 1 ? "" : "s", free_count, list->count,
-        free_count == 1 ? "is" : "are", describe_holders(&holders),
-        describe_queue(&holders, request, ticket));
+        free_count == 1 ? "is" : "are", keep_device_text(r, &who),
+        held && queued ? "; " : "", keep_device_text(r, &queue));
     help_with_busy(r, diag);
     keep_request(r, request);
-    jr_device_claims_release(&holders.claims);
+    jr_device_claims_release(&claims);
+}
+
+/* Take over the leases that the caller took for this job. */
+static void adopt_leases(struct jr_resolver *r)
+{
+    r->out->device_leases = r->options->leases;
+    r->out->device_leases_count = r->options->leases_count;
 }
 
 /* Lease `need` of the devices, or complain. `chosen` gets their places. */
-static bool take_devices(struct jr_resolver *r, const struct device_list *list,
-                         uint32_t need, uint32_t *chosen)
+static bool take_devices(struct jr_resolver *r,
+                         const struct jr_device_list *list, uint32_t need,
+                         uint32_t *chosen)
 {
-    const struct jr_device_request request = {list->keys, list->count, need};
+    const struct jr_device_request request = {list->keys, list->count, need,
+                                              make_viewer(r).around};
     const struct jr_device_wait *wait = r->options->wait;
     struct jr_resolution *out = r->out;
     struct jr_device_lease *leases = NULL;
@@ -242,7 +157,7 @@ static bool take_devices(struct jr_resolver *r, const struct device_list *list,
 }
 
 /* The devices of the job's kind that its processes see. */
-static bool list_visible(struct jr_resolver *r, struct device_list *ret)
+static bool list_visible(struct jr_resolver *r, struct jr_device_list *ret)
 {
     const struct jr_host *hw = r->hw;
     if (!make_device_list(r, ret, hw->devices_count))
@@ -267,7 +182,7 @@ enum jr_fired jr_rule_devices_any(struct jr_resolver *r,
                                   struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
-    struct device_list list;
+    struct jr_device_list list;
     if (!jr_devices_are_any(r))
         return JR_PASSED;
     struct jr_field_value stated = *out;
@@ -286,7 +201,10 @@ enum jr_fired jr_rule_devices_any(struct jr_resolver *r,
         chosen[i] = i;
     /* More ranks than devices are a mistake of its own. */
     bool fits = ranks <= list.count || r->spec->oversubscribe;
-    bool here = r->hw->real && !r->options->skip_leases;
+    bool leased = r->options->leases_count > 0;
+    bool here = r->hw->real && !r->options->skip_leases && !leased;
+    if (leased)
+        adopt_leases(r);
     if (here && fits && !take_devices(r, &list, need, chosen))
         return JR_FAILED;
     for (uint32_t i = 0; i < need; i++)
@@ -299,7 +217,7 @@ enum jr_fired jr_rule_devices_any(struct jr_resolver *r,
 }
 
 /* Those that ranks here get: of more devices than ranks, the first. */
-static bool list_used(struct jr_resolver *r, struct device_list *ret)
+static bool list_used(struct jr_resolver *r, struct jr_device_list *ret)
 {
     const struct jr_job *job = &r->out->job;
     uint32_t ranks = count_ranks_here(r), count = job->own.devices_count;
@@ -316,7 +234,8 @@ static bool list_used(struct jr_resolver *r, struct device_list *ret)
 
 /* A device that cannot be leased, for lack of descriptors for instance, can
  * still be used. */
-static void share_devices(struct jr_resolver *r, const struct device_list *list)
+static void share_devices(struct jr_resolver *r,
+                          const struct jr_device_list *list)
 {
     struct jr_resolution *out = r->out;
     out->device_leases =
@@ -328,15 +247,17 @@ static void share_devices(struct jr_resolver *r, const struct device_list *list)
 }
 
 static void warn_of_holders(struct jr_resolver *r,
-                            const struct device_list *list)
+                            const struct jr_device_list *list)
 {
     struct jr_job *job = &r->out->job;
-    struct holders holders;
-    find_holders(&holders, r, list);
-    if (holders.count > 0) {
+    const struct jr_device_viewer viewer = make_viewer(r);
+    struct jr_device_claims claims;
+    struct jr_buf who JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_device_claims_read(&claims);
+    if (jr_device_holders_print(&who, &claims, list, &viewer) > 0) {
         job->own.held = jr_arena_printf(r->arena, "of the %s devices %s",
                                         jr_field_value_value(r, JR_DEVICE),
-                                        describe_holders(&holders));
+                                        keep_device_text(r, &who));
         struct jr_diag *diag =
             jr_rules_warn(r, JR_CODE_DEVICES_SHARED, JR_BIT(JR_DEVICES), "%s",
                           job->own.held == NULL ? "" : job->own.held);
@@ -345,17 +266,21 @@ static void warn_of_holders(struct jr_resolver *r,
             "this run shares them; `devices: any` takes free ones, and "
             "--wait waits for these");
     }
-    jr_device_claims_release(&holders.claims);
+    jr_device_claims_release(&claims);
 }
 
 bool jr_devices_lease(struct jr_resolver *r)
 {
     const struct jr_job *job = &r->out->job;
-    struct device_list list;
+    struct jr_device_list list;
     if (!r->hw->real || r->options->skip_leases ||
         job->device == JR_DEVICE_CPU || job->devices_any ||
         job->own.devices_count == 0)
         return true;
+    if (r->options->leases_count > 0) {
+        adopt_leases(r);
+        return true;
+    }
     if (!list_used(r, &list))
         return false;
     if (r->options->wait != NULL) {

@@ -302,6 +302,45 @@ int jr_devices_lock(void)
     return fd;
 }
 
+bool jr_device_is_of_others(const struct jr_device_claims *claims,
+                            const struct jr_device_request *request,
+                            const struct jr_device_claim *held)
+{
+    if (request->around == NULL)
+        return true;
+    const struct jr_device_user user = jr_device_user_of(claims, held);
+    return user.holder.uid != geteuid() ||
+           strcmp(user.run, request->around) != 0;
+}
+
+bool jr_device_is_held_by_others(const struct jr_device_claims *claims,
+                                 const struct jr_device_request *request,
+                                 const char *key)
+{
+    for (size_t i = 0; i < claims->held_count; i++)
+        if (strcmp(claims->held[i].key, key) == 0 &&
+            jr_device_is_of_others(claims, request, &claims->held[i]))
+            return true;
+    return false;
+}
+
+bool jr_device_is_away(const struct jr_device_claims *claims,
+                       const struct jr_device_request *request, const char *key,
+                       uint64_t ticket)
+{
+    return jr_device_is_held_by_others(claims, request, key) ||
+           jr_device_awaited_before(claims, key, ticket) != 0;
+}
+
+/* Beside the run around us, or as the only one. */
+static int lease_free_device(struct jr_device_lease *ret,
+                             const struct jr_device_request *request,
+                             const char *key)
+{
+    return request->around != NULL ? jr_device_lease_share(ret, key)
+                                   : hold_slot(ret, key, 0);
+}
+
 uint32_t jr_devices_take(const struct jr_device_request *request,
                          uint64_t ticket, uint32_t *chosen,
                          struct jr_device_lease *leases)
@@ -312,10 +351,10 @@ uint32_t jr_devices_take(const struct jr_device_request *request,
     jr_device_claims_read(&claims);
     for (uint32_t i = 0; i < request->count && taken < request->need; i++) {
         const char *key = request->keys[i];
-        if (jr_device_is_held(&claims, key) ||
-            jr_device_awaited_before(&claims, key, ticket) != 0)
+        if (jr_device_is_away(&claims, request, key, ticket))
             continue;
-        if (leases == NULL || hold_slot(&leases[taken], key, 0) == 0)
+        if (leases == NULL ||
+            lease_free_device(&leases[taken], request, key) == 0)
             chosen[taken++] = i;
     }
     jr_device_claims_release(&claims);

@@ -120,11 +120,30 @@ void jr_device_user_print(struct jr_buf *out,
 struct jr_device_request {
     const char *const *keys; /* of those that it may have, the best first */
     uint32_t count;
-    uint32_t need; /* how many of them, at most `count` */
+    uint32_t need;      /* how many of them, at most `count` */
+    const char *around; /* the run whose rank asks: what only that one holds is
+                           free for it. NULL: there is none */
 };
 
-/* Choose the first `need` devices that no run has leased and that nobody with a
- * ticket below `ticket` (0: nobody at all) waits for, and lease them. `chosen`
+/* Whether a device of the request is held by another run than that around it.
+ */
+bool jr_device_is_held_by_others(const struct jr_device_claims *claims,
+                                 const struct jr_device_request *request,
+                                 const char *key);
+
+/* Whether a device of the request is held by another run than that around it,
+ * or awaited by somebody with a ticket below `ticket` (0: by anybody). */
+bool jr_device_is_away(const struct jr_device_claims *claims,
+                       const struct jr_device_request *request, const char *key,
+                       uint64_t ticket);
+
+/* Whether a lease is that of another run than the one around the request. */
+bool jr_device_is_of_others(const struct jr_device_claims *claims,
+                            const struct jr_device_request *request,
+                            const struct jr_device_claim *held);
+
+/* Choose the first `need` devices that are not away for that ticket, and lease
+ * them. `chosen`
  * gets their places in the request, `leases` (NULL: they are only looked for)
  * the leases, both in the order of the request. Returns how many could be had:
  * `need`, or fewer, and then nothing is leased. */

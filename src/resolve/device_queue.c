@@ -121,12 +121,14 @@ static bool watch_socket(struct jr_device_queue *queue, const char *name)
 
 /* All that hold a device. False: one of them has gone meanwhile. */
 static bool watch_holders(struct jr_device_queue *queue, const char *key,
+                          const struct jr_device_request *request,
                           const struct jr_device_claims *claims)
 {
     char name[JR_LEASE_NAME_SIZE];
     bool all = true;
     for (size_t i = 0; i < claims->held_count; i++) {
-        if (strcmp(claims->held[i].key, key) != 0)
+        if (strcmp(claims->held[i].key, key) != 0 ||
+            !jr_device_is_of_others(claims, request, &claims->held[i]))
             continue;
         jr_device_lease_name(name, &claims->held[i]);
         all = watch_socket(queue, name) && all;
@@ -139,14 +141,16 @@ enum look { LOOK_FREE, LOOK_WAIT, LOOK_AGAIN };
 /* See who is in the way of having a device, and be told of that one's end: the
  * last one that came earlier and waits for it, or else its holders. */
 static enum look look_at_device(struct jr_device_queue *queue, const char *key,
+                                const struct jr_device_request *request,
                                 const struct jr_device_claims *claims)
 {
     char name[JR_LEASE_NAME_SIZE];
     uint64_t before = jr_device_awaited_before(claims, key, queue->ticket);
-    if (before == 0 && !jr_device_is_held(claims, key))
+    if (!jr_device_is_away(claims, request, key, queue->ticket))
         return LOOK_FREE;
     if (before == 0)
-        return watch_holders(queue, key, claims) ? LOOK_WAIT : LOOK_AGAIN;
+        return watch_holders(queue, key, request, claims) ? LOOK_WAIT
+                                                          : LOOK_AGAIN;
     jr_device_wait_name(name, key, before);
     return watch_socket(queue, name) ? LOOK_WAIT : LOOK_AGAIN;
 }
@@ -160,7 +164,8 @@ static enum look look_at_devices(struct jr_device_queue *queue,
     clear_watched(queue);
     jr_device_claims_read(&claims);
     for (uint32_t i = 0; i < request->count; i++) {
-        enum look one = look_at_device(queue, request->keys[i], &claims);
+        enum look one =
+            look_at_device(queue, request->keys[i], request, &claims);
         free_count += one == LOOK_FREE;
         look = one == LOOK_AGAIN ? LOOK_AGAIN : look;
     }

@@ -29,6 +29,11 @@ struct jr_resolve_options {
     struct jr_device_wait *wait; /* somebody who waits where devices are held by
                                     others, and is told which; NULL: nobody, so
                                     that stated ones are shared */
+    struct jr_device_lease *leases; /* of the devices that the facts show, which
+                                       the caller took for this job: the
+                                       resolution gives them back, and marks
+                                       them so in this array */
+    uint32_t leases_count;
     int *lease; /* one of `lease_port` that the caller holds: it is taken over,
                    and made -1, where that is the job's port; NULL: none */
     uint32_t lease_port;

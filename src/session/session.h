@@ -68,8 +68,10 @@ struct jr_session {
     bool facts;              /* `host` is read */
     const char *cells_dir;   /* absolute: where that has its cells */
     const char *cell_run_id; /* its run id among those of all sweeps */
-    bool custom;             /* with the facts beside the spec */
-    int *lease;              /* see jr_resolve_options; NULL: none */
+    struct jr_device_lease *leases; /* see jr_resolve_options */
+    uint32_t leases_count;
+    bool custom; /* with the facts beside the spec */
+    int *lease;  /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
     struct jr_resolution resolution;

@@ -262,6 +262,8 @@ static enum jr_status resolve_facts(struct jr_session *session,
         .environ = session->options.envp,
         .lease = session->lease,
         .lease_port = session->lease_port,
+        .leases = session->leases,
+        .leases_count = session->leases_count,
     };
     status = resolve_with_devices(session, &options, err);
     if (status == JR_STATUS_OK && session->options.lock != NULL)

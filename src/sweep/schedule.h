@@ -5,6 +5,7 @@
  * Cells begin in their order whenever what they need is free. One that does not
  * fit is passed over by later ones that do, but only a few times: then all wait
  * until it fits, so that a large cell comes to its turn among many small ones.
+ * Devices that are away, because somebody else holds them, are given to nobody.
  */
 #ifndef JR_SCHEDULE_H
 #define JR_SCHEDULE_H
@@ -18,7 +19,8 @@
 /* What a kind of cells needs. */
 struct jr_slots {
     uint32_t cores, devices;
-    bool shares; /* takes what it gets, also beside others */
+    bool shares;     /* takes what it gets, also beside others */
+    const bool *may; /* of each device: whether it will do; NULL: all do */
 };
 
 /* What a cell was given: numbers of cores and devices, as many as it needs;
@@ -37,10 +39,12 @@ struct jr_schedule {
     size_t count;
     size_t *next; /* of each kind: the first cell that may begin */
     bool *core_taken, *device_taken;
+    bool *device_away; /* not to be had now: the caller keeps these */
     struct jr_slots room, free;
     uint32_t parallel; /* cells at once at most; 0: no limit */
     uint32_t running;
     uint32_t passed; /* how often the first waiting cell was passed over */
+    uint32_t passed_before; /* the last one began */
 };
 
 /* Begin: nothing runs. All pointers are borrowed. Without memory the arena has
@@ -53,6 +57,18 @@ void jr_schedule_release(struct jr_schedule *schedule);
 /* The cell that begins now, and what it gets, in `arena`; false: none does. */
 bool jr_schedule_next(struct jr_schedule *schedule, struct jr_arena *arena,
                       size_t *ret_cell, struct jr_grant *ret);
+
+/* The cell that jr_schedule_next has just said does not begin after all, since
+ * what it was granted was not to be had: as if it had not been called. */
+void jr_schedule_undo(struct jr_schedule *schedule, size_t cell,
+                      const struct jr_grant *grant);
+
+/* Whether some cell would begin now if no device were away; *ret_kind is that
+ * of the first. */
+bool jr_schedule_lacks(const struct jr_schedule *schedule, uint32_t *ret_kind);
+
+/* No other cell of a kind begins. */
+void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);
 
 /* A cell has ended: give back what it had. */
 void jr_schedule_end(struct jr_schedule *schedule,

@@ -73,9 +73,11 @@ class Leases(harness.Case):
         return out, err
 
     def says(self, process, text):
-        """Read its standard error up to a line with `text`; returns that."""
-        fd, said = process.stderr.fileno(), b""
+        """Read its standard error up to a line with `text`; returns that. What
+        was read besides is for the next call."""
+        fd, said = process.stderr.fileno(), getattr(process, "said", b"")
         while True:
+            process.said = said
             for line in said.decode().splitlines(keepends=True):
                 if text in line and line.endswith("\n"):
                     return line

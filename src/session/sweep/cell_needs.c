@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "doc/doc.h"
+#include "resolve/device_pool.h"
 #include "resolve/resolve.h"
 #include "session/session.h"
 #include "session/stages.h"
@@ -148,12 +149,20 @@ static uint32_t cores_of(const struct jr_host_cpus *cpus)
     return cores > 0 ? cores : 1;
 }
 
-static uint32_t visible_devices(const struct jr_host *host)
+/* The devices that a cell on devices may have. */
+static void find_pool(struct finding *finding, struct jr_cell_need *need,
+                      const struct jr_job *job, const struct jr_spec *spec)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < host->devices_count; i++)
-        count += host->devices[i].visible;
-    return count;
+    const struct jr_host *host = &finding->session->host;
+    bool *may = jr_arena_array(&finding->needs->arena, host->devices_count + 1,
+                               sizeof *may);
+    if (need->devices == 0 || may == NULL)
+        return;
+    need->pool = jr_device_pool_find(may, host, job, spec);
+    need->may = may;
+    need->may_count = host->devices_count;
+    if (need->pool > finding->needs->room.devices)
+        finding->needs->room.devices = need->pool;
 }
 
 /* What a resolved cell needs. A rank needs a core, or as many as its threads
@@ -210,7 +219,7 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
         return false;
     }
     if (need->oversubscribe ||
-        (need->devices <= room->devices && need->cores <= room->cores))
+        (need->devices <= need->pool && need->cores <= room->cores))
         return true;
     bool on_devices = need->devices > 0;
     struct jr_diag *diag = jr_diags_error(
@@ -220,7 +229,7 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
         finding->swept->axes.at, NULL, "%s needs %u %s, and there are %u",
         cell.failed ? "" : cell.data, on_devices ? need->devices : need->cores,
         on_devices ? "devices" : "CPU cores",
-        on_devices ? room->devices : room->cores);
+        on_devices ? need->pool : room->cores);
     jr_diag_help(diags, diag,
                  "use fewer ranks or threads, or let them share: "
                  "oversubscribe: true");
@@ -256,10 +265,10 @@ static enum jr_status measure_cell(struct finding *finding,
                             &session->diags);
     if (status != JR_STATUS_OK)
         return status;
-    finding->needs->room = (struct jr_room){visible_devices(&session->host),
-                                            cores_of(&session->host.cpus)};
+    finding->needs->room.cores = cores_of(&session->host.cpus);
     measure_job(ret, &resolution.job, jr_spec_get(file), &session->host,
                 session->options.local);
+    find_pool(finding, ret, &resolution.job, jr_spec_get(file));
     ret->device_name =
         jr_arena_strdup(&finding->needs->arena, ret->device_name);
     jr_resolution_release(&resolution);

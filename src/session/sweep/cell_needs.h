@@ -23,6 +23,8 @@ struct jr_cell_need {
     uint32_t cores;   /* physical ones; 0: it runs on devices */
     enum jr_device device;
     const char *device_name; /* as spelled: "cuda" */
+    const bool *may; /* of each of the host's devices: whether it will do */
+    uint32_t may_count, pool; /* places in `may`, and those that are true */
     bool oversubscribe; /* it may run beside others where it does not fit */
     size_t cell;        /* the one that was resolved */
 };

@@ -59,20 +59,19 @@ static void bind_to_part(const struct jr_host *host)
 /* The facts of the machine, as far as they are this cell's. */
 static void take_part(struct jr_session *session,
                       const struct jr_sweep_run *run,
-                      const struct jr_grant *grant)
+                      const struct jr_cell_process *process)
 {
     const struct jr_session *sweep = run->session;
-    uint32_t *devices = jr_arena_array(
-        &session->arena, grant->devices_count + 1, sizeof *devices);
-    for (uint32_t i = 0; devices != NULL && i < grant->devices_count; i++)
-        devices[i] = run->device_index[grant->devices[i]];
-    struct jr_host_part part = {.devices = devices,
+    const struct jr_grant *grant = &process->grant;
+    struct jr_host_part part = {.devices = grant->devices,
                                 .devices_count = grant->devices_count};
     if (jr_host_core_count(&sweep->host) >= run->schedule.room.cores) {
         part.cores = grant->cores;
         part.cores_count = grant->cores_count;
     }
     jr_host_narrow(&session->host, &sweep->host, &part, &session->arena);
+    session->leases = process->leases;
+    session->leases_count = process->leases_count;
     session->facts = true;
     session->custom = sweep->custom;
     if (part.cores_count > 0 && !session->arena.failed)
@@ -105,7 +104,7 @@ static enum jr_status load_cell(struct jr_session *session,
 
 /* The whole of the cell. Returns the exit status. */
 static int run_cell(const struct cell_session *own,
-                    const struct jr_grant *grant)
+                    const struct jr_cell_process *process)
 {
     struct jr_sweep_run *run = own->run;
     struct jr_session_options options = run->session->options;
@@ -114,12 +113,13 @@ static int run_cell(const struct cell_session *own,
     options.run_id = own->folder;
     options.cell = NULL;
     options.end_children = true;
+    options.wait = false; /* the sweep has waited for what the cell has */
     options.note = note_cell_line;
     options.data = &data;
     struct jr_session *session = jr_session_open(&options);
     if (session == NULL)
         return JR_STATUS_LAUNCH;
-    take_part(session, run, grant);
+    take_part(session, run, process);
     enum jr_status status = load_cell(session, own, &err);
     if (status == JR_STATUS_OK)
         status = jr_session_begin(session, &err);
@@ -150,5 +150,6 @@ int jr_cell_process_start(struct jr_sweep_run *run,
     if (process->pid > 0)
         return 0;
     leave_sweep(sweep);
-    _exit(run_cell(&own, &process->grant));
+    jr_sweep_devices_keep(run);
+    _exit(run_cell(&own, process));
 }

@@ -1,8 +1,10 @@
 #include "session/sweep/plan_cells.h"
 
 #include "base/json.h"
+#include "base/strv.h"
 #include "session/session.h"
 #include "session/sweep/cell_needs.h"
+#include "session/sweep/sweep_devices.h"
 #include "sweep/cell_columns.h"
 #include "sweep/swept_spec.h"
 
@@ -16,6 +18,7 @@ struct telling {
     const struct jr_cells *cells;
     const struct jr_cell_needs *needs;
     const struct jr_plan_cells_options *options;
+    const char *held; /* who holds devices that cells may have; NULL: nobody */
     bool stopped;
 };
 
@@ -71,10 +74,13 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
     size_t rounds, count = telling->cells->count;
     count_rounds(telling, &most, &rounds);
     jr_cell_columns_init(&columns, telling->cells);
-    jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n\ncell   ",
-                  count, count == 1 ? "" : "s", most,
+    jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count,
+                  count == 1 ? "" : "s", most,
                   telling->session->host.real ? "on this machine" : "there",
                   rounds, rounds == 1 ? "" : "s");
+    if (telling->held != NULL)
+        jr_buf_printf(out, "of the devices %s\n", telling->held);
+    jr_buf_str(out, "\ncell   ");
     jr_cell_columns_head(out, &columns);
     jr_buf_str(out, "ranks  needs\n");
     for (size_t i = 0; i < count && !telling->stopped; i++) {
@@ -115,8 +121,10 @@ static void tell_json(struct telling *telling, struct jr_buf *out)
     count_rounds(telling, &most, &rounds);
     jr_buf_printf(out,
                   "{\n  \"format_version\": 1,\n  \"at_once\": %u,\n"
-                  "  \"rounds\": %zu,\n  \"cells\": [\n",
+                  "  \"rounds\": %zu,\n  \"held\": ",
                   most, rounds);
+    jr_json_quote(out, telling->held);
+    jr_buf_str(out, ",\n  \"cells\": [\n");
     for (size_t i = 0; i < telling->cells->count && !telling->stopped; i++) {
         tell_cell(out, telling, i);
         pass_piece(telling, out, PIECE);
@@ -124,12 +132,25 @@ static void tell_json(struct telling *telling, struct jr_buf *out)
     jr_buf_str(out, "\n  ]\n}\n");
 }
 
+/* Who holds devices of this machine that cells may have. */
+static bool find_plan_holders(struct jr_buf *out, struct jr_session *session,
+                              const struct jr_cell_needs *needs)
+{
+    struct jr_device_list list;
+    if (!session->host.real)
+        return false;
+    jr_sweep_devices_name(&list, session, needs);
+    return jr_sweep_devices_holders(
+        out, &list, NULL, jr_env_get(session->options.envp, "JOBRUN_RUN_ID"));
+}
+
 enum jr_status jr_session_plan_cells(
     struct jr_session *session, const struct jr_plan_cells_options *options,
     struct jr_error *err)
 {
     struct jr_cell_needs needs;
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT,
+                      held JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_status status = jr_cell_needs_find(&needs, session, err);
     if (options->parallel > 0)
         needs.parallel = options->parallel;
@@ -138,6 +159,8 @@ enum jr_status jr_session_plan_cells(
                                   .cells = &session->swept->cells,
                                   .needs = &needs,
                                   .options = options};
+        if (find_plan_holders(&held, session, &needs))
+            telling.held = held.data;
         if (options->json)
             tell_json(&telling, &out);
         else

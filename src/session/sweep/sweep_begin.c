@@ -184,20 +184,6 @@ static void begin_states(struct jr_sweep_run *run)
                                                 .status = "not_started"};
 }
 
-/* The devices that are shared out, by their places among those of the host. */
-static void number_devices(struct jr_sweep_run *run)
-{
-    const struct jr_host *host = &run->session->host;
-    uint32_t count = 0;
-    run->device_index =
-        jr_arena_array(&run->session->arena, host->devices_count + 1,
-                       sizeof *run->device_index);
-    for (uint32_t i = 0; run->device_index != NULL && i < host->devices_count;
-         i++)
-        if (host->devices[i].visible)
-            run->device_index[count++] = i;
-}
-
 /* The schedule, by the needs of the cells. */
 static void begin_schedule(struct jr_sweep_run *run)
 {
@@ -211,6 +197,7 @@ static void begin_schedule(struct jr_sweep_run *run)
         run->slots[i] =
             (struct jr_slots){.cores = needs->kinds[i].cores,
                               .devices = needs->kinds[i].devices,
+                              .may = needs->kinds[i].may,
                               .shares = needs->kinds[i].oversubscribe};
     const struct jr_schedule with = {
         .kinds = run->slots,
@@ -218,11 +205,12 @@ static void begin_schedule(struct jr_sweep_run *run)
         .kind_of = needs->kind_of,
         .skips = run->skips,
         .count = count,
-        .room = {.cores = needs->room.cores, .devices = needs->room.devices},
+        .room = {.cores = needs->room.cores,
+                 .devices = run->devices.list.count},
         .parallel = parallel,
     };
     jr_schedule_init(&run->schedule, &with);
-    run->running_most = needs->room.cores + needs->room.devices;
+    run->running_most = needs->room.cores + run->devices.list.count;
     if (parallel > run->running_most)
         run->running_most = parallel;
     if (run->running_most > count)
@@ -257,7 +245,7 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
     if (status != JR_STATUS_OK)
         return status;
     begin_states(run);
-    number_devices(run);
+    jr_sweep_devices_open(run);
     bool resumed = false;
     if (session->arena.failed ||
         (run->options->resume != NULL &&
@@ -280,6 +268,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);
+    jr_sweep_devices_close(run);
     jr_schedule_release(&run->schedule);
     jr_cell_needs_release(&run->needs);
     jr_run_folder_close(&run->dir);
@@ -288,7 +277,8 @@ void jr_sweep_close(struct jr_sweep_run *run)
 /* "lr-scan: 24 cells, each 1 core; 4 at once" */
 static void tell_begin(const struct jr_sweep_run *run)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT,
+                       held JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_cell_needs *needs = &run->needs;
     size_t count = run->session->swept->cells.count;
     jr_buf_printf(&line, "%s: %zu cell%s", run->name, count,
@@ -297,12 +287,15 @@ static void tell_begin(const struct jr_sweep_run *run)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && needs->kinds[0].devices > 0)
         jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
-                      needs->room.devices, needs->kinds[0].device_name);
+                      needs->kinds[0].pool, needs->kinds[0].device_name);
     else if (needs->count == 1)
         jr_buf_printf(&line, ", each %u of %u CPU cores", needs->kinds[0].cores,
                       needs->room.cores);
     if (run->schedule.parallel > 0)
         jr_buf_printf(&line, ", at most %u at once", run->schedule.parallel);
+    if (jr_sweep_devices_holders(&held, &run->devices.list, NULL,
+                                 run->devices.around))
+        jr_buf_printf(&line, "; %s", held.data);
     jr_buf_printf(&line, "; %s/%s", run->log_dir, run->dir.id);
     if (!line.failed && run->options->line != NULL)
         run->options->line(run->options->data, line.data);
@@ -317,6 +310,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
                                .options = options,
                                .dir = JR_RUN_FOLDER_INIT,
                                .cells_fd = -1,
+                               .devices = {.queue = JR_DEVICE_QUEUE_INIT},
                                .journal = {.fd = -1},
                                .signal_fd = -1};
     enum jr_status status = jr_sweep_begin(&run, err);

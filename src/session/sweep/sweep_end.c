@@ -73,7 +73,7 @@ static void tell_cell(const struct jr_sweep_run *run, size_t cell)
     tell_line(run, &line);
 }
 
-void jr_sweep_take_cell(struct jr_sweep_run *run,
+bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
@@ -91,6 +91,7 @@ void jr_sweep_take_cell(struct jr_sweep_run *run,
                    state->status);
     json_decref(values);
     tell_cell(run, process->cell);
+    return good;
 }
 
 /* How many cells have each of the ends, and the exit status of all. */
@@ -105,6 +106,9 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
         bool good = strcmp(run->states[i].status, "succeeded") == 0;
         *ret_good += good;
         *ret_bad += code != 0;
+        if (run->devices.over &&
+            strcmp(run->states[i].status, "not_started") == 0)
+            code = JR_STATUS_UNRESOLVED;
         if (code != 0 && (lowest == 0 || code < lowest))
             lowest = code;
     }

@@ -36,8 +36,10 @@ static struct jr_cell_process *find_process(struct jr_sweep_run *run, pid_t pid)
 /* A cell is over: its room is free, and what became of it is noted. */
 static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
 {
+    jr_sweep_devices_give(process);
     jr_schedule_end(&run->schedule, &process->grant);
-    jr_sweep_take_cell(run, process);
+    if (!jr_sweep_take_cell(run, process))
+        jr_sweep_devices_check(run, process);
     jr_arena_release(&process->arena);
     *process = run->running[--run->running_count];
 }
@@ -157,41 +159,76 @@ static void take_signal(struct jr_sweep_run *run)
         (void)kill(getpid(), SIGSTOP);
 }
 
-/* Begin what there is room for. */
-static void begin_cells(struct jr_sweep_run *run)
+/* Note that a cell has begun. */
+static void enter_cell(struct jr_sweep_run *run, size_t cell)
+{
+    json_t *values = jr_cells_json(&run->session->swept->cells, cell);
+    run->running_count++;
+    run->states[cell].status = "running";
+    jr_journal_add(&run->journal, JR_JOURNAL_CELL_STARTED,
+                   run->states[cell].number, values, NULL);
+    json_decref(values);
+}
+
+/* Begin the next cell. False: none does now. */
+static bool begin_cell(struct jr_sweep_run *run)
 {
     struct jr_error err = {0};
-    while (!run->closing && run->running_count < run->running_most) {
-        struct jr_cell_process *process = &run->running[run->running_count];
-        *process = (struct jr_cell_process){0};
-        if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
-                              &process->grant))
-            break;
-        if (jr_cell_process_start(run, process, &err) != 0) {
-            jr_session_note(run->session, err.text);
-            run->closing = true;
-            jr_schedule_end(&run->schedule, &process->grant);
-            jr_arena_release(&process->arena);
-            break;
-        }
-        run->running_count++;
-        run->states[process->cell].status = "running";
-        json_t *values =
-            jr_cells_json(&run->session->swept->cells, process->cell);
-        jr_journal_add(&run->journal, JR_JOURNAL_CELL_STARTED,
-                       run->states[process->cell].number, values, NULL);
-        json_decref(values);
+    struct jr_cell_process *process = &run->running[run->running_count];
+    *process = (struct jr_cell_process){0};
+    if (run->closing || run->running_count == run->running_most)
+        return false;
+    jr_sweep_devices_look(run);
+    if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
+                          &process->grant))
+        return false;
+    bool taken = jr_sweep_devices_take(run, process);
+    if (taken && jr_cell_process_start(run, process, &err) == 0) {
+        enter_cell(run, process->cell);
+        return true;
     }
+    if (taken) {
+        jr_session_note(run->session, err.text);
+        run->closing = true;
+    }
+    jr_sweep_devices_give(process);
+    jr_schedule_undo(&run->schedule, process->cell, &process->grant);
+    jr_arena_release(&process->arena);
+    return false;
+}
+
+/* Begin what there is room for, and wait for devices that others have. */
+static void begin_cells(struct jr_sweep_run *run)
+{
+    enum { TURNS_MOST = 8 }; /* others may be faster again and again */
+    int turn = 0;
+    do
+        while (begin_cell(run))
+            turn = 0;
+    while (jr_sweep_devices_await(run) && ++turn < TURNS_MOST);
+    run->devices.again = turn == TURNS_MOST;
+}
+
+/* The time until the nearer of two moments, of which 0 is none; -1: none. */
+static int until_ms(uint64_t one_ns, uint64_t other_ns)
+{
+    uint64_t due = one_ns == 0 || (other_ns != 0 && other_ns < one_ns)
+                       ? other_ns
+                       : one_ns,
+             now = jr_clock_ns();
+    if (due == 0)
+        return -1;
+    return due <= now ? 0 : (int)((due - now) / 1000000) + 1;
 }
 
 static void await_event(struct jr_sweep_run *run)
 {
-    struct pollfd fd = {.fd = run->signal_fd, .events = POLLIN};
-    uint64_t due = jr_journal_sync(&run->journal, false), now = jr_clock_ns();
-    int wait_ms = -1;
-    if (due != 0)
-        wait_ms = due <= now ? 0 : (int)((due - now) / 1000000) + 1;
-    if (poll(&fd, 1, wait_ms) == 1)
+    struct pollfd fds[] = {
+        {.fd = run->signal_fd, .events = POLLIN},
+        {.fd = run->devices.queue.epoll_fd, .events = POLLIN}};
+    int wait_ms = until_ms(jr_journal_sync(&run->journal, false),
+                           jr_sweep_devices_due(run));
+    if (poll(fds, 2, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
 }
 
@@ -224,7 +261,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     for (;;) {
         reap_cells(run);
         begin_cells(run);
-        if (run->running_count == 0)
+        if (run->running_count == 0 && run->devices.queue.ticket == 0)
             break;
         await_event(run);
     }

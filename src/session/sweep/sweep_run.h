@@ -6,6 +6,7 @@
  *   sweep_resume.c  the folder of a sweep that is gone on with
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
+ *   sweep_devices.c which devices its cells get, beside other runs
  *   sweep_end.c     what became of a cell, and of all
  *
  * The process that leads the sweep runs nothing itself. Each cell is a fork of

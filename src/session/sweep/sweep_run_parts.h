@@ -8,6 +8,7 @@
 #include "eventloop/signals.h"
 #include "session/session.h"
 #include "session/sweep/cell_needs.h"
+#include "session/sweep/sweep_devices.h"
 #include "session/sweep/sweep_run.h"
 #include "sweep/journal.h"
 #include "sweep/schedule.h"
@@ -19,8 +20,10 @@ struct jr_cell_process {
     size_t cell;
     pid_t pid;             /* of its guard; 0: that was killed */
     int exit_status;       /* of the guard, as waitpid(2) has it */
-    struct jr_arena arena; /* of the grant */
+    struct jr_arena arena; /* of the grant and the leases */
     struct jr_grant grant;
+    struct jr_device_lease *leases; /* of the devices that it was granted */
+    uint32_t leases_count;
     uint64_t began_ns;
 };
 
@@ -35,11 +38,10 @@ struct jr_sweep_run {
     const char *name;
     struct jr_journal journal;
     struct jr_schedule schedule;
-    struct jr_slots *slots;       /* of each kind of needs */
-    uint32_t *device_index;       /* of the devices that are shared out, their
-                                     places in host.devices */
-    struct jr_cell_state *states; /* of each cell */
-    bool *skips;                  /* cells that are not run */
+    struct jr_slots *slots; /* of each kind of needs */
+    struct jr_sweep_devices devices;
+    struct jr_cell_state *states;    /* of each cell */
+    bool *skips;                     /* cells that are not run */
     struct jr_cell_process *running; /* room for as many as there can be */
     size_t running_count, running_most;
     struct jr_signals signals;
@@ -91,8 +93,9 @@ void jr_sweep_loop(struct jr_sweep_run *run);
 
 /* sweep_end.c */
 
-/* Take over what became of a cell, note it, and tell it. */
-void jr_sweep_take_cell(struct jr_sweep_run *run,
+/* Take over what became of a cell, note it, and tell it. Returns whether it has
+ * delivered. */
+bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process);
 
 /* Read the record of a cell in the folder of that number into its state. False

@@ -33,7 +33,8 @@ static inline void devices_make(struct devices *ret, int first)
 static inline struct jr_device_request devices_request(
     const struct devices *devices, uint32_t count, uint32_t need)
 {
-    return (struct jr_device_request){devices->list, count, need};
+    return (struct jr_device_request){
+        .keys = devices->list, .count = count, .need = need};
 }
 
 /* How many of the request could be taken, with `leases` for them. */

@@ -288,6 +288,38 @@ static void says_what_it_waits_for(void)
     jr_arena_release(&wait.arena);
 }
 
+/* Who leased the devices that the job sees: a sweep, for its cell. Others are
+ * not asked about, whatever the spec says of devices. */
+static void takes_leases_over(void)
+{
+    static const char *const specs[] = {"world_size: 2\n",
+                                        "devices: any\nworld_size: 2\n",
+                                        "devices: [0, 1]\nworld_size: 2\n"};
+    struct devices devices;
+    struct jr_device_lease leases[2], other;
+    devices_make(&devices, 0);
+    const struct jr_device_request two = devices_request(&devices, 2, 2);
+    const struct jr_device_request one = devices_request(&devices, 1, 1);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct scene cell;
+        CU_ASSERT_EQUAL_FATAL(devices_take(&two, 0, leases), 2);
+        open_machine(&cell, &devices);
+        cell.hw.devices[2].visible = cell.hw.devices[3].visible = false;
+        resolve_on(&cell, specs[i],
+                   &(struct jr_resolve_options){
+                       .keep_port = true, .leases = leases, .leases_count = 2});
+        CU_ASSERT_EQUAL(cell.status, JR_STATUS_OK);
+        CU_ASSERT_EQUAL(cell.diags.count, 0);
+        JR_ASSERT_TEXT(devices_of(&cell), "0,1");
+        CU_ASSERT_EQUAL(cell.resolution.device_leases_count, 2);
+        CU_ASSERT_EQUAL(devices_take(&one, 0, &other), 0);
+        scene_close(&cell);
+        CU_ASSERT_EQUAL(leases[0].fd, -1);
+        CU_ASSERT_EQUAL(devices_take(&one, 0, &other), 1);
+        jr_device_lease_release(&other);
+    }
+}
+
 JR_UNIT_MAIN("resolve.device_choice", CASE(takes_as_many_as_the_ranks_need),
              CASE(wants_the_whole_machine_unless_sizes_are_stated),
              CASE(takes_none_on_the_cpu), CASE(shows_what_it_would_take),
@@ -297,4 +329,4 @@ JR_UNIT_MAIN("resolve.device_choice", CASE(takes_as_many_as_the_ranks_need),
              CASE(warns_of_who_shares_stated_devices),
              CASE(leases_what_ranks_get),
              CASE(does_not_warn_of_the_run_around_it),
-             CASE(says_what_it_waits_for))
+             CASE(says_what_it_waits_for), CASE(takes_leases_over))

@@ -115,6 +115,27 @@ static void is_held_as_long_as_anybody_shares_it(void)
     jr_device_lease_release(&taken);
 }
 
+/* A run's rank may use what its run has, and no other's. */
+static void takes_what_the_run_around_holds(void)
+{
+    struct devices devices;
+    struct jr_device_lease taken[2];
+    devices_make(&devices, 0);
+    struct jr_device_request two = devices_request(&devices, 2, 2);
+    pid_t around = devices_hold(devices.list[0], "around"),
+          other = devices_hold(devices.list[1], "other");
+    CU_ASSERT_EQUAL(devices_take(&two, 0, taken), 0);
+    two.around = "around";
+    CU_ASSERT_EQUAL(devices_take(&two, 0, taken), 1);
+    devices_kill(other);
+    CU_ASSERT_EQUAL_FATAL(devices_take(&two, 0, taken), 2);
+    CU_ASSERT_EQUAL(taken[0].slot, 1);
+    CU_ASSERT_EQUAL(taken[1].slot, 0);
+    for (int i = 0; i < 2; i++)
+        jr_device_lease_release(&taken[i]);
+    devices_kill(around);
+}
+
 static void has_an_end_of_sharers(void)
 {
     struct devices devices;
@@ -301,7 +322,8 @@ JR_UNIT_MAIN("resolve.device_lease", CASE(names_a_device_for_all_users_alike),
              CASE(hashes_what_is_no_name), CASE(takes_the_first_that_are_free),
              CASE(only_looks_without_leases),
              CASE(is_held_as_long_as_anybody_shares_it),
-             CASE(has_an_end_of_sharers), CASE(tells_which_run_the_holder_is),
+             CASE(takes_what_the_run_around_holds), CASE(has_an_end_of_sharers),
+             CASE(tells_which_run_the_holder_is),
              CASE(does_not_believe_a_forged_note),
              CASE(is_free_once_its_holder_is_killed),
              CASE(shares_devices_out_at_one_moment), CASE(waits_for_the_lock))

@@ -140,6 +140,84 @@ static void skips_what_is_done(void)
     finish(&play, "b1 b3 ");
 }
 
+/* What somebody else holds is given to nobody, and whoever lacks it is told. */
+static void leaves_what_is_away(void)
+{
+    static const struct jr_slots kinds[] = {{.devices = 2}, {.devices = 1}};
+    static const uint32_t kind_of[] = {0, 1, 1};
+    struct play play = {0};
+    uint32_t kind = 9;
+    start(&play, kinds, 2, kind_of, 3, (struct jr_slots){.devices = 3}, 0);
+    play.schedule.device_away[0] = play.schedule.device_away[2] = true;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[1].devices[0], 1);
+    CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
+    CU_ASSERT_EQUAL(kind, 0);
+    play.schedule.device_away[0] = false;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[2].devices[0], 0);
+    /* it lacks what its own cells have, and that is no matter of others */
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
+    end(&play, 1);
+    CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
+    play.schedule.device_away[2] = false;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].devices[0], 1);
+    CU_ASSERT_EQUAL(play.grants[0].devices[1], 2);
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
+    finish(&play, "b1 b2 e1 b0 ");
+}
+
+static void gives_only_devices_that_will_do(void)
+{
+    static const bool odd[] = {false, true, false, true};
+    static const struct jr_slots kinds[] = {{.devices = 1, .may = odd}};
+    struct play play = {0};
+    uint32_t kind;
+    start(&play, kinds, 1, all_zero, 3, (struct jr_slots){.devices = 4}, 0);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].devices[0], 1);
+    CU_ASSERT_EQUAL(play.grants[1].devices[0], 3);
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
+    end(&play, 1);
+    CU_ASSERT_EQUAL(play.grants[2].devices[0], 3);
+    finish(&play, "b0 b1 e1 b2 ");
+}
+
+static void takes_back_what_was_not_to_be_had(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1, .devices = 1}};
+    struct play play = {0};
+    struct jr_grant grant;
+    size_t cell = 9;
+    start(&play, kinds, 1, all_zero, 2,
+          (struct jr_slots){.cores = 1, .devices = 1}, 0);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_TRUE(
+            jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
+        CU_ASSERT_EQUAL(cell, 0);
+        jr_schedule_undo(&play.schedule, cell, &grant);
+        CU_ASSERT_EQUAL(play.schedule.running, 0);
+        CU_ASSERT_EQUAL(play.schedule.free.cores, 1);
+    }
+    begin(&play);
+    end(&play, 0);
+    finish(&play, "b0 e0 b1 ");
+}
+
+static void begins_no_cell_of_a_kind_that_was_dropped(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
+    static const uint32_t kind_of[] = {0, 1, 0};
+    struct play play = {0};
+    start(&play, kinds, 2, kind_of, 3, (struct jr_slots){.cores = 2}, 0);
+    jr_schedule_drop(&play.schedule, 0);
+    begin(&play);
+    end(&play, 1);
+    CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
+    finish(&play, "b1 e1 ");
+}
+
 /* Cell 1 needs all there is; the small ones behind it go first only so often.
  */
 static void brings_a_large_cell_to_its_turn(void)
@@ -166,4 +244,7 @@ JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
              CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
              CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
+             CASE(leaves_what_is_away), CASE(gives_only_devices_that_will_do),
+             CASE(takes_back_what_was_not_to_be_had),
+             CASE(begins_no_cell_of_a_kind_that_was_dropped),
              CASE(brings_a_large_cell_to_its_turn))
