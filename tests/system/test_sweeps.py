@@ -48,6 +48,10 @@ class Sweep(harness.Case):
     def statuses(self):
         return [cell["status"] for cell in self.sweep()["cells"]]
 
+    def statuses_now(self):
+        done = self.expect(self.jobrun("show", "latest", "--json"), 0)
+        return [cell["status"] for cell in json.loads(done.stdout)["cells"]]
+
     def journal(self):
         lines = (self.latest() / "journal.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
@@ -287,6 +291,21 @@ class Running(Sweep):
         self.expect(self.jobrun("scan.jobrun.yaml", "--run-id", "mine"), 7)
         self.assertEqual(self.latest().resolve().name, "mine")
 
+    def test_two_of_one_id_at_once(self):
+        self.spec(Ends.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--run-id", "mine",
+                           "--parallel", "1")
+        pids = self.started(2)
+        for words in (["--run-id", "mine"], ["--resume=mine"]):
+            done = self.jobrun("scan.jobrun.yaml", *words)
+            self.assertIn(done.returncode, (2, 7), done.stderr)
+            self.assertIn("mine", done.stderr)
+        self.assertEqual(self.statuses_now(), ["running"] +
+                         ["not_started"] * 3)
+        sweep.terminate()
+        sweep.wait(harness.LIMIT)
+        self.gone(pids)
+
     def test_without_a_spec(self):
         done = self.expect(self.jobrun("-n", "1", "--sweep", "env.A=1..3", "--",
                                        "sh", "-c", "exit $((A == 2))"), 1)
@@ -488,6 +507,62 @@ class Resume(Sweep):
         name = self.latest().resolve().name
         self.expect(self.jobrun("scan.jobrun.yaml", f"--resume={name}"), 0)
         self.assertEqual(self.counted()[:4], [1, 2, 2, 1])
+
+    def test_all_cells_were_removed(self):
+        self.spec("echo $N >> ran", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        shutil.rmtree(self.latest() / "cells")
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.counted()[:4], [2, 2, 2, 2])
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+
+    def test_a_journal_that_lies(self):
+        """What it says of a cell that it does not know, or knows otherwise,
+        makes nothing run again, and nothing delivered."""
+        self.spec("echo $N >> ran; [ $N -ne 2 ]", self.axes())
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        with (self.latest() / "journal.jsonl").open("a") as journal:
+            for line in ({"cell": 2, "status": "succeeded",
+                          "values": {"vars.n": 2}},
+                         {"cell": 1, "status": "failed",
+                          "values": {"vars.n": 1}},
+                         {"cell": 0, "values": {"vars.n": 9}},
+                         {"cell": -7}, {"cell": 10**30}, {"cell": "x"},
+                         {"cell": 3, "values": []}):
+                journal.write(json.dumps({"event": "cell_ended", **line}) + "\n")
+        self.spec("echo $N >> ran; true", self.axes(values="[0, 1, 2, 3, 9]"))
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        self.assertEqual(self.statuses(), ["succeeded"] * 5)
+        self.assertEqual([cell["cell"] for cell in self.sweep()["cells"]],
+                         [0, 1, 2, 3, 4])
+
+    def test_a_disk_that_fills_up(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "none",
+                           disk], capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: may not mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        self.spec("echo $N >> ran", self.axes(values="{from: 0, to: 39}") +
+                  f"log_dir: {json.dumps(str(disk))}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml"), 7)
+        name = (disk / "latest").resolve().name
+        self.assertIn(f"full: no other cell begins. Once there is space, go on "
+                      f"with --resume={name}", done.stderr)
+        self.assertLess(done.stderr.count("launch_failed"), 12, done.stderr)
+        before = (self.folder / "ran").read_text().split()
+        self.assertEqual(len(set(before)), len(before))
+        self.assertLess(len(before), 40)
+        subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        delivered = [path.name for path in disk.glob("latest/cells/*") if
+                     (path / "results.json").exists()]
+        self.assertEqual(len([name for name in delivered if "." not in name]),
+                         40)
+        ran = (self.folder / "ran").read_text().split()
+        self.assertEqual(set(ran), {str(n) for n in range(40)})
+        # at most those that ran when the disk was full, two at once, are twice
+        self.assertLess(len(ran), 46)
 
     def test_killed_at_any_moment(self):
         self.spec("sleep 0.0$((RANDOM_ % 5))\n"

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/num.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
@@ -73,12 +75,45 @@ static void tell_cell(const struct jr_sweep_run *run, size_t cell)
     tell_line(run, &line);
 }
 
+/* Whether there is no room for the files of a cell. */
+static bool is_disk_full(int dir_fd)
+{
+    enum { CELL_BYTES = 64 << 10 };
+    static const char bytes[CELL_BYTES];
+    struct statvfs disk;
+    if (fstatvfs(dir_fd, &disk) == 0 &&
+        disk.f_bavail * disk.f_frsize < CELL_BYTES)
+        return true;
+    /* A quota is not seen before a byte is written. */
+    JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+                             S_IRUSR | S_IWUSR);
+    return fd >= 0 && jr_io_write_all(fd, bytes, sizeof bytes) != 0;
+}
+
+/* A cell left no record. On a full disk all others would end like that, one
+ * after the other. */
+static void note_full_disk(struct jr_sweep_run *run)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (run->closing || !is_disk_full(run->cells_fd))
+        return;
+    run->closing = true;
+    jr_buf_printf(&line,
+                  "the disk of %s is full: no other cell begins. Once there is "
+                  "space, go on with --resume=%s",
+                  run->log_dir, run->dir.id);
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
+}
+
 bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
-    if (!jr_sweep_read_cell(run, process->cell))
+    if (!jr_sweep_read_cell(run, process->cell)) {
         state->status = "launch_failed";
+        note_full_disk(run);
+    }
     bool good = strcmp(state->status, "succeeded") == 0;
     run->done++;
     if (!good && run->stop_signal == 0) {

@@ -57,7 +57,9 @@ static void learn_number(struct past *past, const json_t *cell)
         return;
     char *key = values_key(values), digits[32];
     (void)snprintf(digits, sizeof digits, "%lld", (long long)value);
-    if (key != NULL && json_object_get(past->numbers, key) == NULL) {
+    /* A number belongs to the first values that are said to have it. */
+    if (key != NULL && json_object_get(past->numbers, key) == NULL &&
+        json_object_get(past->values, digits) == NULL) {
         (void)json_object_set_new(past->numbers, key, json_integer(value));
         (void)json_object_set_new(past->values, digits, json_deep_copy(values));
     }
