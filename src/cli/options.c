@@ -55,7 +55,7 @@ const struct jr_option jr_options[] = {
           "go on with the latest sweep of this spec, or begin one; --resume=ID "
           "goes on with that one"),
     FLAG(0, "skip-failed", skip_failed, "run",
-         "with --resume: leave cells that failed as they are"),
+         "with --resume: leave cells that ended without delivering"),
     NUMBER(0, "parallel", "N", parallel, "run plan",
            "run at most N cells of a sweep at once"),
     FLAG(0, "local", local, "run plan resolve rerun",

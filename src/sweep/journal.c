@@ -69,26 +69,28 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
     return 0;
 }
 
-void jr_journal_add(struct jr_journal *journal, enum jr_journal_event event,
-                    long cell, const json_t *values, const char *status)
+void jr_journal_add(struct jr_journal *journal,
+                    const struct jr_journal_line *line)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     json_t *object = json_object();
     char time[32];
     jr_clock_rfc3339(time, jr_clock_wall_ns());
     jr_json_set_str(object, "time", time);
     jr_json_set_int(object, "ns", (json_int_t)jr_clock_ns());
-    jr_json_set_str(object, "event", words[event]);
-    if (cell >= 0)
-        jr_json_set_int(object, "cell", cell);
-    if (values != NULL)
-        jr_json_set(object, "values", json_deep_copy(values));
-    if (status != NULL)
-        jr_json_set_str(object, "status", status);
-    jr_json_print(&line, object, 0);
+    jr_json_set_str(object, "event", words[line->event]);
+    if (line->cell >= 0)
+        jr_json_set_int(object, "cell", line->cell);
+    if (line->values != NULL)
+        jr_json_set(object, "values", json_deep_copy(line->values));
+    if (line->status != NULL)
+        jr_json_set_str(object, "status", line->status);
+    if (line->interrupted)
+        jr_json_set_bool(object, "interrupted", true);
+    jr_json_print(&text, object, 0);
     json_decref(object);
-    jr_buf_char(&line, '\n');
-    if (line.failed || jr_io_write_all(journal->fd, line.data, line.len) != 0)
+    jr_buf_char(&text, '\n');
+    if (text.failed || jr_io_write_all(journal->fd, text.data, text.len) != 0)
         journal->failed = true;
     if (journal->dirty_ns == 0)
         journal->dirty_ns = jr_clock_ns();

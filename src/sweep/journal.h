@@ -44,10 +44,20 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
 /* Who holds the journal in the folder; 0: nobody. */
 pid_t jr_journal_holder(int dir_fd);
 
-/* Append a line about a cell (-1: the sweep), with its values and status, which
- * may be NULL. The values are not taken over. */
-void jr_journal_add(struct jr_journal *journal, enum jr_journal_event event,
-                    long cell, const json_t *values, const char *status);
+#define JR_JOURNAL_NO_CELL (-1L)
+
+/* A line: what happened, and to which cell. */
+struct jr_journal_line {
+    enum jr_journal_event event;
+    long cell;            /* JR_JOURNAL_NO_CELL: to the sweep */
+    const json_t *values; /* of the cell; NULL: none are said */
+    const char *status;   /* it ended with; NULL: it did not */
+    bool interrupted;     /* it ended because the sweep was stopped */
+};
+
+/* Append a line. */
+void jr_journal_add(struct jr_journal *journal,
+                    const struct jr_journal_line *line);
 
 /* Wait for the disk if there are lines that are older than a second, or, with
  * `now`, any. Returns when it should be called again (CLOCK_MONOTONIC ns); 0:

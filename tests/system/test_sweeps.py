@@ -445,6 +445,40 @@ class Resume(Sweep):
         self.assertEqual(self.counted(), [1, 1, 1, 1, 0, 0])
         self.expect(self.jobrun("scan.jobrun.yaml", "--skip-failed"), 2)
 
+    def interrupted(self, interrupt, code):
+        """Cell 0 fails, cell 1 runs when the sweep is interrupted; what it
+        lacks is made by --skip-failed, and cell 0 is left."""
+        self.spec("echo $N >> ran; [ $N -ne 0 ] || exit 3\n[ -e good ] || "
+                  "{ echo $$ > pid.$N; exec sleep 600; }", self.axes())
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        pids = self.started(1)
+        interrupt(sweep)
+        self.assertEqual(sweep.wait(harness.LIMIT), code)
+        self.gone(pids)
+        (self.folder / "good").touch()
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                "--skip-failed"), 1)
+        self.assertEqual(self.counted()[:4], [1, 2, 1, 1])
+        self.assertEqual(self.statuses(), ["failed"] + ["succeeded"] * 3)
+
+    def test_a_cell_that_a_signal_interrupted_is_no_failed_one(self):
+        self.interrupted(lambda sweep: sweep.terminate(), 143)
+
+    def test_a_cell_that_was_killed_with_the_sweep_is_no_failed_one(self):
+        self.interrupted(lambda sweep: sweep.kill(), -9)
+
+    def test_a_cell_that_was_stopped_alone_is_a_failed_one(self):
+        self.spec("echo $N >> ran; echo $$ > pid.$N; [ $N -ne 1 ] || "
+                  "exec sleep 600", self.axes() + BLOCKS[BLOCKS.index("time"):])
+        sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        self.started(2)
+        self.expect(self.jobrun("stop", "latest/1"), 0)
+        self.assertEqual(sweep.wait(harness.LIMIT), 1)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                "--skip-failed"), 1)
+        self.assertEqual(self.counted()[:4], [1, 1, 1, 1])
+        self.assertEqual(self.statuses()[1], "stopped")
+
     def test_cells_keep_their_numbers(self):
         self.spec("echo $N >> ran", self.axes())
         self.expect(self.jobrun("scan.jobrun.yaml"), 0)

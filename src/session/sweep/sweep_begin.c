@@ -120,7 +120,9 @@ static int make_sweep_folder(struct jr_sweep_run *run,
         jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
                         err) != 0)
         return -1;
-    jr_journal_add(&run->journal, JR_JOURNAL_SWEEP_STARTED, -1, NULL, NULL);
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_STARTED,
+                                             .cell = JR_JOURNAL_NO_CELL});
     if (jr_sweep_write(run, err) != 0)
         return -1;
     return jr_run_folder_latest(&run->dir, err);

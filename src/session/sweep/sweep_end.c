@@ -106,6 +106,19 @@ static void note_full_disk(struct jr_sweep_run *run)
         jr_session_note(run->session, line.data);
 }
 
+void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
+{
+    const struct jr_cell_state *state = &run->states[cell];
+    json_t *values = jr_cells_json(&run->session->swept->cells, cell);
+    const struct jr_journal_line line = {.event = JR_JOURNAL_CELL_ENDED,
+                                         .cell = state->number,
+                                         .values = values,
+                                         .status = state->status,
+                                         .interrupted = interrupted};
+    jr_journal_add(&run->journal, &line);
+    json_decref(values);
+}
+
 bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
@@ -121,10 +134,7 @@ bool jr_sweep_take_cell(struct jr_sweep_run *run,
         run->failed++;
         run->closing |= most > 0 && run->failed >= most;
     }
-    json_t *values = jr_cells_json(&run->session->swept->cells, process->cell);
-    jr_journal_add(&run->journal, JR_JOURNAL_CELL_ENDED, state->number, values,
-                   state->status);
-    json_decref(values);
+    jr_sweep_note_end(run, process->cell, !good && run->stop_signal != 0);
     tell_cell(run, process->cell);
     return good;
 }
@@ -188,7 +198,9 @@ int jr_sweep_end(struct jr_sweep_run *run)
     const struct jr_sweep_record record = {.cells = &run->session->swept->cells,
                                            .states = run->states};
     int code = count_ends(run, &good, &bad);
-    jr_journal_add(&run->journal, JR_JOURNAL_SWEEP_ENDED, -1, NULL, NULL);
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
+                                             .cell = JR_JOURNAL_NO_CELL});
     jr_journal_close(&run->journal);
     if (jr_sweep_write(run, &err) != 0) {
         jr_session_note(run->session, err.text);

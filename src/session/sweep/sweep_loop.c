@@ -165,8 +165,10 @@ static void enter_cell(struct jr_sweep_run *run, size_t cell)
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
     run->running_count++;
     run->states[cell].status = "running";
-    jr_journal_add(&run->journal, JR_JOURNAL_CELL_STARTED,
-                   run->states[cell].number, values, NULL);
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
+                                             .cell = run->states[cell].number,
+                                             .values = values});
     json_decref(values);
 }
 

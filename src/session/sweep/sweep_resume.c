@@ -31,13 +31,16 @@
 
 enum { MOST_BYTES = 256 << 20, MOST_ASIDE = 10000 };
 
+/* What the journal says last of a cell. */
+enum course { COURSE_UNKNOWN, COURSE_CUT_SHORT, COURSE_ENDED };
+
 /* What is known of the sweep from before. */
 struct past {
     struct jr_sweep_run *run;
     json_t *numbers; /* of cells, by their values as a text */
     json_t *values;  /* of cells that have a number, by that */
-    bool *ended;     /* by number: the journal says so */
-    size_t ended_count;
+    char *course;    /* by number: a word of enum course, by the journal */
+    size_t course_count;
     uint32_t next; /* number that no cell has had */
 };
 
@@ -78,9 +81,10 @@ static void learn_line(void *data, enum jr_journal_event event,
         return;
     learn_number(past, line);
     json_int_t number = jr_json_get_int(line, "cell");
-    if (event == JR_JOURNAL_CELL_ENDED && number >= 0 &&
-        (size_t)number < past->ended_count)
-        past->ended[number] = true;
+    bool whole = event == JR_JOURNAL_CELL_ENDED &&
+                 !jr_json_get_bool(line, "interrupted");
+    if (number >= 0 && (size_t)number < past->course_count)
+        past->course[number] = whole ? COURSE_ENDED : COURSE_CUT_SHORT;
 }
 
 static void learn_list(struct past *past, const json_t *list)
@@ -300,10 +304,21 @@ static int settle_cell(struct jr_sweep_run *run, const char *folder,
     return 0;
 }
 
-/* Whether a cell ended by itself, and not well. */
-static bool is_failure(const char *status)
+static enum course course_of(const struct past *past, uint32_t number)
 {
-    return strcmp(status, "succeeded") != 0 && strcmp(status, "stopped") != 0;
+    return number < past->course_count ? (enum course)past->course[number]
+                                       : COURSE_UNKNOWN;
+}
+
+/* Whether a cell stays as it is. With --skip-failed that is every one that came
+ * to an end of its own; what ended with the sweep did not. */
+static bool is_left(struct past *past, size_t cell, bool good)
+{
+    struct jr_sweep_run *run = past->run;
+    if (good)
+        return is_still_so(run, cell);
+    return run->options->skip_failed &&
+           course_of(past, run->states[cell].number) != COURSE_CUT_SHORT;
 }
 
 /* Look at what a cell left, and decide whether it runs. */
@@ -320,18 +335,12 @@ static int review_cell(struct past *past, size_t cell, struct jr_error *err)
         return -1;
     bool known = jr_sweep_read_cell(run, cell);
     bool good = known && strcmp(state->status, "succeeded") == 0;
-    if ((good && is_still_so(run, cell)) ||
-        (known && !good && run->options->skip_failed &&
-         is_failure(state->status))) {
+    if (known && is_left(past, cell, good)) {
         run->skips[cell] = true;
         run->to_run--;
         run->kept += good;
-        if (state->number >= past->ended_count || !past->ended[state->number]) {
-            json_t *values = jr_cells_json(&run->session->swept->cells, cell);
-            jr_journal_add(&run->journal, JR_JOURNAL_CELL_ENDED, state->number,
-                           values, state->status);
-            json_decref(values);
-        }
+        if (course_of(past, state->number) != COURSE_ENDED)
+            jr_sweep_note_end(run, cell, false);
         return 0;
     }
     json_decref(state->result);
@@ -404,12 +413,12 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     struct past past = {.run = run,
                         .numbers = json_object(),
                         .values = json_object(),
-                        .ended_count = 4 * JR_SWEEP_CELLS_MAX};
+                        .course_count = 4 * JR_SWEEP_CELLS_MAX};
     json_t *sweep = read_sweep_file(run->dir.fd);
     int status = 0;
-    past.ended = calloc(past.ended_count, sizeof *past.ended);
-    if (past.ended == NULL)
-        past.ended_count = 0;
+    past.course = calloc(past.course_count, sizeof *past.course);
+    if (past.course == NULL)
+        past.course_count = 0;
     learn_list(&past, json_object_get(sweep, "cells"));
     learn_list(&past, json_object_get(sweep, "former"));
     (void)jr_journal_read(run->dir.fd, learn_line, &past);
@@ -420,7 +429,7 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     size_t count = run->session->swept->cells.count;
     for (size_t i = 0; status == 0 && i < count; i++)
         status = review_cell(&past, i, err);
-    free(past.ended);
+    free(past.course);
     json_decref(past.numbers);
     json_decref(past.values);
     return status;
@@ -451,7 +460,9 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
     *ret_found = true;
     if (open_journal(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
         return -1;
-    jr_journal_add(&run->journal, JR_JOURNAL_SWEEP_RESUMED, -1, NULL, NULL);
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_RESUMED,
+                                             .cell = JR_JOURNAL_NO_CELL});
     if (review_cells(run, err) != 0 || jr_sweep_write(run, err) != 0)
         return -1;
     return jr_run_folder_latest(&run->dir, err);

@@ -98,6 +98,9 @@ void jr_sweep_loop(struct jr_sweep_run *run);
 bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process);
 
+/* Note in the journal that a cell has ended; `interrupted`: with the sweep. */
+void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
+
 /* Read the record of a cell in the folder of that number into its state. False
  * where it has no results. */
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);

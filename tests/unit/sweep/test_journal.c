@@ -16,11 +16,19 @@ static void take(void *data, enum jr_journal_event event, const json_t *line)
 {
     struct read_lines *lines = data;
     const char *status = jr_json_get_str(line, "status");
-    jr_buf_printf(&lines->text, "%d:%lld:%s ", (int)event,
+    jr_buf_printf(&lines->text, "%d:%lld:%s%s ", (int)event,
                   json_is_integer(json_object_get(line, "cell"))
                       ? jr_json_get_int(line, "cell")
                       : -1LL,
-                  status == NULL ? "-" : status);
+                  status == NULL ? "-" : status,
+                  jr_json_get_bool(line, "interrupted") ? "!" : "");
+}
+
+static void add(struct jr_journal *journal, enum jr_journal_event event)
+{
+    const struct jr_journal_line line = {.event = event,
+                                         .cell = JR_JOURNAL_NO_CELL};
+    jr_journal_add(journal, &line);
 }
 
 static int open_scratch(struct scratch *scratch)
@@ -57,14 +65,18 @@ static void reads_back_what_was_written(void)
     json_t *values = json_pack("{s:f}", "vars.lr", 0.1);
     CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
                           0);
-    jr_journal_add(&journal, JR_JOURNAL_SWEEP_STARTED, -1, NULL, NULL);
-    jr_journal_add(&journal, JR_JOURNAL_CELL_STARTED, 0, values, NULL);
-    jr_journal_add(&journal, JR_JOURNAL_CELL_ENDED, 0, values, "failed");
+    const struct jr_journal_line cell[] = {
+        {JR_JOURNAL_CELL_STARTED, 0, values, NULL, false},
+        {JR_JOURNAL_CELL_ENDED, 0, values, "failed", false},
+        {JR_JOURNAL_CELL_ENDED, 7, values, "stopped", true}};
+    add(&journal, JR_JOURNAL_SWEEP_STARTED);
+    for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
+        jr_journal_add(&journal, &cell[i]);
     CU_ASSERT_NOT_EQUAL(jr_journal_sync(&journal, false), 0);
     CU_ASSERT_EQUAL(jr_journal_sync(&journal, true), 0);
     CU_ASSERT_FALSE(journal.failed);
     jr_journal_close(&journal);
-    check_lines(dir, "0:-1:- 2:0:- 3:0:failed ");
+    check_lines(dir, "0:-1:- 2:0:- 3:0:failed 3:7:stopped! ");
     json_decref(values);
     (void)close(dir);
     scratch_end(&scratch);
@@ -86,7 +98,7 @@ static void passes_over_what_is_torn_or_foreign(void)
     check_lines(dir, "3:1:failed ");
     CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
                           0);
-    jr_journal_add(&journal, JR_JOURNAL_SWEEP_RESUMED, -1, NULL, NULL);
+    add(&journal, JR_JOURNAL_SWEEP_RESUMED);
     jr_journal_close(&journal);
     check_lines(dir, "3:1:failed 1:-1:- ");
     (void)close(dir);
@@ -121,7 +133,7 @@ static void is_one_process_s_own(void)
 static void says_when_a_line_was_lost(void)
 {
     struct jr_journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
-    jr_journal_add(&journal, JR_JOURNAL_SWEEP_STARTED, -1, NULL, NULL);
+    add(&journal, JR_JOURNAL_SWEEP_STARTED);
     CU_ASSERT_TRUE(journal.failed);
     jr_journal_close(&journal);
 }
