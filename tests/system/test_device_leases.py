@@ -49,9 +49,10 @@ class Leases(harness.Case):
         folder.mkdir()
         shutil.copy(self.folder / "acme.facts.yaml", folder)
         shutil.copy(self.folder / spec, folder / "job.jobrun.yaml")
+        fd = self.gate(folder)
         process = self.start("job.jobrun.yaml", "-s", f"world_size={ranks}",
                              *words, cwd=folder)
-        process.fd = self.gate(folder)
+        process.fd = fd
         process.folder = folder
         return process
 

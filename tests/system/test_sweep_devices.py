@@ -40,10 +40,10 @@ class SweepLeases(Leases):
             "timeouts: {stop_grace: 500ms}\nentrypoint:\n  shell: |\n" +
             "".join(f"    {line}\n" for line in shell.splitlines()) +
             f"sweep: {{axes: {{vars.n: {{from: 0, to: {cells - 1}}}}}}}\n")
+        fd = os.open(folder / "gate", os.O_RDWR)
+        self.addCleanup(os.close, fd)
         process = self.start("scan.jobrun.yaml", *words, cwd=folder, env=env)
-        process.folder = folder
-        process.fd = os.open(folder / "gate", os.O_RDWR)
-        self.addCleanup(os.close, process.fd)
+        process.folder, process.fd = folder, fd
         return process
 
     def awaited(self, what, message):
