@@ -253,7 +253,6 @@ bool jr_sweep_devices_await(struct jr_sweep_run *run)
 {
     struct jr_sweep_devices *devices = &run->devices;
     uint32_t kind;
-    devices->again = false;
     while (!run->closing && jr_schedule_lacks(&run->schedule, &kind)) {
         if (!join_queue(run, kind))
             continue;

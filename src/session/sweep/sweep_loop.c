@@ -172,22 +172,24 @@ static void enter_cell(struct jr_sweep_run *run, size_t cell)
     json_decref(values);
 }
 
-/* Begin the next cell. False: none does now. */
-static bool begin_cell(struct jr_sweep_run *run)
+enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
+
+/* Begin the next cell. */
+static enum begun begin_cell(struct jr_sweep_run *run)
 {
     struct jr_error err = {0};
     struct jr_cell_process *process = &run->running[run->running_count];
     *process = (struct jr_cell_process){0};
     if (run->closing || run->running_count == run->running_most)
-        return false;
+        return NOT_NOW;
     jr_sweep_devices_look(run);
     if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
                           &process->grant))
-        return false;
+        return NOT_NOW;
     bool taken = jr_sweep_devices_take(run, process);
     if (taken && jr_cell_process_start(run, process, &err) == 0) {
         enter_cell(run, process->cell);
-        return true;
+        return BEGUN;
     }
     if (taken) {
         jr_session_note(run->session, err.text);
@@ -196,7 +198,7 @@ static bool begin_cell(struct jr_sweep_run *run)
     jr_sweep_devices_give(process);
     jr_schedule_undo(&run->schedule, process->cell, &process->grant);
     jr_arena_release(&process->arena);
-    return false;
+    return taken ? NOT_NOW : OTHERS_WERE_FASTER;
 }
 
 /* Begin what there is room for, and wait for devices that others have. */
@@ -204,11 +206,14 @@ static void begin_cells(struct jr_sweep_run *run)
 {
     enum { TURNS_MOST = 8 }; /* others may be faster again and again */
     int turn = 0;
-    do
-        while (begin_cell(run))
-            turn = 0;
-    while (jr_sweep_devices_await(run) && ++turn < TURNS_MOST);
-    run->devices.again = turn == TURNS_MOST;
+    run->devices.again = false;
+    while (!run->devices.again) {
+        enum begun begun = begin_cell(run);
+        if (begun == NOT_NOW && !jr_sweep_devices_await(run))
+            return;
+        turn = begun == BEGUN ? 0 : turn + 1;
+        run->devices.again = turn == TURNS_MOST;
+    }
 }
 
 /* The time until the nearer of two moments, of which 0 is none; -1: none. */
@@ -263,7 +268,8 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     for (;;) {
         reap_cells(run);
         begin_cells(run);
-        if (run->running_count == 0 && run->devices.queue.ticket == 0)
+        if (run->running_count == 0 && run->devices.queue.ticket == 0 &&
+            !run->devices.again)
             break;
         await_event(run);
     }
