@@ -29,15 +29,16 @@ SEES = {
     "store": "plan base",
     "spawn": "store plan eventloop base",
     "output": "spawn store plan eventloop base",
-    "run": "output spawn store plan eventloop base",
+    "wireup": "base",
+    "run": "wireup output spawn store plan eventloop base",
     "judge": "run output store base",
     "record": "judge run spawn store base",
     "report": "record judge run output store base",
     "cluster": "spawn output store plan eventloop base",
     "render": "plan doc diag base",
     "sweep": "spec doc diag base",
-    "session": "sweep report cluster render record judge run output spawn store plan "
-               "resolve spec doc host vcs eventloop diag base",
+    "session": "sweep report cluster render record judge run wireup output spawn store "
+               "plan resolve spec doc host vcs eventloop diag base",
     "worker": "base",
     "cli": "session report record diag base",
 }

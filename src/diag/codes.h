@@ -107,6 +107,7 @@
     X(DEADLINE_LOOSE, 341, "a deadline that does little")                      \
     X(REQUEUE_CONFLICT, 342, "the job cannot be queued again")                 \
     X(REQUEUE_NEVER_HAPPENS, 343, "a requeue that never happens")              \
+    X(MPI_NEEDS_SPAWN, 344, "mpi and start_method do not go together")         \
     X(WRONG_AXIS, 350, "not an axis of a sweep")                               \
     X(WRONG_AXIS_VALUES, 351, "wrong values of an axis")                       \
     X(CELL_TWICE, 352, "the same cell twice")                                  \
@@ -175,7 +176,8 @@
     X(PROGRAM_NOT_FOUND, 512, "the program cannot be executed")                \
     X(FILE_NOT_READABLE, 513, "the script or library cannot be read")          \
     X(FOLDER_NOT_WRITABLE, 514, "a folder cannot be written")                  \
-    X(DEADLINE_WITHOUT_END, 515, "a deadline before an end that is not known")
+    X(DEADLINE_WITHOUT_END, 515, "a deadline before an end that is not known") \
+    X(MPI_NOT_SERVED, 516, "the ranks do not become one world of MPI")
 /* clang-format on */
 
 /* The number of each code by its name: JR_CODE_UNKNOWN_FIELD is 203. */

@@ -54,6 +54,8 @@ static enum jr_rank_state rank_state_of(const struct jr_outcome *run,
         return JR_RANK_NOT_STARTED;
     if (rank->lingered)
         return rank->returned ? JR_RANK_SUCCEEDED : JR_RANK_FAILED;
+    if (jr_outcome_failed_mpi(rank))
+        return JR_RANK_FAILED;
     if (was_rank_stopped(rank, runner_died))
         return JR_RANK_STOPPED;
     if (rank->end == JR_END_EXITED && rank->exit_code == 0)

@@ -103,6 +103,20 @@ static bool was_lost(const struct jr_judge *judge)
            any_rank(judge, JR_RANK_STOPPED);
 }
 
+/* Every rank ended with 0, and none of them initialized MPI by the protocol
+ * that the spec states. */
+static bool are_singletons(const struct jr_judge *judge)
+{
+    const struct jr_plan_mpi *mpi = &judge->plan->mpi;
+    if (!mpi->stated || mpi->protocol == JR_MPI_PROTOCOL_NONE)
+        return false;
+    for (size_t i = 0; i < judge->report->count; i++)
+        if (judge->outcome->ranks[i].mpi != JR_MPI_PART_ABSENT ||
+            !jr_outcome_is_well(&judge->outcome->ranks[i]))
+            return false;
+    return judge->report->count > 0;
+}
+
 static bool is_incomplete(const struct jr_judge *judge)
 {
     return any_rank(judge, JR_RANK_INCOMPLETE);
@@ -133,6 +147,7 @@ static const struct rule rules[] = {
     {has_failed, JR_RUN_FAILED, JR_STATUS_FAILED},
     {was_preempted, JR_RUN_YIELDED, JR_STATUS_YIELDED},
     {was_lost, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
+    {are_singletons, JR_RUN_INCOMPLETE, JR_STATUS_INCOMPLETE},
     {is_incomplete, JR_RUN_INCOMPLETE, JR_STATUS_INCOMPLETE},
     {is_to_continue, JR_RUN_YIELDED, JR_STATUS_YIELDED},
     {lacks_logs, JR_RUN_INCOMPLETE, JR_STATUS_LAUNCH},
@@ -143,11 +158,10 @@ static int rank_code(const struct jr_judge *judge)
 {
     const struct jr_rank_outcome *rank =
         &judge->outcome->ranks[judge->report->causes[0]];
-    if (jr_words_cut_short(rank) != 0)
-        return rank->told_code;
-    if (rank->end == JR_END_SIGNALED)
-        return 128 + rank->signal;
-    return rank->exit_code != 0 ? rank->exit_code : JR_STATUS_FAILED;
+    int code = jr_words_exit_code(rank);
+    if (code != 0)
+        return code;
+    return rank->end == JR_END_SIGNALED ? 128 + rank->signal : JR_STATUS_FAILED;
 }
 
 /* Why the job is to be continued, if it is. A node that is lost is a failure,
@@ -163,6 +177,28 @@ static enum jr_requeue_cause find_requeue_cause(const struct jr_judge *judge)
     return lost ? JR_REQUEUE_LOST_NODE : JR_REQUEUE_NONE;
 }
 
+/* "4 singletons: mpi: pmi1 is stated, but no rank called MPI_Init through it"
+ */
+static void describe_singletons(struct jr_judge *judge)
+{
+    static const char *const words[] = {
+#define WORD(name, word, help) word,
+        JR_MPI_PROTOCOLS(WORD)
+#undef WORD
+    };
+    struct jr_judgement *report = judge->report;
+    const char *library = judge->plan->mpi.library;
+    report->singletons = true;
+    report->error = jr_arena_printf(
+        &report->arena,
+        "%zu singleton%s: `mpi: %s` is stated, but no rank called MPI_Init "
+        "through it%s%s%s",
+        report->count, report->count == 1 ? "" : "s",
+        words[judge->plan->mpi.protocol],
+        library == NULL ? "" : " (the program needs ",
+        library == NULL ? "" : library, library == NULL ? "" : ")");
+}
+
 static void decide_status(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
@@ -172,6 +208,8 @@ static void decide_status(struct jr_judge *judge)
         rule++;
     if (rule == end)
         return;
+    if (rule->applies == are_singletons)
+        describe_singletons(judge);
     report->status = rule->status;
     report->exit_code = (int)rule->code;
     if (rule->status == JR_RUN_STOPPED)

@@ -57,7 +57,9 @@ struct jr_judgement {
     struct jr_arena arena;
     enum jr_run_status status;
     int exit_code;
-    const char *error; /* why the run could not begin; NULL: it began */
+    const char *error; /* why the run could not begin, or what is wrong with it
+                          as a whole; NULL: nothing */
+    bool singletons;   /* that is that no rank initialized MPI */
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
     size_t idle; /* attempts in a row that failed like it at once */

@@ -189,16 +189,15 @@ static bool rank_matches(const struct view *view, size_t i,
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
     bool unstarted =
         rank->end == JR_END_START || view->report->ranks[i].unstarted;
-    int cut = jr_words_cut_short(rank);
+    int code = jr_words_exit_code(rank);
     switch (trigger->kind) {
     case JR_RESTART_TRIGGER_START:
         return unstarted;
     case JR_RESTART_TRIGGER_EXIT:
-        return !unstarted && (rank->end == JR_END_EXITED || cut != 0) &&
-               jr_restart_trigger_takes_code(trigger,
-                                             cut != 0 ? cut : rank->exit_code);
+        return !unstarted && code != 0 &&
+               jr_restart_trigger_takes_code(trigger, code);
     case JR_RESTART_TRIGGER_SIGNAL:
-        return rank->end == JR_END_SIGNALED && !rank->oom && cut == 0 &&
+        return rank->end == JR_END_SIGNALED && !rank->oom && code == 0 &&
                jr_restart_trigger_takes_signal(trigger, rank->signal);
     case JR_RESTART_TRIGGER_OOM:
         return rank->oom;
@@ -277,6 +276,10 @@ static bool can_restart(const struct view *view, const char **ret_left)
         (status == JR_RUN_INCOMPLETE &&
          first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
+    if (view->report->singletons) {
+        *ret_left = "the program would make no world of MPI again";
+        return false;
+    }
     if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
         return false;
     if (own)

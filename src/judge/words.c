@@ -96,7 +96,39 @@ int jr_words_cut_short(const struct jr_rank_outcome *rank)
     return stopped && !jr_words_crashed(rank) ? rank->told_code : 0;
 }
 
-void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+/* How a rank failed as one of an MPI world; false: it did not. */
+static bool add_mpi_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    if (rank->mpi == JR_MPI_PART_ABORTED)
+        jr_buf_printf(out, "called MPI_Abort with code %d",
+                      (int)rank->mpi_code);
+    else if (rank->mpi == JR_MPI_PART_BROKEN)
+        jr_buf_str(out, "broke the protocol of MPI's process manager");
+    else if (rank->mpi == JR_MPI_PART_FAILED)
+        jr_buf_str(out, "had a fatal error within MPI");
+    else if (!jr_outcome_left_mpi(rank))
+        return false;
+    else if (rank->mpi == JR_MPI_PART_LEFT)
+        jr_buf_str(out, "exited with code 0 without calling MPI_Init, which "
+                        "other ranks had called");
+    else
+        jr_buf_str(out, "exited with code 0 after MPI_Init, without calling "
+                        "MPI_Finalize");
+    return true;
+}
+
+int jr_words_exit_code(const struct jr_rank_outcome *rank)
+{
+    int cut = jr_words_cut_short(rank);
+    int code = cut != 0 ? cut : rank->exit_code;
+    if (rank->mpi == JR_MPI_PART_ABORTED || rank->mpi == JR_MPI_PART_FAILED)
+        code = (int)((unsigned)rank->mpi_code & 0xff);
+    else if (rank->end != JR_END_EXITED && cut == 0)
+        return 0;
+    return code != 0 ? code : JR_STATUS_FAILED;
+}
+
+static void add_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     switch (rank->end) {
     case JR_END_NONE:
@@ -120,6 +152,12 @@ void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
         jr_buf_str(out, "was lost with its node");
         break;
     }
+}
+
+void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    if (!add_mpi_end(out, rank))
+        add_end(out, rank);
     if (rank->injected && rank->stopped_with == 0)
         jr_buf_str(out, ", injected");
 }

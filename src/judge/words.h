@@ -50,6 +50,11 @@ bool jr_words_crashed(const struct jr_rank_outcome *rank);
  * that is not how it ended. */
 int jr_words_cut_short(const struct jr_rank_outcome *rank);
 
+/* The code by which a rank that failed is told to have exited, never 0; 0: it
+ * did not exit, but died by a signal or could not start. Who left its MPI world
+ * with 0 has the code that jobrun has for it. */
+int jr_words_exit_code(const struct jr_rank_outcome *rank);
+
 /* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
 

@@ -32,10 +32,12 @@ static const struct jr_env_variable paddle[] = {
 };
 static const struct jr_env_variable megengine[] = {JR_CONTRACT_MEGENGINE(ROW)};
 static const struct jr_env_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
+static const struct jr_env_variable pmi1[] = {JR_CONTRACT_PMI1(ROW)};
 /* clang-format on */
 
 static const struct jr_variables always = TABLE("", contract);
 static const struct jr_variables cells = TABLE("", cell);
+static const struct jr_variables pmi1s = TABLE("", pmi1);
 static const struct jr_variables profiles[] = {
     TABLE("torch", torch), TABLE("paddle", paddle),
     TABLE("megengine", megengine), TABLE("mpi", mpi)};
@@ -48,6 +50,11 @@ const struct jr_variables *jr_variables_always(void)
 const struct jr_variables *jr_variables_cell(void)
 {
     return &cells;
+}
+
+const struct jr_variables *jr_variables_pmi1(void)
+{
+    return &pmi1s;
 }
 
 const struct jr_variables *jr_variables_of(const char *profile)

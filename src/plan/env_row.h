@@ -55,6 +55,9 @@ const struct jr_variables *jr_variables_always(void);
 /* What every rank of a sweep's cell gets besides. */
 const struct jr_variables *jr_variables_cell(void);
 
+/* Those of an MPI world that jobrun serves by PMI-1. */
+const struct jr_variables *jr_variables_pmi1(void);
+
 /* What a profile adds; NULL: there is no such profile. */
 const struct jr_variables *jr_variables_of(const char *profile);
 

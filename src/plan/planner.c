@@ -62,6 +62,7 @@ static void fill_plan(struct jr_build *build)
         .device_name = job->device_name,
         .form = job->entrypoint.form,
         .start_method = job->start_method,
+        .mpi = options->mpi,
         .target = jr_argv_target(&job->entrypoint),
         .returns = job->entrypoint.form == JR_FORM_LIBRARY ||
                    jr_entrypoint_is_function(&job->entrypoint),

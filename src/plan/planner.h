@@ -30,9 +30,10 @@ struct jr_plan_options {
     const char *inject;         /* --inject; NULL: none */
     bool lazy; /* for printing only: no rank is kept in memory, unless a
                   helper must be planned from what they share */
-    const char *support; /* absolute: the folder with python/jobrun and
-                            jobrun-step; NULL: there is none, and Python and
-                            libraries cannot be planned */
+    struct jr_plan_mpi mpi; /* what is served, found out before */
+    const char *support;    /* absolute: the folder with python/jobrun and
+                               jobrun-step; NULL: there is none, and Python and
+                               libraries cannot be planned */
 };
 
 /* The name of the run's folder in log_dir. */

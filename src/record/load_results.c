@@ -113,6 +113,12 @@ static void load_cause(struct jr_loaded_run *loaded, int fd)
     case JR_CAUSE_RESULT:
         loaded->report.error = cause.rank < 0 ? cause.message : NULL;
         break;
+    case JR_CAUSE_SINGLETONS:
+        loaded->report.singletons = true;
+        loaded->report.error = cause.message;
+        break;
+    case JR_CAUSE_MPI:
+    case JR_CAUSE_MPI_ABORT:
     case JR_CAUSE_EXIT:
     case JR_CAUSE_SIGNAL:
     case JR_CAUSE_OOM:

@@ -39,6 +39,10 @@ static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run,
         return JR_CAUSE_LOST_NODE;
     if (rank->oom)
         return JR_CAUSE_OOM;
+    if (rank->mpi == JR_MPI_PART_ABORTED)
+        return JR_CAUSE_MPI_ABORT;
+    if (jr_outcome_failed_mpi(rank))
+        return JR_CAUSE_MPI;
     bool died = rank->end == JR_END_SIGNALED && jr_words_cut_short(rank) == 0;
     return died ? JR_CAUSE_SIGNAL : JR_CAUSE_EXIT;
 }
@@ -90,7 +94,11 @@ static void set_rank(struct search *search, size_t i)
     const struct jr_rank_outcome *end = &search->run->outcome->ranks[i];
     const char *own = report->reason != NULL ? report->reason : report->error;
     name_rank(search, i);
-    if (end->end == JR_END_EXITED)
+    if (end->mpi == JR_MPI_PART_ABORTED && end->mpi_code >= 0)
+        search->cause->exit_code = end->mpi_code;
+    else if (end->mpi == JR_MPI_PART_ABORTED || end->mpi == JR_MPI_PART_FAILED)
+        search->cause->exit_code = jr_words_exit_code(end);
+    else if (end->end == JR_END_EXITED)
         search->cause->exit_code = end->exit_code;
     else if (jr_words_cut_short(end) != 0)
         search->cause->exit_code = end->told_code;
@@ -105,6 +113,11 @@ static void set_rank(struct search *search, size_t i)
 static void cause_incomplete(struct search *search)
 {
     const struct jr_judgement *report = search->run->report;
+    if (report->singletons) {
+        search->cause->kind = JR_CAUSE_SINGLETONS;
+        jr_buf_str(&search->message, report->error);
+        return;
+    }
     for (size_t i = 0; i < report->count; i++) {
         if (report->ranks[i].state != JR_RANK_INCOMPLETE)
             continue;

@@ -91,6 +91,34 @@ static void print_killed_after_return(const struct jr_page *page)
     }
 }
 
+/* Ranks of a program that needs MPI, none of which initialized it. */
+static void print_uninitialized(const struct jr_page *page)
+{
+    size_t count = page->report->count;
+    if (page->report->status != JR_RUN_SUCCEEDED || count == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (page->outcome->ranks[i].mpi != JR_MPI_PART_ABSENT)
+            return;
+    jr_buf_printf(page->out,
+                  "  warning: the program needs an MPI library, but no rank "
+                  "called MPI_Init through jobrun: if it computed anything, "
+                  "it did so %zu times over. `mpi: pmi1` makes this an error, "
+                  "`mpi: none` says that it is meant so\n",
+                  count);
+}
+
+/* Ranks that wanted more processes. */
+static void print_spawns(const struct jr_page *page)
+{
+    for (size_t i = 0; i < page->report->count; i++)
+        if (page->outcome->ranks[i].mpi_spawned)
+            jr_buf_printf(page->out,
+                          "  warning: rank %u asked MPI for more processes "
+                          "(MPI_Comm_spawn), which jobrun does not start\n",
+                          jr_plan_of(page->plan, i)->rank);
+}
+
 /* What log_limit left out, by the streams of all ranks. */
 static void print_dropped(const struct jr_page *page)
 {
@@ -280,6 +308,8 @@ static void print_body(const struct jr_page *page)
 void jr_print_account(const struct jr_page *page)
 {
     print_killed_after_return(page);
+    print_uninitialized(page);
+    print_spawns(page);
     print_patterns(page);
     print_matches(page);
     print_dropped(page);

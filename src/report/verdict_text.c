@@ -109,7 +109,8 @@ void jr_print_end(const struct jr_page *page)
         jr_print_text(page, error);
     else if (page->report->ranks[i].unstarted)
         jr_buf_str(page->out, "could not call its entrypoint");
-    else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0)
+    else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0 &&
+             !jr_outcome_failed_mpi(rank))
         jr_buf_str(page->out, "raised an exception and was then stopped");
     else
         jr_words_rank_end(page->out, rank);
@@ -166,7 +167,8 @@ static bool delivered_wrongly(const struct jr_page *page)
 static void print_incomplete(const struct jr_page *page)
 {
     size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
-    if (missing == 0 && page->report->error != NULL) {
+    if ((missing == 0 || page->report->singletons) &&
+        page->report->error != NULL) {
         jr_buf_str(page->out, ": ");
         jr_print_text(page, page->report->error);
         return;

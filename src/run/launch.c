@@ -44,6 +44,8 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
     }
     if (started->control >= 0)
         (void)close(started->control);
+    if (started->pmi >= 0)
+        (void)close(started->pmi);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
@@ -104,6 +106,7 @@ static void start_next_rank(struct jr_runner *runner)
     if (started.pid != 0)
         note_rank_started(runner, rank, started.pid, started.pidfd);
     if (jr_exit_barrier_add(rank, started.control) != 0 ||
+        jr_mpi_world_add(rank, started.pmi) != 0 ||
         jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
         fail_rank_watch(runner, rank);
 }
@@ -167,6 +170,7 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
     struct jr_started started = {.pipes = {-1, -1},
                                  .files = {-1, -1},
                                  .control = -1,
+                                 .pmi = -1,
                                  .stage = stage,
                                  .error = error};
     uint32_t i = 0;

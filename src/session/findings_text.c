@@ -116,6 +116,14 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_str(out, separator[1] == '(' ? "" : ")");
     jr_buf_printf(out, ", %s, %s:%u", plan->backend, plan->master_addr,
                   plan->master_port);
+    if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
+        jr_buf_str(out, ", one MPI world by PMI-1");
+    if (plan->mpi.library != NULL &&
+        plan->mpi.protocol != JR_MPI_PROTOCOL_NONE) {
+        jr_buf_str(out, " (");
+        jr_buf_safe(out, plan->mpi.library);
+        jr_buf_char(out, ')');
+    }
     if (plan->count < plan->world_size)
         jr_buf_printf(out, "; here node %u: ranks %u-%u", plan->node_rank,
                       plan->first, plan->first + plan->count - 1);

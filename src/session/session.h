@@ -78,6 +78,8 @@ struct jr_session {
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */
     uint32_t attempt;
+    struct jr_plan_mpi mpi; /* see session_mpi.h */
+    bool mpi_found;
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;

@@ -17,6 +17,7 @@
 #include "session/device_wait.h"
 #include "session/findings_text.h"
 #include "session/session.h"
+#include "session/session_mpi.h"
 #include "session/support.h"
 #include "session/sweep/session_cells.h"
 
@@ -369,6 +370,7 @@ static enum jr_status build_session_plan(struct jr_session *session,
         .debug_rank = session->options.debug_rank,
         .stdin_rank = session->options.stdin_rank,
         .attempt = session->attempt,
+        .mpi = session->mpi,
         .inject = session->options.inject,
         .lazy = session->options.lazy,
         .support = support != NULL ? support : jr_support_find(&session->arena),
@@ -405,8 +407,10 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
                                   const char *run_id, struct jr_error *err)
 {
     size_t first = session->diags.count;
-    enum jr_status status =
-        build_session_plan(session, &session->plan, &session->arena, run_id);
+    enum jr_status status = jr_session_find_mpi(session);
+    if (status == JR_STATUS_OK)
+        status = build_session_plan(session, &session->plan, &session->arena,
+                                    run_id);
     if (status == JR_STATUS_OK)
         warn_of_endless_run(session);
     /* The plan knows fields, not texts. */

@@ -100,6 +100,8 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes;
     if (jr_control_wanted(plan))
         needed += plan->count;
+    if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
+        needed += plan->count;
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
     ret->wanted = ret->nofile;

@@ -7,10 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <jobrun/contract.h>
+
 #include "base/io.h"
 #include "base/syscalls.h"
 
 #include "base/banned.h"
+
+_Static_assert(JR_PMI_FD == STDERR_FILENO + 2,
+               "it is the one behind the control socket");
 
 /* Each step returns 0, or -1 with errno; the table below names its stage. */
 typedef int child_step(const struct jr_child *child);
@@ -93,10 +98,16 @@ static int open_stderr(const struct jr_child *child)
 
 static int close_other_descriptors(const struct jr_child *child)
 {
-    unsigned first = STDERR_FILENO + 1;
-    if (child->extra && dup2(JR_SLOT_EXTRA, (int)first++) < 0)
+    const int extra = STDERR_FILENO + 1;
+    if ((child->extra && dup2(JR_SLOT_EXTRA, extra) < 0) ||
+        (child->pmi && dup2(JR_SLOT_PMI, JR_PMI_FD) < 0))
         return -1;
-    return child->marked ? 0 : jr_close_range(first, ~0U, 0);
+    if (child->marked)
+        return 0;
+    if (child->pmi && !child->extra)
+        (void)close(extra);
+    int first = child->pmi ? JR_PMI_FD + 1 : child->extra ? extra + 1 : extra;
+    return jr_close_range((unsigned)first, ~0U, 0);
 }
 
 static int set_limits(const struct jr_child *child)

@@ -28,6 +28,7 @@ enum jr_slot {
     JR_SLOT_PIPE_ERR,
     JR_SLOT_IN,    /* what one rank is to have as its standard input */
     JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
+    JR_SLOT_PMI,   /* what it is to have as JR_PMI_FD */
     JR_SLOT_END
 };
 
@@ -50,6 +51,7 @@ struct jr_child {
     struct jr_child_stream streams[2]; /* standard output and error */
     mode_t file_mode, umask;
     bool extra;  /* descriptor 3 is wanted */
+    bool pmi;    /* JR_PMI_FD is */
     bool marked; /* the table of descriptors is ours already, and each of them
                     but 0, 1 and 2 is closed by execve */
     enum jr_input input;

@@ -14,7 +14,7 @@
 
 #include <jobrun/plan.h>
 
-#define JR_CONTROL_MOST 256 /* bytes that are read at once */
+#define JR_CONTROL_MOST 2048 /* bytes that are read at once */
 
 struct jr_control_status {
     pid_t from;

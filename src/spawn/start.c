@@ -125,7 +125,8 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
         return -1;
     if (fill_slot(JR_SLOT_PIPE_OUT, -1) != 0 ||
         fill_slot(JR_SLOT_PIPE_ERR, -1) != 0 ||
-        fill_slot(JR_SLOT_IN, in) != 0 || fill_slot(JR_SLOT_EXTRA, -1) != 0)
+        fill_slot(JR_SLOT_IN, in) != 0 || fill_slot(JR_SLOT_EXTRA, -1) != 0 ||
+        fill_slot(JR_SLOT_PMI, -1) != 0)
         return -1;
     return 0;
 }
@@ -167,6 +168,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .runner = getpid(),
         .attempt_fd = -1,
         .controls = jr_control_wanted(plan),
+        .pmi = plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1,
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
         .limits = &budget->limits,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
@@ -311,17 +313,26 @@ static int read_rank_cpus(struct jr_starter *starter, const char *text,
     return jr_set_cpus(starter->cpus, child->cpus_size, text) ? 0 : -1;
 }
 
-/* The rank's end is in its slot. */
-static int open_control(struct jr_child *child, struct jr_started *ret)
+/* Make a socket pair, of which the rank's end is then in `slot`. */
+static int open_socket(int slot, int *ret)
 {
     int ends[2];
     if (jr_control_open(ends) != 0)
         return -1;
-    ret->control = ends[0];
-    int slot = dup3(ends[1], JR_SLOT_EXTRA, O_CLOEXEC);
+    *ret = ends[0];
+    int copied = dup3(ends[1], slot, O_CLOEXEC);
     (void)close(ends[1]);
-    child->extra = true;
-    return slot < 0 ? -1 : 0;
+    return copied < 0 ? -1 : 0;
+}
+
+static int open_sockets(const struct jr_starter *starter,
+                        struct jr_child *child, struct jr_started *ret)
+{
+    child->extra = starter->controls;
+    child->pmi = starter->pmi;
+    if (child->extra && open_socket(JR_SLOT_EXTRA, &ret->control) != 0)
+        return -1;
+    return child->pmi ? open_socket(JR_SLOT_PMI, &ret->pmi) : 0;
 }
 
 void jr_start_beside(const struct jr_starter *starter,
@@ -371,8 +382,7 @@ int jr_start_prepare(struct jr_starter *starter,
     child->input = rank->input;
     if (rank->cpus != NULL && read_rank_cpus(starter, rank->cpus, child) != 0)
         ret->stage = JR_STAGE_CPUS;
-    else if (child->env == NULL ||
-             (starter->controls && open_control(child, ret) != 0))
+    else if (child->env == NULL || open_sockets(starter, child, ret) != 0)
         ret->stage = JR_STAGE_CLONE;
     else if (jr_start_folder(starter, rank->dir) != 0)
         ret->stage = JR_STAGE_FOLDER;
@@ -389,6 +399,8 @@ void jr_start_settle(struct jr_started *started)
             (void)dup3(JR_SLOT_NULL, JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
     if (started->control >= 0)
         (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+    if (started->pmi >= 0)
+        (void)dup3(JR_SLOT_NULL, JR_SLOT_PMI, O_CLOEXEC);
 }
 
 /* The child's table of descriptors is the runner's own until it has left what

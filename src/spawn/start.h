@@ -59,6 +59,8 @@ struct jr_starter {
     const struct jr_limit_list *limits; /* of the ranks */
     mode_t umask;
     bool controls; /* each rank gets a control socket; see exit_barrier.c */
+    bool pmi;      /* each rank gets a stream to its process manager; see
+                      run/policies/mpi_world.c */
     bool marks;    /* there is no close_range(2): all descriptors are marked to
                       be closed by execve */
     bool blind;    /* there are no pidfds: SIGCHLD tells of ends */
@@ -83,14 +85,18 @@ struct jr_started {
     pid_t pid;
     int pidfd;           /* or its stand-in (base/pidfd.h) */
     int control;         /* our end of its control socket; -1: none */
+    int pmi;             /* our end of its stream to its process manager */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
     int files[2];        /* log files of the piped streams; -1: none */
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
 #define JR_STARTED_NONE                                                        \
-    ((struct jr_started){                                                      \
-        .pidfd = -1, .control = -1, .pipes = {-1, -1}, .files = {-1, -1}})
+    ((struct jr_started){.pidfd = -1,                                          \
+                         .control = -1,                                        \
+                         .pmi = -1,                                            \
+                         .pipes = {-1, -1},                                    \
+                         .files = {-1, -1}})
 
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);

@@ -167,15 +167,19 @@ static const struct variable paddle[] = {
     JR_CONTRACT_PADDLE(VARIABLE) JR_CONTRACT_PADDLE_DEVICES(ON_DEVICE)};
 static const struct variable megengine[] = {JR_CONTRACT_MEGENGINE(VARIABLE)};
 static const struct variable mpi[] = {JR_CONTRACT_MPI(VARIABLE)};
+static const struct variable pmi1[] = {JR_CONTRACT_PMI1(VARIABLE)};
 static const struct profile profiles[] = {
-    PROFILE("", always), PROFILE("torch", torch), PROFILE("paddle", paddle),
-    PROFILE("megengine", megengine), PROFILE("mpi", mpi)};
+    PROFILE("", always),       PROFILE("torch", torch),
+    PROFILE("paddle", paddle), PROFILE("megengine", megengine),
+    PROFILE("mpi", mpi),       PROFILE("pmi1", pmi1)};
 
-/* Whether a profile counts: profiles that are not known are none. */
+/* Whether a profile counts, or the protocol of `mpi` that is called so:
+ * profiles that are not known are none. */
 static bool is_profile_chosen(const struct jr_check *check, const char *name)
 {
     const struct jr_node *chosen = jr_doc_get(check->tree, "env_profiles");
-    if (name[0] == '\0')
+    const char *protocol = jr_check_text(check, "mpi");
+    if (name[0] == '\0' || (protocol != NULL && strcmp(protocol, name) == 0))
         return true;
     for (size_t i = 0; chosen != NULL && i < chosen->count; i++)
         if (strcmp(chosen->items[i]->text, name) == 0)

@@ -283,22 +283,42 @@ static void warn_of_late_variables(const struct jr_check *check,
     }
 }
 
-/* The variables of a launcher are no process manager: MPI_Init finds none. */
+/* The variables of a launcher are no process manager, and make no world.
+ * Whoever states what makes one knows. */
 static void warn_of_singletons(const struct jr_check *check)
 {
     const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
+    const char *protocol = jr_check_text(check, "mpi");
+    if (protocol != NULL && strcmp(protocol, "auto") != 0)
+        return;
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++) {
         const struct jr_node *profile = profiles->items[i];
         if (strcmp(profile->text, "mpi") != 0)
             continue;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
-            "the mpi profile sets variables only: a program that calls "
-            "MPI_Init runs as a world of one in every rank");
+            "the mpi profile sets variables only: they do not make the ranks "
+            "one world of MPI");
         jr_diag_help(check->lint->diags, diag,
-                     "start MPI programs with mpiexec or srun; `jobrun render "
-                     "SPEC --engine mpi` prints the command");
+                     "write mpi: pmi1 for MPICH, MVAPICH or Intel MPI, or mpi: "
+                     "none if the variables are all that is wanted; start "
+                     "other MPI programs with mpiexec or srun");
     }
+}
+
+/* A fork of the helper gets no stream to a process manager. */
+static void check_mpi(const struct jr_check *check,
+                      const struct jr_node *method)
+{
+    const struct jr_node *protocol = jr_doc_get(check->tree, "mpi");
+    if (protocol == NULL || strcmp(protocol->text, "pmi1") != 0 ||
+        method == NULL || strcmp(method->text, "spawn") == 0)
+        return;
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_MPI_NEEDS_SPAWN, protocol, method,
+                       "mpi: pmi1 needs start_method: spawn, and this is %s",
+                       jr_lint_said(check->lint, method));
+    jr_diag_help(check->lint->diags, diag, "leave start_method out");
 }
 
 void jr_check_start(const struct jr_check *check)
@@ -309,6 +329,7 @@ void jr_check_start(const struct jr_check *check)
     check_preload(check, method, entry);
     check_barrier(check, entry);
     warn_of_singletons(check);
+    check_mpi(check, method);
     if (method == NULL || strcmp(method->text, "spawn") == 0)
         return;
     if (entry != NULL)

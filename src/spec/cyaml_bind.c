@@ -58,6 +58,7 @@
 #define V_TARGET(name, word, help)   {word, JR_STOP_##name},
 #define V_THREADS(name, word, help)  {word, JR_FORK_THREADS_##name},
 #define V_STATUS(name, word, help)   {word, JR_EXIT_STATUS_##name},
+#define V_PROTOCOL(name, word, help) {word, JR_MPI_PROTOCOL_##name},
 #define V_ISOLATE(name, word, help)  {word, JR_ISOLATION_##name},
 #define V_SIGNAL(name, word, help)   {word, JR_ON_SIGNAL_##name},
 #define V_MODE(name, word, help)     {word, JR_LOG_##name},
@@ -78,6 +79,7 @@ static const cyaml_strval_t on_failures[] = {JR_ON_FAILURES(V_FAILURE)};
 static const cyaml_strval_t stop_targets[] = {JR_STOP_TARGETS(V_TARGET)};
 static const cyaml_strval_t fork_threads[] = {JR_FORK_THREADS(V_THREADS)};
 static const cyaml_strval_t exit_statuses[] = {JR_EXIT_STATUSES(V_STATUS)};
+static const cyaml_strval_t mpi_protocols[] = {JR_MPI_PROTOCOLS(V_PROTOCOL)};
 static const cyaml_strval_t isolations[] = {JR_ISOLATIONS(V_ISOLATE)};
 static const cyaml_strval_t on_signals[] = {JR_ON_SIGNALS(V_SIGNAL)};
 static const cyaml_strval_t log_modes[] = {JR_LOG_MODES(V_MODE)};

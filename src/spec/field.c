@@ -20,6 +20,7 @@ static const struct jr_spec_word word_failure[] = {JR_ON_FAILURES(WORD){0}};
 static const struct jr_spec_word word_target[] = {JR_STOP_TARGETS(WORD){0}};
 static const struct jr_spec_word word_threads[] = {JR_FORK_THREADS(WORD){0}};
 static const struct jr_spec_word word_status[] = {JR_EXIT_STATUSES(WORD){0}};
+static const struct jr_spec_word word_protocol[] = {JR_MPI_PROTOCOLS(WORD){0}};
 static const struct jr_spec_word word_isolation[] = {JR_ISOLATIONS(WORD){0}};
 static const struct jr_spec_word word_signal[] = {JR_ON_SIGNALS(WORD){0}};
 static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
@@ -140,6 +141,7 @@ TYPE(STOP_TARGET, ONE_OF(word_target))
 TYPE(FORK_THREADS, ONE_OF(word_threads))
 TYPE(EXIT_STATUS, ONE_OF(word_status))
 TYPE(ISOLATION, ONE_OF(word_isolation))
+TYPE(MPI_PROTOCOL, ONE_OF(word_protocol))
 TYPE(ON_SIGNAL, ONE_OF(word_signal))
 TYPE(SIGNALS, NAMES_OF(ON_SIGNAL),
      .wants = "a mapping of signals to forward, stop or ignore",

@@ -149,6 +149,9 @@
       "how the job tells how far it is, and its metrics")                      \
     X("code", CODE, OPTIONAL, MAP(policy.code, CODE), NULL, NULL, RECORD,      \
       "record", "which code ranks execute: the work tree, or a copy of it")    \
+    X("mpi", MPI_PROTOCOL, OPTIONAL, WORDS(policy.mpi, mpi_protocols), "auto", \
+      NULL, EXPERIMENT, "auto",                                                \
+      "how the ranks of an MPI program become one world")                      \
     X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
       "none", NULL, PLACEMENT, "none",                                         \
       "a PID namespace of the run's own: none or pid")                         \

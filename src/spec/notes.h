@@ -83,6 +83,7 @@
       "rank that exits with 0 but without a valid result fails the job with "  \
       "exit status 5, and the report names the rank and the reason: missing, " \
       "empty, not JSON, a wrong field, unequal or stale.")                     \
+    S("mpi", "MPI", "")                                                        \
     S("isolation", "Time, signals and failure", "")                            \
     S("engine", "Engines", "")
 

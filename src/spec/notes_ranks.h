@@ -77,6 +77,16 @@
       "start_method: forkserver\n"                                             \
       "preload: [grpc]\n"                                                      \
       "fork_threads: refuse")                                                  \
+    N("mpi",                                                                   \
+      "jobrun starts MPI programs itself, without mpirun or mpiexec: it serves "\
+      "the protocol by which MPI_Init finds the other ranks. With `auto` the "  \
+      "libraries that the program of a `command` needs decide, and the first "  \
+      "line of a run says so. Stating a protocol makes it a promise: if no "    \
+      "rank calls MPI_Init through it, each was a world of its own, and the "   \
+      "run ends with exit status 5. A rank that exits with 0 without MPI_Init " \
+      "while others have called it, or without MPI_Finalize, has failed. See "  \
+      "docs/mpi.md.",                                                           \
+      "mpi: pmi1")                                                             \
     N("isolation",                                                             \
       "With `pid`, every process of the run ends with jobrun, even if all of " \
       "jobrun is killed at once. The ranks see only each other, in a /proc of "\

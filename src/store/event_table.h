@@ -110,6 +110,22 @@ enum {
     X(PROGRESS_WARNING, "progress_warning", JR_SAYS(RANK) | JR_SAYS(PROBLEM),  \
       0, 0, "warned of the progress of a rank",                                \
       "jobrun warns of the progress of a rank, or of how the rank tells it.")  \
+    X(MPI_INITIALIZED, "mpi_initialized", 0, 0, 0, "initialized MPI",          \
+      "All ranks of an MPI world that jobrun serves have called MPI_Init.")    \
+    X(MPI_ABORT, "mpi_abort", JR_SAYS(RANK) | JR_SAYS(EXIT_CODE), 0,           \
+      JR_EVENT_IS_END, "a rank called MPI_Abort",                              \
+      "A rank has called MPI_Abort, with a code whose lowest eight bits "      \
+      "these "                                                                 \
+      "are.")                                                                  \
+    X(MPI_FAILED, "mpi_failed", JR_SAYS(RANK) | JR_SAYS(EXIT_CODE), 0,         \
+      JR_EVENT_IS_END, "MPI failed in a rank",                                 \
+      "A rank had a fatal error within MPI, and is to exit with this code.")   \
+    X(MPI_BROKEN, "mpi_broken", JR_SAYS(RANK), 0, JR_EVENT_IS_END,             \
+      "a rank broke the protocol of MPI's process manager",                    \
+      "After its MPI_Init a rank sent something that is not PMI-1.")           \
+    X(MPI_SPAWN_REFUSED, "mpi_spawn_refused", JR_SAYS(RANK), 0, 0,             \
+      "refused to start more processes for a rank",                            \
+      "A rank asked MPI for more processes, which jobrun does not start.")     \
     X(ATTEMPT_FAILED, "attempt_failed", JR_SAYS(ATTEMPT) | JR_SAYS(WAIT), 0,   \
       0, "an attempt failed",                                                  \
       "An attempt failed, and the job will be started again.")                 \

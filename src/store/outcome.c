@@ -146,8 +146,24 @@ static int outside_signal(const struct jr_rank_outcome *rank)
                : 0;
 }
 
+bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank)
+{
+    return rank->end == JR_END_EXITED && rank->exit_code == 0 &&
+           (rank->mpi == JR_MPI_PART_LEFT ||
+            rank->mpi == JR_MPI_PART_INITIALIZED);
+}
+
+bool jr_outcome_failed_mpi(const struct jr_rank_outcome *rank)
+{
+    return rank->mpi == JR_MPI_PART_ABORTED ||
+           rank->mpi == JR_MPI_PART_FAILED || rank->mpi == JR_MPI_PART_BROKEN ||
+           jr_outcome_left_mpi(rank);
+}
+
 bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
 {
+    if (jr_outcome_failed_mpi(rank))
+        return false;
     return (rank->end == JR_END_EXITED && rank->exit_code == 0) ||
            (rank->lingered && rank->returned);
 }

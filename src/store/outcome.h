@@ -24,6 +24,15 @@ void jr_shared_free(struct jr_shared *shared);
 /* Whether a rank ended well: with 0, or, where it returned, by our hand. */
 bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
 
+/* Whether a rank failed as one of an MPI world, however it ended: it left the
+ * others alone, called MPI_Abort, had an error within MPI, or broke the
+ * protocol. */
+bool jr_outcome_failed_mpi(const struct jr_rank_outcome *rank);
+
+/* Whether a rank that ended with 0 left the other ranks of its MPI world alone:
+ * it had not finalized, or had never initialized while others had. */
+bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank);
+
 /* What a program that is to be continued exits with: EX_TEMPFAIL of
  * sysexits.h. */
 #define JR_YIELD_CODE 75

@@ -12,6 +12,7 @@ _Static_assert(JR_PINNED_ARTIFACTS == 8, "each has a row");
 /* An enum is an int here, and no value of these is negative. */
 _Static_assert(sizeof(enum jr_end) == sizeof(int32_t) &&
                    sizeof(enum jr_stage) == sizeof(int32_t) &&
+                   sizeof(enum jr_mpi_part) == sizeof(int32_t) &&
                    sizeof(enum jr_inject) == sizeof(int32_t) &&
                    sizeof(enum jr_timeout) == sizeof(int32_t),
                "enums are read and written as int32_t");
@@ -22,6 +23,7 @@ _Static_assert(sizeof(enum jr_end) == sizeof(int32_t) &&
 #define STAGES       (0 JR_STAGES(ONE))
 #define INJECTS      (0 JR_INJECTS(ONE))
 #define TIMEOUTS     (0 JR_TIMEOUTS(ONE))
+#define MPI_PARTS    (0 JR_MPI_PARTS(ONE))
 
 #define RANK(kind, member)                                                     \
     JR_OUTCOME_##kind, offsetof(struct jr_rank_outcome, member)
@@ -97,6 +99,14 @@ static const struct jr_outcome_field rank_fields[] = {
     {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
      "The non-zero code that it announced before it exited; null: it announced "
      "none."},
+    {"mpi", INT32(mpi), MPI_PARTS, "mpi", &jr_form_mpi_word,
+     "What it did in the MPI world that jobrun served: it did not call "
+     "MPI_Init, and neither did others (absent), or others did (left); it "
+     "called MPI_Init, and then MPI_Finalize; it called MPI_Abort; or it broke "
+     "the protocol. null: jobrun served none."},
+    {"mpi_code", INT32(mpi_code), 0, "mpi_abort_code", &jr_form_mpi_code,
+     "The code that it gave to MPI_Abort; null: it did not call it."},
+    {"mpi_spawned", BOOL(mpi_spawned), 0, NOT_WRITTEN},
     {"lost_peer", BOOL(lost_peer), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},
     {"log_errno", INT32(log_errno), 0, "log_errno", &jr_form_number,

@@ -166,6 +166,7 @@ static void get_stops_field(struct jr_rank_outcome *ret,
 #define INJECT(name, word, help) word,
 static const char *const end_words[] = {JR_ENDS(END)};
 static const char *const stage_words[] = {JR_STAGES(STAGE)};
+static const char *const mpi_words[] = {JR_MPI_PARTS(END)};
 static const char *const inject_words[] = {JR_INJECTS(INJECT)};
 
 /* The index of a word of the shape; -1: it is not one. */
@@ -196,6 +197,17 @@ static void get_word_field(struct jr_rank_outcome *ret,
                            const json_t *value)
 {
     jr_outcome_store(ret, field, word_index(&field->form->shape, value) + 1);
+}
+
+/* The code of MPI_Abort, which may be 0 and less. */
+static void put_mpi_code_field(struct jr_buf *out,
+                               const struct jr_outcome_field *field,
+                               const struct jr_rank_outcome *rank)
+{
+    if (rank->mpi == JR_MPI_PART_ABORTED)
+        jr_json_put_int(out, field->key, rank->mpi_code);
+    else
+        put_null_field(out, field->key);
 }
 
 static void put_injected_field(struct jr_buf *out,
@@ -299,6 +311,12 @@ const struct jr_outcome_form jr_form_end_word = {put_word_field, get_word_field,
                                                  ONE_OF(end_words, 1)};
 const struct jr_outcome_form jr_form_stage_word = {
     put_word_field, get_word_field, ONE_OF(stage_words, 1)};
+const struct jr_outcome_form jr_form_mpi_word = {put_word_field, get_word_field,
+                                                 ONE_OF(mpi_words, 1)};
+const struct jr_outcome_form jr_form_mpi_code = {
+    put_mpi_code_field,
+    get_number_field,
+    {.text = "{\"type\": \"integer\"}", .null = true}};
 const struct jr_outcome_form jr_form_injected = {
     put_injected_field, get_injected_field, ONE_OF(inject_words, 0)};
 const struct jr_outcome_form jr_form_lived = {

@@ -53,6 +53,8 @@ extern const struct jr_outcome_form jr_form_warning;
 extern const struct jr_outcome_form jr_form_stops;
 extern const struct jr_outcome_form jr_form_end_word;
 extern const struct jr_outcome_form jr_form_stage_word;
+extern const struct jr_outcome_form jr_form_mpi_word;
+extern const struct jr_outcome_form jr_form_mpi_code;
 extern const struct jr_outcome_form jr_form_injected;
 extern const struct jr_outcome_form jr_form_lived;
 extern const struct jr_outcome_form jr_form_cpu;

@@ -37,7 +37,7 @@ KINDS = {"console": r"( status=\d+| stand-in)?", "text": "",
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
 PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/nodes",
          "docs/recovery", "docs/machines", "docs/progress", "docs/frozen-code",
-         "docs/sweeps",
+         "docs/sweeps", "docs/mpi",
          "docs/ci/README"]
 # Their blocks are no commands for readers, or are held by these.
 OTHERS = {"architecture": "tests/map.py", "library": "tests/install/test_install.py",

@@ -112,6 +112,17 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("MPI_LOCALRANKID", "%{local_rank}", "")                                  \
     X("MPI_LOCALNRANKS", "%{local_world_size}", "local_world_size")
 
+/* The descriptor at which a rank finds its process manager. */
+#define JR_PMI_FD 4
+
+/* Added where jobrun serves PMI-1, in the words of MPICH's hydra. */
+#define JR_CONTRACT_PMI1(X)                                                    \
+    X("PMI_FD", "4", "mpi")                                                    \
+    X("PMI_RANK", "%{rank}", "mpi")                                            \
+    X("PMI_SIZE", "%{world_size}", "mpi")                                      \
+    X("MPI_LOCALRANKID", "%{local_rank}", "mpi")                               \
+    X("MPI_LOCALNRANKS", "%{local_world_size}", "mpi")
+
 /* What torch and PaddlePaddle call a backend where that is not its own name:
  * RCCL has NCCL's interface, and its name. Of custom:NAME they know the NAME.
  */

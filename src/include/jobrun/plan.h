@@ -88,6 +88,14 @@ struct jr_injection {
     uint64_t after_ms;          /* the rank's start */
 };
 
+/* How the ranks find each other in MPI_Init. */
+struct jr_plan_mpi {
+    enum jr_mpi_protocol protocol; /* that jobrun serves; NONE: none */
+    bool stated;         /* by the spec; else the program decided it */
+    const char *library; /* that the program needs: "libmpich.so.12"; NULL: not
+                            looked at, or none */
+};
+
 struct jr_plan {
     const char *name, *run_id;
     const char *run_dir; /* absolute: LOG_DIR/RUN_ID */
@@ -109,6 +117,7 @@ struct jr_plan {
     const char *target; /* what a function, script, module or library is
                            called; NULL for a command and a shell */
     bool returns;       /* a function or library: it has to return */
+    struct jr_plan_mpi mpi;
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
     char *const *hosts; /* one per node; entries may be NULL */

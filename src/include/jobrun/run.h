@@ -62,6 +62,23 @@ enum jr_end { JR_ENDS(JR_END_ENUM) };
 #define JR_TIMEOUT_ENUM(name, word) JR_TIMEOUT_##name,
 enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) };
 
+/* What a rank did in the MPI world that jobrun serves. NONE: it serves none;
+ * ABSENT: it has not initialized; LEFT: it ended so, and others had; ABORTED:
+ * it called MPI_Abort, with mpi_code; FAILED: MPI itself failed, and would exit
+ * with mpi_code; BROKEN: it spoke no PMI after its init. */
+#define JR_MPI_PARTS(X)                                                        \
+    X(NONE, "none")                                                            \
+    X(ABSENT, "absent")                                                        \
+    X(LEFT, "left")                                                            \
+    X(INITIALIZED, "initialized")                                              \
+    X(FINALIZED, "finalized")                                                  \
+    X(ABORTED, "aborted")                                                      \
+    X(FAILED, "failed")                                                        \
+    X(BROKEN, "broken")
+
+#define JR_MPI_PART_ENUM(name, word) JR_MPI_PART_##name,
+enum jr_mpi_part { JR_MPI_PARTS(JR_MPI_PART_ENUM) };
+
 /* What tells a file from any other, and from itself once it is changed. */
 struct jr_pin {
     bool there;
@@ -116,8 +133,11 @@ struct jr_rank_outcome {
                             anything; 0: it did not */
     int32_t told_code;   /* what it was going to exit with then; 0: it had
                             raised an exception */
-    bool lost_peer;      /* it failed in a way that only a lost peer causes */
-    uint64_t heard_ns;   /* when its last byte was seen; 0: none was */
+    enum jr_mpi_part mpi;
+    int32_t mpi_code;  /* of ABORTED and FAILED */
+    bool mpi_spawned;  /* it asked MPI for more processes, and was refused */
+    bool lost_peer;    /* it failed in a way that only a lost peer causes */
+    uint64_t heard_ns; /* when its last byte was seen; 0: none was */
     int64_t clock_offset_ns; /* the wall clock of its node less that of the
                                 outcome */
     uint64_t max_rss_bytes;

@@ -115,6 +115,12 @@
     X(NONE, "none", "they run like any other process")                         \
     X(PID, "pid", "they run in their own PID namespace, and end with it")
 
+/* How the ranks of an MPI program find each other. */
+#define JR_MPI_PROTOCOLS(X)                                                    \
+    X(AUTO, "auto", "by the MPI library that the program needs, if any")       \
+    X(NONE, "none", "jobrun offers nothing: other launchers do, or no one")    \
+    X(PMI1, "pmi1", "PMI-1: MPICH, MVAPICH, Intel MPI")
+
 /* What jobrun does with a signal that it gets. */
 #define JR_ON_SIGNALS(X)                                                       \
     X(FORWARD, "forward", "every rank gets it")                                \
@@ -257,6 +263,7 @@
 #define JR_ENUM_EXIT_STATUS(name, word, help)  JR_EXIT_STATUS_##name,
 #define JR_ENUM_FORK_THREADS(name, word, help) JR_FORK_THREADS_##name,
 #define JR_ENUM_ISOLATION(name, word, help)    JR_ISOLATION_##name,
+#define JR_ENUM_MPI_PROTOCOL(name, word, help) JR_MPI_PROTOCOL_##name,
 #define JR_ENUM_ON_SIGNAL(name, word, help)    JR_ON_SIGNAL_##name,
 #define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
 #define JR_ENUM_RESULT_FROM(name, word, help)  JR_FROM_##name,
@@ -283,6 +290,7 @@ enum jr_stop_target { JR_STOP_TARGETS(JR_ENUM_STOP_TARGET) };
 enum jr_exit_status { JR_EXIT_STATUSES(JR_ENUM_EXIT_STATUS) };
 enum jr_fork_threads { JR_FORK_THREADS(JR_ENUM_FORK_THREADS) };
 enum jr_isolation { JR_ISOLATIONS(JR_ENUM_ISOLATION) };
+enum jr_mpi_protocol { JR_MPI_PROTOCOLS(JR_ENUM_MPI_PROTOCOL) };
 enum jr_on_signal { JR_ON_SIGNALS(JR_ENUM_ON_SIGNAL) };
 enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
 enum jr_result_from { JR_RESULT_FROMS(JR_ENUM_RESULT_FROM) };
@@ -543,6 +551,7 @@ struct jr_policy {
     enum jr_log_mode log_mode;
     char *log_limit; /* see jr_num_size; NULL: none */
     enum jr_isolation isolation;
+    enum jr_mpi_protocol mpi;
     struct jr_timeouts timeouts;
     struct jr_limits limits;
     struct jr_on_hang on_hang;

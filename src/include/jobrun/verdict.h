@@ -39,7 +39,10 @@
     X(TIMEOUT, "timeout")                                                      \
     X(RESULT, "result")                                                        \
     X(LOST_NODE, "lost_node")                                                  \
-    X(STALL, "stall")
+    X(STALL, "stall")                                                          \
+    X(MPI, "mpi")                                                              \
+    X(MPI_ABORT, "mpi_abort")                                                  \
+    X(SINGLETONS, "singletons")
 
 /* Why what a rank delivered does not count. */
 #define JR_RESULT_ERRORS(X)                                                    \

@@ -15,8 +15,8 @@
  * - `oom`, `fork_stall` and `fault_injection` settle how it ended: whom a
  *   SIGKILL came from, and what an end stands for that jobrun brought about.
  * - `exit_barrier` reads the rank's last message, which may be that it
- * returned; `pin_results` then looks at what a rank that ended well has
- * delivered.
+ * returned; `mpi_world` reads whether it finalized or aborted MPI;
+ * `pin_results` then looks at what a rank that ended well has delivered.
  * - `rank_events` writes the end as it stands now, before anything that
  *   follows from it.
  * - `first_exit_timeout` sees that a rank ended well before `stop` decides what
@@ -26,14 +26,23 @@
  * sends its signal.
  */
 static const struct jr_runner_policy *const policies[] = {
-    &jr_commands_policy,       &jr_oom_policy,
-    &jr_fork_stall_policy,     &jr_fault_injection_policy,
-    &jr_exit_barrier_policy,   &jr_pin_results_policy,
-    &jr_rank_events_policy,    &jr_first_exit_timeout_policy,
-    &jr_first_failure_policy,  &jr_deadline_policy,
-    &jr_preemption_policy,     &jr_hang_policy,
-    &jr_output_timeout_policy, &jr_steps_policy,
-    &jr_stop_policy,           &jr_progress_policy,
+    &jr_commands_policy,
+    &jr_oom_policy,
+    &jr_fork_stall_policy,
+    &jr_fault_injection_policy,
+    &jr_exit_barrier_policy,
+    &jr_mpi_world_policy,
+    &jr_pin_results_policy,
+    &jr_rank_events_policy,
+    &jr_first_exit_timeout_policy,
+    &jr_first_failure_policy,
+    &jr_deadline_policy,
+    &jr_preemption_policy,
+    &jr_hang_policy,
+    &jr_output_timeout_policy,
+    &jr_steps_policy,
+    &jr_stop_policy,
+    &jr_progress_policy,
 };
 
 #define COUNT (sizeof policies / sizeof policies[0])

@@ -207,6 +207,14 @@ void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns)
     jr_stop_begin(runner);
 }
 
+void jr_stop_failed(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    bool held = jr_first_failure_holds(rank);
+    if (!held && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        jr_stop_begin(runner);
+}
+
 /* Decide what the end of a rank means to the others. */
 static void judge_rank_end(struct jr_rank_run *rank)
 {
@@ -221,10 +229,12 @@ static void judge_rank_end(struct jr_rank_run *rank)
         jr_outcome_share(rank->outcome, 1, sig, jr_clock_ns());
     if (jr_hang_has_begun(runner))
         return;
-    bool held = !well && jr_first_failure_holds(rank);
+    if (unstarted)
+        (void)jr_first_failure_holds(rank);
+    else if (!well)
+        jr_stop_failed(rank);
     jr_first_failure_ended(rank);
-    if (unstarted || (!well && !held &&
-                      runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
+    if (unstarted)
         jr_stop_begin(runner);
 }
 

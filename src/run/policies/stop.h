@@ -32,6 +32,10 @@ void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by);
 /* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
 void jr_stop_begin(struct jr_runner *runner);
 
+/* A rank that has ended has failed: end the run, at once or, where its cause is
+ * not known yet, a while later, if that is what failures do. */
+void jr_stop_failed(struct jr_rank_run *rank);
+
 /* Send SIGKILL now. */
 void jr_stop_force(struct jr_runner *runner);
 

@@ -515,10 +515,56 @@ static void begins_afresh(void)
     CU_ASSERT_EQUAL(access(samples_path, F_OK), -1);
 }
 
-JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
-             CASE(nothing_delivered), CASE(no_such_program),
-             CASE(stopped_by_a_signal), CASE(out_of_time),
-             CASE(what_was_compared), CASE(a_killed_runner),
+static void the_ends_of_an_mpi_world(void)
+{
+    static const char *const aborted[][2] = {
+        {"root_cause.kind", "\"mpi_abort\""},
+        {"root_cause.rank", "1"},
+        {"root_cause.exit_code", "3"},
+        {"root_cause.signal", "null"},
+        {"root_cause.message", "\"called MPI_Abort with code 3\""},
+        {"ranks.1.mpi", "\"aborted\""},
+        {"ranks.1.mpi_abort_code", "3"},
+        {"ranks.0.mpi", "\"initialized\""},
+        {"ranks.0.mpi_abort_code", "null"}};
+    static const char *const failed[][2] = {{"root_cause.kind", "\"mpi\""},
+                                            {"root_cause.exit_code", "15"},
+                                            {"ranks.1.mpi", "\"failed\""}};
+    static const char *const left[][2] = {{"root_cause.kind", "\"mpi\""},
+                                          {"root_cause.exit_code", "0"},
+                                          {"ranks.1.mpi", "\"left\""}};
+    static const char *const none[][2] = {
+        {"status", "\"incomplete\""},
+        {"exit_code", "5"},
+        {"root_cause.kind", "\"singletons\""},
+        {"root_cause.rank", "null"},
+        {"root_cause.message",
+         "\"2 singletons: `mpi: pmi1` is stated, but no rank called MPI_Init "
+         "through it\""},
+        {"ranks.1.mpi", "\"absent\""}};
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_PMI1, true, NULL};
+    fake.ends[0].mpi = fake.ends[1].mpi = JR_MPI_PART_ABSENT;
+    expect(&fake, none, sizeof none / sizeof *none);
+    fake.ends[0].mpi = JR_MPI_PART_INITIALIZED;
+    fake_stopped(&fake, 0);
+    fake.ends[1].mpi = JR_MPI_PART_LEFT;
+    expect(&fake, left, sizeof left / sizeof *left);
+    fake_stopped(&fake, 1);
+    fake.ends[1].mpi = JR_MPI_PART_FAILED;
+    fake.ends[1].mpi_code = 739859215;
+    expect(&fake, failed, sizeof failed / sizeof *failed);
+    fake.ends[1].mpi = JR_MPI_PART_ABORTED;
+    fake.ends[1].mpi_code = 3;
+    expect(&fake, aborted, sizeof aborted / sizeof *aborted);
+    fake_end(&fake);
+}
+
+JR_UNIT_MAIN("json", CASE(the_ends_of_an_mpi_world), CASE(begins_afresh),
+             CASE(a_good_run), CASE(a_failure), CASE(nothing_delivered),
+             CASE(no_such_program), CASE(stopped_by_a_signal),
+             CASE(out_of_time), CASE(what_was_compared), CASE(a_killed_runner),
              CASE(a_killed_guard),
              CASE(a_cause_is_told_by_what_became_of_its_rank),
              CASE(a_cause_of_time_names_who_differs),

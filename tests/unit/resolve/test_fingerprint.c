@@ -135,6 +135,7 @@ static const struct {
     {"log_limit", ENTRY, ENTRY "log_limit: 1MiB\n"},
     {"log_dir", ENTRY, ENTRY "log_dir: b\n"},
     {"log_mode", ENTRY, ENTRY "log_mode: group\n"},
+    {"mpi", ENTRY, ENTRY "mpi: pmi1\n"},
     {"isolation", ENTRY, ENTRY "isolation: pid\n"},
     {"signals", ENTRY, ENTRY "signals: {USR1: stop}\n"},
     {"limits.nofile", ENTRY, ENTRY "limits: {nofile: 9}\n"},

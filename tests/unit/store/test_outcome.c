@@ -138,7 +138,8 @@ static void may_be_to_be_continued(void)
          true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false), cases[i].may);
+        CU_ASSERT_EQUAL(jr_outcome_may_yield(&cases[i].rank, false),
+                        cases[i].may);
 }
 
 static void knows_whether_jobrun_was_killed(void)
@@ -317,12 +318,57 @@ static void yields_by_its_word_or_the_signal(void)
     }
 }
 
-JR_UNIT_MAIN("outcome", CASE(yields_by_its_word_or_the_signal),
+/* Ends of an MPI world: which of them are failures, and which left it. */
+static void leaves_an_mpi_world_or_not(void)
+{
+    static const struct {
+        struct jr_rank_outcome rank;
+        bool well, left, failed;
+    } ends[] = {
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_NONE}, true, false, false},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_ABSENT}, true, false, false},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_FINALIZED},
+         true,
+         false,
+         false},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_LEFT}, false, true, true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_INITIALIZED},
+         false,
+         true,
+         true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_ABORTED},
+         false,
+         false,
+         true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_FAILED}, false, false, true},
+        {{.end = JR_END_EXITED, .mpi = JR_MPI_PART_BROKEN}, false, false, true},
+        {{.end = JR_END_EXITED, .exit_code = 3, .mpi = JR_MPI_PART_INITIALIZED},
+         false,
+         false,
+         false},
+        {{.end = JR_END_SIGNALED, .signal = 9, .mpi = JR_MPI_PART_INITIALIZED},
+         false,
+         false,
+         false},
+        {{.end = JR_END_NONE, .mpi = JR_MPI_PART_INITIALIZED},
+         false,
+         false,
+         false},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        CU_ASSERT_EQUAL(jr_outcome_is_well(&ends[i].rank), ends[i].well);
+        CU_ASSERT_EQUAL(jr_outcome_left_mpi(&ends[i].rank), ends[i].left);
+        CU_ASSERT_EQUAL(jr_outcome_failed_mpi(&ends[i].rank), ends[i].failed);
+    }
+}
+
+JR_UNIT_MAIN("outcome", CASE(leaves_an_mpi_world_or_not),
+             CASE(yields_by_its_word_or_the_signal),
              CASE(all_ranks_that_were_hit_share_it), CASE(ends_well_or_not),
-             CASE(may_be_to_be_continued), CASE(knows_whether_jobrun_was_killed),
-             CASE(kills_what_ran), CASE(says_why_it_could_not_start),
-             CASE(is_shared_and_copied), CASE(has_room_for_all_ranks),
-             CASE(begins_with_no_rank_started),
+             CASE(may_be_to_be_continued),
+             CASE(knows_whether_jobrun_was_killed), CASE(kills_what_ran),
+             CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
+             CASE(has_room_for_all_ranks), CASE(begins_with_no_rank_started),
              CASE(what_both_were_sent_stops_both),
              CASE(what_was_long_before_does_not),
              CASE(the_first_rank_that_was_hit_counts))

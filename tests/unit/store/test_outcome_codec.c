@@ -14,6 +14,7 @@ static void the_message_has_every_member(void)
     rank.end = JR_END_LOST;
     rank.stage = JR_STAGE_EXEC;
     rank.injection = JR_INJECT_OOM;
+    rank.mpi = JR_MPI_PART_BROKEN;
     rank.clock_offset_ns = 0; /* is of who receives it */
     __builtin_clear_padding(&rank);
     json_t *sent = jr_outcome_pack_rank(&rank);

@@ -1,0 +1,314 @@
+/*
+ * The ranks of an MPI program as one world, without a launcher of MPI's.
+ *
+ * Each rank has a stream to the runner (its descriptor JR_PMI_FD, which PMI_FD
+ * names), over which MPI_Init asks for its world and exchanges addresses: see
+ * wireup/pmi_server.h for what is said, and for who may say it. What a rank has
+ * sent when it ends is still read.
+ *
+ * What is learned by it:
+ *
+ * - MPI_Abort(comm, 3) is the rank's failure with that code, at the moment it
+ *   says so, and the run is stopped, the rank with it: MPICH waits for that. An
+ *   error within MPI comes in the same way with a number of MPI's own; it is
+ * the rank's failure too, and no user's MPI_Abort.
+ * - A rank that ends with 0 between MPI_Init and MPI_Finalize has failed, and
+ * so has one that ends with 0 without MPI_Init, once another rank has called
+ * it, before or afterwards: the others would wait for it for ever.
+ * - A rank that breaks the protocol has failed.
+ * - Where no rank initializes, each may have been a world of its own; the judge
+ *   decides about that.
+ */
+#include "run/policies/mpi_world.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "run/runner.h"
+#include "spawn/control.h"
+
+#include "base/banned.h"
+
+static struct jr_rank_run *find_stream_rank(void *owner, uint32_t i)
+{
+    struct jr_runner *runner = owner;
+    return &runner->ranks[i];
+}
+
+static void warn_of_rank(struct jr_rank_run *rank, const char *what)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_printf(&text, "jobrun: warning: rank %u %s\n", rank->plan->rank,
+                  what);
+    if (!text.failed)
+        jr_console_writer_write(&runner->console, 1, text.data, text.len);
+    jr_buf_release(&text);
+}
+
+/* Ranks that ended with 0 before any other had initialized: now they have left
+ * the others alone. */
+static void fail_absent_ranks(struct jr_runner *runner)
+{
+    for (uint32_t i = 0; i < runner->next; i++) {
+        struct jr_rank_run *rank = &runner->ranks[i];
+        struct jr_rank_outcome *outcome = rank->outcome;
+        if (outcome->mpi != JR_MPI_PART_ABSENT ||
+            outcome->end != JR_END_EXITED || outcome->exit_code != 0)
+            continue;
+        outcome->mpi = JR_MPI_PART_LEFT;
+        jr_stop_failed(rank);
+    }
+}
+
+static void on_initialized(void *owner, uint32_t i)
+{
+    struct jr_runner *runner = owner;
+    find_stream_rank(runner, i)->outcome->mpi = JR_MPI_PART_INITIALIZED;
+    if (runner->mpi_world.initialized++ == 0)
+        fail_absent_ranks(runner);
+    if (runner->mpi_world.initialized == runner->plan->count)
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_MPI_INITIALIZED});
+}
+
+static void on_finalized(void *owner, uint32_t i)
+{
+    find_stream_rank(owner, i)->outcome->mpi = JR_MPI_PART_FINALIZED;
+}
+
+/* A rank fails that may not end by itself: MPICH waits for its process manager
+ * to end it. Of one that has been reaped, the end tells what follows. */
+static void fail_rank(struct jr_rank_run *rank, int code)
+{
+    struct jr_runner *runner = rank->runner;
+    jr_first_failure_announced(rank, code);
+    if (rank->watch.fd < 0)
+        return;
+    if (runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        jr_stop_begin(runner);
+    else
+        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
+}
+
+static void on_aborted(void *owner, uint32_t i, int code)
+{
+    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    struct jr_rank_outcome *outcome = rank->outcome;
+    const int exit_code = (int)((unsigned)code & 0xff);
+    bool internal = jr_pmi_is_internal(code);
+    outcome->mpi = internal ? JR_MPI_PART_FAILED : JR_MPI_PART_ABORTED;
+    outcome->mpi_code = code;
+    jr_events_add(&rank->runner->events,
+                  &(struct jr_event){.name = internal ? JR_EVENT_MPI_FAILED
+                                                      : JR_EVENT_MPI_ABORT,
+                                     .rank = rank->plan->rank,
+                                     .exit_code = exit_code});
+    fail_rank(rank, exit_code);
+}
+
+static void on_broken(void *owner, uint32_t i, const char *why)
+{
+    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    char text[128];
+    (void)snprintf(text, sizeof text,
+                   "broke the protocol of MPI's process manager: %s", why);
+    warn_of_rank(rank, text);
+    rank->outcome->mpi = JR_MPI_PART_BROKEN;
+    jr_events_add(&rank->runner->events,
+                  &(struct jr_event){.name = JR_EVENT_MPI_BROKEN,
+                                     .rank = rank->plan->rank});
+    fail_rank(rank, 1);
+}
+
+static void on_spawned(void *owner, uint32_t i)
+{
+    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    if (!rank->outcome->mpi_spawned)
+        warn_of_rank(rank,
+                     "asked MPI for more processes (MPI_Comm_spawn), which "
+                     "jobrun does not start: begin with as many ranks as the "
+                     "program will need, or start it with mpiexec");
+    rank->outcome->mpi_spawned = true;
+    jr_events_add(&rank->runner->events,
+                  &(struct jr_event){.name = JR_EVENT_MPI_SPAWN_REFUSED,
+                                     .rank = rank->plan->rank});
+}
+
+static void on_barrier(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_pmi_open_barrier(&runner->mpi_world.pmi);
+    runner->mpi_world.opened = true;
+}
+
+/* Streams: what is to be sent goes first, and a rank that does not read is not
+ * read from. */
+
+static void watch_stream_for(struct jr_mpi_stream *stream, bool full)
+{
+    struct jr_runner *runner = stream->rank->runner;
+    if (stream->full == full)
+        return;
+    stream->full = full;
+    if (jr_loop_change(&runner->loop, &stream->watch,
+                       full ? EPOLLOUT : EPOLLIN) != 0)
+        jr_loop_close(&stream->watch);
+}
+
+static void send_replies(struct jr_runner *runner, uint32_t i)
+{
+    struct jr_mpi_stream *stream = &runner->mpi_world.streams[i];
+    struct jr_buf *out = &runner->mpi_world.pmi.clients[i].out;
+    if (stream->watch.fd < 0 || out->failed) {
+        jr_loop_close(&stream->watch);
+        jr_buf_release(out);
+        return;
+    }
+    if (out->len == 0)
+        return;
+    ssize_t sent = send(stream->watch.fd, out->data, out->len,
+                        MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        jr_loop_close(&stream->watch);
+        jr_buf_clear(out);
+        return;
+    }
+    size_t left = out->len - (size_t)(sent < 0 ? 0 : sent);
+    if (left > 0)
+        memmove(out->data, out->data + (out->len - left), left);
+    out->len = left;
+    watch_stream_for(stream, left > 0);
+}
+
+/* Of the rank that spoke, and of all if that opened the barrier. */
+static void send_all_replies(struct jr_runner *runner, uint32_t i)
+{
+    bool all = runner->mpi_world.opened;
+    runner->mpi_world.opened = false;
+    send_replies(runner, i);
+    for (uint32_t other = 0; all && other < runner->next; other++)
+        if (other != i)
+            send_replies(runner, other);
+}
+
+/* Take what one process wrote; returns how many bytes there were. */
+static size_t read_requests(struct jr_mpi_stream *stream)
+{
+    struct jr_runner *runner = stream->rank->runner;
+    uint32_t i = (uint32_t)(stream - runner->mpi_world.streams);
+    struct jr_pmi *pmi = &runner->mpi_world.pmi;
+    struct jr_control_status status;
+    if (!jr_control_read(&status, stream->watch.fd))
+        return 0;
+    if (status.len == 0) {
+        jr_loop_close(&stream->watch);
+        return 0;
+    }
+    jr_pmi_take(pmi, i, status.from, status.text, status.len);
+    send_all_replies(runner, i);
+    if (pmi->clients[i].state == JR_PMI_BROKEN)
+        jr_loop_close(&stream->watch);
+    return status.len;
+}
+
+static void on_stream_ready(void *owner, uint32_t events)
+{
+    struct jr_mpi_stream *stream = owner;
+    struct jr_runner *runner = stream->rank->runner;
+    if (stream->full)
+        send_replies(runner, (uint32_t)(stream - runner->mpi_world.streams));
+    else if ((events & EPOLLIN) != 0)
+        (void)read_requests(stream);
+    else
+        jr_loop_close(&stream->watch);
+}
+
+int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
+{
+    struct jr_runner *runner = rank->runner;
+    if (fd < 0)
+        return 0;
+    struct jr_mpi_stream *stream =
+        &runner->mpi_world.streams[rank - runner->ranks];
+    stream->watch =
+        (struct jr_watch){.fd = fd, .ready = on_stream_ready, .owner = stream};
+    return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
+}
+
+static int open_mpi_world(struct jr_runner *runner)
+{
+    static const struct jr_pmi_hooks hooks = {
+        .initialized = on_initialized,
+        .finalized = on_finalized,
+        .aborted = on_aborted,
+        .broken = on_broken,
+        .spawned = on_spawned,
+        .barrier = on_barrier,
+    };
+    const struct jr_plan *plan = runner->plan;
+    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_pmi_hooks own = hooks;
+    char name[64];
+    own.owner = runner;
+    if (plan->mpi.protocol != JR_MPI_PROTOCOL_PMI1)
+        return 0;
+    (void)snprintf(name, sizeof name, "jobrun_%d_%u", (int)getpid(),
+                   plan->attempt);
+    world->streams = calloc((size_t)plan->count + 1, sizeof *world->streams);
+    if (world->streams == NULL ||
+        jr_pmi_open(&world->pmi, &own, plan->count, plan->world_size, name) !=
+            0 ||
+        jr_pmi_map(&world->pmi, 1, plan->count) != 0)
+        return -1;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1},
+                                                   .rank = &runner->ranks[i]};
+        runner->ranks[i].outcome->mpi = JR_MPI_PART_ABSENT;
+    }
+    return 0;
+}
+
+/* Its last words may not have been read yet; what processes that it left behind
+ * add from now on is not waited for. */
+static void end_stream(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_rank_outcome *outcome = rank->outcome;
+    if (runner->mpi_world.streams == NULL)
+        return;
+    struct jr_mpi_stream *stream =
+        &runner->mpi_world.streams[rank - runner->ranks];
+    size_t left =
+        stream->watch.fd < 0 ? 0 : jr_control_waiting(stream->watch.fd);
+    while (stream->watch.fd >= 0 && left > 0) {
+        size_t len = read_requests(stream);
+        left = len == 0 || len > left ? 0 : left - len;
+    }
+    jr_loop_close(&stream->watch);
+    if (outcome->mpi == JR_MPI_PART_ABSENT && outcome->end == JR_END_EXITED &&
+        outcome->exit_code == 0 && runner->mpi_world.initialized > 0)
+        outcome->mpi = JR_MPI_PART_LEFT;
+}
+
+static void close_mpi_world(struct jr_runner *runner)
+{
+    if (runner->mpi_world.streams == NULL)
+        return;
+    jr_pmi_release(&runner->mpi_world.pmi);
+    free(runner->mpi_world.streams);
+    runner->mpi_world.streams = NULL;
+}
+
+const struct jr_runner_policy jr_mpi_world_policy = {
+    .name = "mpi_world",
+    .open = open_mpi_world,
+    .rank_ended = end_stream,
+    .close = close_mpi_world,
+};

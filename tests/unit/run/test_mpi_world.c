@@ -1,0 +1,327 @@
+/* The runner as the process manager of an MPI program: what ranks hear over
+ * real sockets, and what their words, and their silence, make of them. */
+#include "run/policies/mpi_world.h"
+
+#include "fake_runner.h"
+
+#define INIT    "cmd=init pmi_version=1 pmi_subversion=1\n"
+#define INIT_OK "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+
+static struct fake_runner fake;
+
+/* Give the rank a stream. */
+static void connect_rank(uint32_t i)
+{
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(jr_control_open(ends), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_mpi_world_add(&fake.ranks[i], ends[0]), 0);
+    fake.controls[i] = ends[1];
+}
+
+/* Ranks 0 and 1 are all there are. */
+static void start_policies(void)
+{
+    fake_runner_start(&fake);
+    fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
+    fake.plan.count = fake.plan.world_size = 2;
+    fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+}
+
+static void start(void)
+{
+    start_policies();
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_runner_run(&fake, i);
+        connect_rank(i);
+    }
+}
+
+/* The same, and they have processes, to which signals can be sent. */
+static void start_processes(void)
+{
+    start_policies();
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_runner_spawn(&fake, i);
+        connect_rank(i);
+    }
+}
+
+static void write_to(uint32_t i, const char *text)
+{
+    CU_ASSERT_EQUAL(send(fake.controls[i], text, strlen(text), 0),
+                    (ssize_t)strlen(text));
+}
+
+/* Let the rank write, and the runner read it. */
+static void say(uint32_t i, const char *text)
+{
+    write_to(i, text);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+}
+
+static void check_heard(uint32_t i, const char *expected)
+{
+    char text[512];
+    ssize_t len = recv(fake.controls[i], text, sizeof text - 1, MSG_DONTWAIT);
+    text[len < 0 ? 0 : len] = '\0';
+    JR_ASSERT_TEXT(text, expected);
+}
+
+static void check_part(uint32_t i, enum jr_mpi_part part)
+{
+    CU_ASSERT_EQUAL(fake.outcomes[i].mpi, part);
+}
+
+static void end_rank(uint32_t i, int code)
+{
+    fake_runner_note_end(&fake, i, JR_END_EXITED, code);
+    jr_mpi_world_policy.rank_ended(&fake.ranks[i]);
+    jr_stop_policy.rank_ended(&fake.ranks[i]);
+}
+
+static void end(void)
+{
+    jr_mpi_world_policy.close(&fake.runner);
+    fake_runner_end(&fake);
+}
+
+static void serves_no_other_programs(void)
+{
+    fake_runner_start(&fake);
+    fake.plan.mpi.protocol = JR_MPI_PROTOCOL_NONE;
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_run(&fake, 0);
+    CU_ASSERT_EQUAL(jr_mpi_world_add(&fake.ranks[0], -1), 0);
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_NONE);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+static void breaks_with_a_rank(void)
+{
+    start_processes();
+    say(0, INIT "garbage\n");
+    check_part(0, JR_MPI_PART_BROKEN);
+    check_heard(0, INIT_OK);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_EQUAL(fake.runner.mpi_world.streams[0].watch.fd, -1);
+    CU_ASSERT_TRUE(fake.outcomes[0].told_ns != 0);
+    CU_ASSERT_FALSE(jr_outcome_is_well(&fake.outcomes[0]));
+    fake_runner_check_events(&fake, "mpi_broken rank=10; stop signal=SIGTERM "
+                                    "running=2; ");
+    end();
+}
+
+/* Of a rank that aborts, and is stopped with the others. */
+static void stops_at_an_abort(void)
+{
+    start_processes();
+    say(0, INIT "cmd=abort exitcode=3\n");
+    check_part(0, JR_MPI_PART_ABORTED);
+    CU_ASSERT_EQUAL(fake.outcomes[0].mpi_code, 3);
+    CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 3);
+    fake_runner_check_events(&fake,
+                             "mpi_abort rank=10 code=3; stop signal=SIGTERM "
+                             "running=2; ");
+    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_check_sent(&fake, 1, "TERM CONT");
+    end();
+}
+
+/* With `on_failure: continue`, the others go on. */
+static void ends_who_aborts_alone(void)
+{
+    start_processes();
+    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    say(0, INIT "cmd=abort exitcode=0\n");
+    check_part(0, JR_MPI_PART_ABORTED);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_check_sent(&fake, 1, "");
+    end();
+}
+
+static void knows_errors_of_mpi(void)
+{
+    start_processes();
+    say(0, INIT "cmd=abort exitcode=739859215\n");
+    check_part(0, JR_MPI_PART_FAILED);
+    CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 739859215 & 0xff);
+    fake_runner_check_events(&fake,
+                             "mpi_failed rank=10 code=15; stop signal=SIGTERM "
+                             "running=2; ");
+    end();
+}
+
+/* The last words of a rank that is gone are read, and its exit is what stops
+ * the others. */
+static void reads_last_words(void)
+{
+    start();
+    write_to(0, INIT "cmd=abort exitcode=3\n");
+    end_rank(0, 3);
+    check_part(0, JR_MPI_PART_ABORTED);
+    fake_runner_check_events(&fake,
+                             "mpi_abort rank=10 code=3; stop signal=SIGTERM "
+                             "running=1; ");
+    end();
+    start();
+    write_to(0, INIT "cmd=finalize\n");
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_FINALIZED);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+static void fails_who_does_not_finalize(void)
+{
+    start();
+    say(0, INIT);
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_INITIALIZED);
+    CU_ASSERT_TRUE(jr_outcome_left_mpi(&fake.outcomes[0]));
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+/* Without MPI_Init, before another calls it, or after. */
+static void fails_who_leaves_the_others(void)
+{
+    start();
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_ABSENT);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    say(1, INIT);
+    check_part(0, JR_MPI_PART_LEFT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    start();
+    say(1, INIT);
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_LEFT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+/* Who failed in another way has nothing to do with MPI. */
+static void leaves_other_ends_alone(void)
+{
+    start();
+    end_rank(0, 1);
+    say(1, INIT);
+    check_part(0, JR_MPI_PART_ABSENT);
+    end();
+    start();
+    end_rank(0, 0);
+    end_rank(1, 0);
+    check_part(0, JR_MPI_PART_ABSENT);
+    check_part(1, JR_MPI_PART_ABSENT);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+static void leads_a_world(void)
+{
+    start();
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    fake_runner_check_events(&fake, "");
+    say(1, INIT);
+    check_heard(1, INIT_OK);
+    fake_runner_check_events(&fake, "mpi_initialized; ");
+    say(0, "cmd=barrier_in\n");
+    check_heard(0, "");
+    say(1, "cmd=barrier_in\n");
+    check_heard(0, "cmd=barrier_out rc=0\n");
+    check_heard(1, "cmd=barrier_out rc=0\n");
+    say(0, "cmd=finalize\n");
+    check_heard(0, "cmd=finalize_ack rc=0\n");
+    end_rank(0, 0);
+    say(1, "cmd=finalize\n");
+    end_rank(1, 0);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+}
+
+static void refuses_to_spawn(void)
+{
+    char text[512];
+    start();
+    fake_runner_console(&fake);
+    say(0, INIT "mcmd=spawn\ntotspawns=1\nspawnssofar=1\nendcmd\n");
+    check_heard(0, INIT_OK "cmd=spawn_result rc=-1 msg=not_supported\n");
+    CU_ASSERT_TRUE(fake.outcomes[0].mpi_spawned);
+    fake_runner_check_events(&fake, "mpi_spawn_refused rank=10; ");
+    while (fake.runner.console.failed ||
+           fake_runner_read(&fake, "console", text, sizeof text)[0] == '\0')
+        (void)jr_loop_turn(&fake.runner.loop, false);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "jobrun: warning: rank 10 asked MPI for more processes"));
+    end();
+}
+
+/* A rank that asks and does not read is left alone: what waits for it is
+ * bounded by what was read at once, and comes when it reads. */
+static void leaves_alone_who_does_not_read(void)
+{
+    enum { ASKED = 20000 };
+    static const char request[] = "cmd=get_maxes\n";
+    char text[4096];
+    size_t sent = 0, heard = 0, most = 0;
+    ssize_t len;
+    start();
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    for (size_t i = 0; i < ASKED; i++) {
+        if (send(fake.controls[0], request, sizeof request - 1, MSG_DONTWAIT) !=
+            (ssize_t)sizeof request - 1)
+            break;
+        sent++;
+        (void)jr_loop_turn(&fake.runner.loop, true);
+        size_t waiting = fake.runner.mpi_world.pmi.clients[0].out.len;
+        most = waiting > most ? waiting : most;
+    }
+    CU_ASSERT_TRUE(sent > 100 && sent < ASKED);
+    CU_ASSERT_TRUE(fake.runner.mpi_world.streams[0].full);
+    CU_ASSERT_TRUE(most < 64u << 10);
+    for (size_t expected = sent * strlen("cmd=maxes kvsname_max=256 "
+                                         "keylen_max=64 vallen_max=1024 "
+                                         "rc=0\n");
+         heard < expected; heard += (size_t)len) {
+        len = recv(fake.controls[0], text, sizeof text, MSG_DONTWAIT);
+        if (len < 0)
+            (void)jr_loop_turn(&fake.runner.loop, false);
+        len = len < 0 ? 0 : len;
+    }
+    CU_ASSERT_FALSE(fake.runner.mpi_world.streams[0].full);
+    end();
+}
+
+/* The stream of a rank that is closed is no end of it. */
+static void minds_no_closed_streams(void)
+{
+    start();
+    say(0, INIT);
+    (void)close(fake.controls[0]);
+    fake.controls[0] = -1;
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    CU_ASSERT_EQUAL(fake.runner.mpi_world.streams[0].watch.fd, -1);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end_rank(0, 0);
+    CU_ASSERT_TRUE(jr_outcome_left_mpi(&fake.outcomes[0]));
+    end();
+}
+
+JR_UNIT_MAIN("mpi_world", CASE(serves_no_other_programs),
+             CASE(breaks_with_a_rank), CASE(stops_at_an_abort),
+             CASE(ends_who_aborts_alone), CASE(knows_errors_of_mpi),
+             CASE(reads_last_words), CASE(fails_who_does_not_finalize),
+             CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
+             CASE(leads_a_world), CASE(refuses_to_spawn),
+             CASE(leaves_alone_who_does_not_read),
+             CASE(minds_no_closed_streams))

@@ -1,0 +1,234 @@
+/* Which MPI a program needs: names, and programs and libraries that the test
+ * writes, found as the dynamic loader finds them. */
+#include "wireup/mpi_library.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static void knows_names(void)
+{
+    static const struct {
+        const char *name;
+        enum jr_mpi_kind kind;
+    } vectors[] = {
+        {"", JR_MPI_KIND_NONE},
+        {"libc.so.6", JR_MPI_KIND_NONE},
+        {"libmpi.so", JR_MPI_KIND_NONE},
+        {"libmpi.so.1", JR_MPI_KIND_NONE},
+        {"libmpi.so.120", JR_MPI_KIND_NONE},
+        {"libmpich.sox", JR_MPI_KIND_NONE},
+        {"xlibmpich.so.12", JR_MPI_KIND_NONE},
+        {"libmpich.so.12", JR_MPI_KIND_MPICH},
+        {"libmpich.so", JR_MPI_KIND_MPICH},
+        {"libmpi.so.12", JR_MPI_KIND_MPICH},
+        {"libmpi.so.12.0", JR_MPI_KIND_MPICH},
+        {"libmpifort.so.12", JR_MPI_KIND_MPICH},
+        {"libmpi.so.40", JR_MPI_KIND_OPENMPI},
+        {"libmpi_mpifh.so.40", JR_MPI_KIND_OPENMPI},
+        {"libmpi_cxx.so.40", JR_MPI_KIND_OPENMPI},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_EQUAL(jr_mpi_kind_of(vectors[i].name), vectors[i].kind);
+}
+
+static char folder[] = "/tmp/mpi-library-XXXXXX";
+static char place[128];
+
+static const char *path_of(const char *name)
+{
+    (void)snprintf(place, sizeof place, "%s/%s", folder, name);
+    return place;
+}
+
+static void write_file(const char *name, const void *bytes, size_t len)
+{
+    int fd =
+        open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, bytes, len), (ssize_t)len);
+    (void)close(fd);
+}
+
+struct image {
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segments[2];
+    ElfW(Dyn) dynamic[5];
+    char texts[160];
+};
+
+/* A file that needs `first` and `second`, or less where they are NULL, and
+ * looks for them in `path` by the tag. */
+static void write_elf(const char *name, const char *first, const char *second,
+                      ElfW(Sxword) tag, const char *path)
+{
+    struct image image = {
+        .head = {.e_type = ET_DYN,
+                 .e_phoff = offsetof(struct image, segments),
+                 .e_phentsize = sizeof(ElfW(Phdr)),
+                 .e_phnum = 2},
+        .segments = {{.p_type = PT_LOAD, .p_filesz = sizeof image},
+                     {.p_type = PT_DYNAMIC,
+                      .p_offset = offsetof(struct image, dynamic),
+                      .p_filesz = sizeof image.dynamic}},
+        .dynamic = {{.d_tag = DT_STRTAB,
+                     .d_un.d_ptr = offsetof(struct image, texts)}},
+    };
+    const struct {
+        ElfW(Sxword) tag;
+        const char *text;
+    } entries[] = {{DT_NEEDED, first}, {DT_NEEDED, second}, {tag, path}};
+    size_t count = 1, at = 1;
+    memcpy(image.head.e_ident, ELFMAG, SELFMAG);
+    image.head.e_ident[EI_CLASS] =
+        sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    image.head.e_ident[EI_DATA] =
+        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    for (size_t i = 0; i < 3; i++) {
+        if (entries[i].text == NULL)
+            continue;
+        image.dynamic[count].d_tag = entries[i].tag;
+        image.dynamic[count++].d_un.d_val = at;
+        (void)snprintf(image.texts + at, sizeof image.texts - at, "%s",
+                       entries[i].text);
+        at += strlen(entries[i].text) + 1;
+    }
+    write_file(name, &image, sizeof image);
+}
+
+/* Check which library `program` needs; NULL: none. */
+static void check_library(const char *program, const char *library_path,
+                          const char *expected)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_mpi_library found = {JR_MPI_KIND_OPENMPI, "?"};
+    char cache[128];
+    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
+    const struct jr_mpi_search search = {library_path, cache};
+    CU_ASSERT_EQUAL(
+        jr_mpi_library_find(&found, &arena, path_of(program), &search),
+        expected != NULL);
+    if (expected == NULL) {
+        CU_ASSERT_PTR_NULL(found.name);
+        CU_ASSERT_EQUAL(found.kind, JR_MPI_KIND_NONE);
+    } else {
+        JR_ASSERT_TEXT(found.name, expected);
+        CU_ASSERT_EQUAL(found.kind, jr_mpi_kind_of(expected));
+    }
+    jr_arena_release(&arena);
+}
+
+static void finds_none(void)
+{
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    check_library("missing", NULL, NULL);
+    write_file("script", "#!/bin/sh\n", 10);
+    check_library("script", NULL, NULL);
+    write_elf("plain", "libc.so.6", "libnowhere.so", DT_NULL, NULL);
+    check_library("plain", NULL, NULL);
+    write_elf("circle", "liba.so", NULL, DT_RUNPATH, folder);
+    write_elf("liba.so", "libb.so", NULL, DT_RUNPATH, folder);
+    write_elf("libb.so", "liba.so", "libb.so", DT_RUNPATH, folder);
+    check_library("circle", NULL, NULL);
+}
+
+static void finds_what_the_program_names(void)
+{
+    write_elf("mpich", "libc.so.6", "libmpich.so.12", DT_NULL, NULL);
+    check_library("mpich", NULL, "libmpich.so.12");
+    write_elf("open", "libmpi.so.40", "libc.so.6", DT_NULL, NULL);
+    check_library("open", NULL, "libmpi.so.40");
+}
+
+/* A solver whose library calls MPI, by each way to find that library. */
+static void finds_what_libraries_need(void)
+{
+    write_elf("libsolver.so", "libmpich.so.12", NULL, DT_NULL, NULL);
+    write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
+    check_library("solver", NULL, NULL);
+    check_library("solver", "/nowhere::relative", NULL);
+    char paths[128];
+    (void)snprintf(paths, sizeof paths, "/nowhere:%s", folder);
+    check_library("solver", paths, "libmpich.so.12");
+    write_elf("solver", "libsolver.so", NULL, DT_RUNPATH, "/no:$ORIGIN");
+    check_library("solver", NULL, "libmpich.so.12");
+    write_elf("solver", "libsolver.so", NULL, DT_RPATH, "${ORIGIN}/.");
+    check_library("solver", NULL, "libmpich.so.12");
+    write_elf("solver", path_of("libsolver.so"), NULL, DT_NULL, NULL);
+    check_library("solver", NULL, "libmpich.so.12");
+}
+
+/* RPATH comes before LD_LIBRARY_PATH, and RUNPATH behind it. */
+static void looks_in_the_order_of_the_loader(void)
+{
+    CU_ASSERT_EQUAL(mkdir(path_of("other"), 0700), 0);
+    write_elf("other/libsolver.so", "libmpi.so.40", NULL, DT_NULL, NULL);
+    char other[128];
+    (void)snprintf(other, sizeof other, "%s/other", folder);
+    write_elf("solver", "libsolver.so", NULL, DT_RPATH, "$ORIGIN");
+    check_library("solver", other, "libmpich.so.12");
+    write_elf("solver", "libsolver.so", NULL, DT_RUNPATH, "$ORIGIN");
+    check_library("solver", other, "libmpi.so.40");
+}
+
+/* As ldconfig writes it: a head, one entry, and its two texts. */
+static void looks_into_the_cache(void)
+{
+    struct {
+        char magic[20];
+        uint32_t count, texts, unused[5];
+        int32_t flags;
+        uint32_t name, path, version;
+        uint64_t hardware;
+        char text[160];
+    } cache = {.magic = "glibc-ld.so.cache1.1", .count = 1};
+    size_t at = offsetof(__typeof__(cache), text);
+    cache.name = (uint32_t)at;
+    cache.path = (uint32_t)(at + strlen("libsolver.so") + 1);
+    (void)snprintf(cache.text, sizeof cache.text, "libsolver.so");
+    (void)snprintf(cache.text + strlen("libsolver.so") + 1, 128,
+                   "%s/other/libsolver.so", folder);
+    write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
+    write_file("cache", &cache, sizeof cache);
+    check_library("solver", NULL, "libmpi.so.40");
+    cache.count = UINT32_MAX;
+    cache.path = UINT32_MAX;
+    write_file("cache", &cache, sizeof cache);
+    check_library("solver", NULL, NULL);
+    cache.magic[0] = 'G';
+    write_file("cache", &cache, sizeof cache);
+    check_library("solver", NULL, NULL);
+    write_file("cache", "glibc", 5);
+    check_library("solver", NULL, NULL);
+}
+
+static void cleans_up(void)
+{
+    static const char *const names[] = {"script",
+                                        "plain",
+                                        "circle",
+                                        "liba.so",
+                                        "libb.so",
+                                        "mpich",
+                                        "open",
+                                        "libsolver.so",
+                                        "solver",
+                                        "cache",
+                                        "other/libsolver.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CU_ASSERT_EQUAL(unlink(path_of(names[i])), 0);
+    CU_ASSERT_EQUAL(rmdir(path_of("other")), 0);
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+JR_UNIT_MAIN("mpi_library", CASE(knows_names), CASE(finds_none),
+             CASE(finds_what_the_program_names),
+             CASE(finds_what_libraries_need),
+             CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
+             CASE(cleans_up))

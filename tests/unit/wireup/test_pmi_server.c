@@ -1,0 +1,455 @@
+/* What clients of a process manager say, what they hear, and what is learned
+ * from it: broken and unlucky ones first. */
+#include "wireup/pmi_server.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define INIT         "cmd=init pmi_version=1 pmi_subversion=1\n"
+#define INIT_OK      "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+
+enum { CLIENTS = 3, OWN = 100 }; /* client i is process OWN + i */
+
+static struct jr_pmi pmi;
+static struct jr_buf happened; /* "initialized 0; " */
+
+static void on_initialized(void *owner, uint32_t i)
+{
+    (void)owner;
+    jr_buf_printf(&happened, "initialized %u; ", i);
+}
+
+static void on_finalized(void *owner, uint32_t i)
+{
+    (void)owner;
+    jr_buf_printf(&happened, "finalized %u; ", i);
+}
+
+static void on_aborted(void *owner, uint32_t i, int code)
+{
+    (void)owner;
+    jr_buf_printf(&happened, "aborted %u %d; ", i, code);
+}
+
+static void on_broken(void *owner, uint32_t i, const char *why)
+{
+    (void)owner;
+    jr_buf_printf(&happened, "broken %u: %s; ", i, why);
+}
+
+static void on_spawned(void *owner, uint32_t i)
+{
+    (void)owner;
+    jr_buf_printf(&happened, "spawned %u; ", i);
+}
+
+static void on_barrier(void *owner)
+{
+    jr_buf_str(&happened, "barrier; ");
+    jr_pmi_open_barrier(owner);
+}
+
+static void start(void)
+{
+    const struct jr_pmi_hooks hooks = {&pmi,       on_initialized, on_finalized,
+                                       on_aborted, on_broken,      on_spawned,
+                                       on_barrier};
+    jr_buf_release(&happened);
+    CU_ASSERT_EQUAL_FATAL(jr_pmi_open(&pmi, &hooks, CLIENTS, CLIENTS, "kvs"),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(jr_pmi_map(&pmi, 1, CLIENTS), 0);
+}
+
+static void say_as(uint32_t i, pid_t pid, const char *text)
+{
+    jr_pmi_take(&pmi, i, pid, text, strlen(text));
+}
+
+static void say(uint32_t i, const char *text)
+{
+    say_as(i, OWN + (pid_t)i, text);
+}
+
+/* What the client has been told since it was asked last. */
+static void check_heard(uint32_t i, const char *expected)
+{
+    struct jr_buf *out = &pmi.clients[i].out;
+    JR_ASSERT_TEXT(out->len == 0 ? "" : out->data, expected);
+    jr_buf_clear(out);
+}
+
+static void check_happened(const char *expected)
+{
+    JR_ASSERT_TEXT(happened.len == 0 ? "" : happened.data, expected);
+    jr_buf_clear(&happened);
+}
+
+static void end(void)
+{
+    jr_pmi_release(&pmi);
+    jr_buf_release(&happened);
+}
+
+/* A client that has initialized, and has heard so. */
+static void start_inside(void)
+{
+    start();
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    check_happened("initialized 0; ");
+}
+
+/* A program that is none of MPI's may write what it likes. */
+static void hears_nothing_before_init(void)
+{
+    char long_line[3 * JR_PMI_LINE_MAX];
+    memset(long_line, 'x', sizeof long_line);
+    start();
+    say(0, "garbage\n\n\n=\ncmd\ncmd=unknown\n");
+    jr_pmi_take(&pmi, 0, OWN, "a\0b\n", 4);
+    jr_pmi_take(&pmi, 0, OWN, long_line, sizeof long_line);
+    say(0, "\ncmd=abort exitcode=3\n");
+    check_heard(0, "");
+    say(0, "cmd=get_maxes\n");
+    check_heard(0, "cmd=error rc=-1 msg=not_initialized\n");
+    check_happened("");
+    CU_ASSERT_EQUAL(pmi.clients[0].state, JR_PMI_ABSENT);
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    end();
+}
+
+static void refuses_other_versions(void)
+{
+    static const char *const lines[] = {
+        "cmd=init\n", "cmd=init pmi_version=2 pmi_subversion=0\n",
+        "cmd=init pmi_version=x\n"};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        start();
+        say(0, lines[i]);
+        check_heard(0, "cmd=response_to_init pmi_version=1 pmi_subversion=1 "
+                       "rc=-1\n");
+        check_happened("");
+        CU_ASSERT_EQUAL(pmi.clients[0].state, JR_PMI_ABSENT);
+        end();
+    }
+}
+
+/* After init a line is right, or the last one that is heard. */
+static void breaks_with_who_breaks_the_protocol(void)
+{
+    static const struct {
+        const char *text, *why;
+    } vectors[] = {
+        {"\n", "it sent a line that is none of PMI-1"},
+        {"garbage\n", "it sent a line that is none of PMI-1"},
+        {"cmd=a\tb\n", "it sent a line that is none of PMI-1"},
+        {INIT, "it initialized twice"},
+        {"cmd=barrier_in\ncmd=get_maxes\n",
+         "it sent a request from within the barrier"},
+        {"cmd=barrier_in\ncmd=barrier_in\n",
+         "it sent a request from within the barrier"},
+    };
+    JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        start_inside();
+        say(0, vectors[i].text);
+        jr_buf_clear(&expected);
+        jr_buf_printf(&expected, "broken 0: %s; ", vectors[i].why);
+        check_happened(expected.data);
+        CU_ASSERT_EQUAL(pmi.clients[0].state, JR_PMI_BROKEN);
+        CU_ASSERT_EQUAL(pmi.waiting, 0);
+        say(0, "cmd=get_maxes\n" INIT);
+        check_heard(0, "");
+        check_happened("");
+        end();
+    }
+}
+
+static void breaks_with_endless_lines(void)
+{
+    char line[JR_PMI_LINE_MAX];
+    memset(line, 'x', sizeof line);
+    start_inside();
+    jr_pmi_take(&pmi, 0, OWN, line, sizeof line - 1);
+    check_happened("");
+    jr_pmi_take(&pmi, 0, OWN, line, 1);
+    check_happened("broken 0: it sent a line that is too long; ");
+    end();
+    start_inside();
+    jr_pmi_take(&pmi, 0, OWN, "cmd=\0\n", 6);
+    check_happened("broken 0: it sent a line that is none of PMI-1; ");
+    end();
+}
+
+/* What the process that initialized has started has the stream, too. */
+static void hears_the_process_that_initialized(void)
+{
+    start_inside();
+    say(0, "cmd=get_a");
+    say_as(0, 7, "garbage\ncmd=abort exitcode=1\n");
+    say(0, "ppnum\n");
+    check_heard(0, "cmd=appnum appnum=0 rc=0\n");
+    check_happened("");
+    say_as(0, 7, INIT);
+    check_happened("broken 0: a second process of it initialized MPI before "
+                   "the first had finalized; ");
+    end();
+}
+
+/* Programs one after the other, as a shell starts them. */
+static void lets_the_next_program_initialize(void)
+{
+    start_inside();
+    say(0, "cmd=finalize\n");
+    check_heard(0, "cmd=finalize_ack rc=0\n");
+    check_happened("finalized 0; ");
+    say_as(0, 7, INIT "cmd=get_appnum\n");
+    check_heard(0, INIT_OK "cmd=appnum appnum=0 rc=0\n");
+    check_happened("initialized 0; ");
+    say(0, "cmd=finalize\n");
+    check_heard(0, "");
+    end();
+}
+
+/* Nobody has initialized: who writes in the middle of another's line begins a
+ * new one. */
+static void keeps_lines_of_processes_apart(void)
+{
+    start();
+    say(0, "cmd=ini");
+    say_as(0, 7, "t pmi_version=1 pmi_subversion=1\n");
+    check_heard(0, "");
+    say(0, "cmd=init pmi_ver");
+    say_as(0, 7, INIT);
+    check_heard(0, INIT_OK);
+    CU_ASSERT_EQUAL(pmi.clients[0].owner, 7);
+    end();
+}
+
+static void tells_of_the_world(void)
+{
+    start_inside();
+    say(0, "cmd=get_maxes\ncmd=get_appnum\ncmd=get_universe_size\n"
+           "cmd=get_my_kvsname\n");
+    check_heard(0, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 "
+                   "rc=0\ncmd=appnum appnum=0 rc=0\n"
+                   "cmd=universe_size size=3 rc=0\n"
+                   "cmd=my_kvsname kvsname=kvs rc=0\n");
+    say(0, "cmd=get kvsname=kvs key=PMI_process_mapping\n");
+    check_heard(0, "cmd=get_result rc=0 value=(vector,(0,1,3))\n");
+    end();
+}
+
+static void refuses_wrong_puts(void)
+{
+    static const struct {
+        const char *line, *reply;
+    } vectors[] = {
+        {"cmd=put\n", "cmd=put_result rc=-1 msg=no_key\n"},
+        {"cmd=put kvsname=kvs key= value=v\n",
+         "cmd=put_result rc=-1 msg=no_key\n"},
+        {"cmd=put kvsname=other key=k value=v\n",
+         "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=put key=k value=v\n",
+         "cmd=put_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=put kvsname=kvs key=k\n", "cmd=put_result rc=-1 msg=no_value\n"},
+        {"cmd=put kvsname=kvs "
+         "key=0123456789012345678901234567890123456789012345678901234567890123"
+         " value=v\n",
+         "cmd=put_result rc=-1 msg=key_too_long\n"},
+        {"cmd=get kvsname=kvs key=k\n",
+         "cmd=get_result rc=-1 msg=key_not_found\n"},
+        {"cmd=get kvsname=kv key=k\n",
+         "cmd=get_result rc=-1 msg=unknown_kvsname\n"},
+        {"cmd=get kvsname=kvs\n", "cmd=get_result rc=-1 msg=no_key\n"},
+        {"cmd=getbyidx kvsname=kvs idx=1\n",
+         "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
+        {"cmd=getbyidx kvsname=kvs idx=-1\n",
+         "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
+        {"cmd=getbyidx\n",
+         "cmd=getbyidx_results rc=-1 reason=no_more_keyvals\n"},
+    };
+    start_inside();
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        say(0, vectors[i].line);
+        check_heard(0, vectors[i].reply);
+    }
+    check_happened("");
+    end();
+}
+
+static void bounds_values_and_puts(void)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    unsigned taken = 0;
+    start_inside();
+    jr_buf_str(&line, "cmd=put kvsname=kvs key=k value=");
+    jr_buf_fill(&line, 'v', JR_PMI_VALUE_MAX);
+    jr_buf_char(&line, '\n');
+    jr_pmi_take(&pmi, 0, OWN, line.data, line.len);
+    check_heard(0, "cmd=put_result rc=-1 msg=value_too_long\n");
+    for (bool full = false; !full && taken < 5000; taken += !full) {
+        jr_buf_clear(&line);
+        jr_buf_printf(&line, "cmd=put kvsname=kvs key=k%u value=", taken);
+        jr_buf_fill(&line, 'v', JR_PMI_VALUE_MAX - 1);
+        jr_buf_char(&line, '\n');
+        jr_pmi_take(&pmi, 0, OWN, line.data, line.len);
+        full = strstr(pmi.clients[0].out.data, "too_many_values") != NULL;
+        jr_buf_clear(&pmi.clients[0].out);
+    }
+    CU_ASSERT_TRUE(taken > 900 && taken < 1024);
+    say(1, INIT "cmd=put kvsname=kvs key=mine value=v\n");
+    check_heard(1, INIT_OK "cmd=put_result rc=0\n");
+    check_happened("initialized 1; ");
+    end();
+}
+
+static void hands_values_to_all(void)
+{
+    start_inside();
+    say(0, "cmd=put kvsname=kvs key=k value=a b=c key=d\n");
+    check_heard(0, "cmd=put_result rc=0\n");
+    say(1, INIT "cmd=get kvsname=kvs key=k\n");
+    check_heard(1, INIT_OK "cmd=get_result rc=0 value=a b=c key=d\n");
+    say(1, "cmd=put kvsname=kvs key=k value=new\n");
+    say(0, "cmd=get kvsname=kvs key=k\ncmd=getbyidx kvsname=kvs idx=1\n");
+    check_heard(0, "cmd=get_result rc=0 value=new\n"
+                   "cmd=getbyidx_results rc=0 nextidx=2 key=k val=new\n");
+    end();
+}
+
+static void opens_the_barrier_for_all(void)
+{
+    start();
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        say(i, INIT);
+        jr_buf_clear(&pmi.clients[i].out);
+    }
+    jr_buf_clear(&happened);
+    for (unsigned round = 0; round < 2; round++) {
+        say(2, "cmd=barrier_in\n");
+        say(0, "cmd=barrier_in\n");
+        check_heard(0, "");
+        check_happened("");
+        say(1, "cmd=barrier_in\n");
+        check_happened("barrier; ");
+        for (uint32_t i = 0; i < CLIENTS; i++)
+            check_heard(i, "cmd=barrier_out rc=0\n");
+    }
+    end();
+}
+
+static void takes_aborts(void)
+{
+    static const struct {
+        const char *line, *told;
+    } vectors[] = {
+        {"cmd=abort exitcode=3\n", "aborted 0 3; "},
+        {"cmd=abort exitcode=0\n", "aborted 0 0; "},
+        {"cmd=abort exitcode=-1\n", "aborted 0 -1; "},
+        {"cmd=abort\n", "aborted 0 1; "},
+        {"cmd=abort exitcode=739859215\n", "aborted 0 739859215; "},
+        {"cmd=abort exitcode=99999999999\n", "aborted 0 2147483647; "},
+        {"cmd=barrier_in\ncmd=abort exitcode=2\n", "aborted 0 2; "},
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        start_inside();
+        say(0, vectors[i].line);
+        check_heard(0, "");
+        check_happened(vectors[i].told);
+        CU_ASSERT_EQUAL(pmi.waiting, 0);
+        say(0, "cmd=get_maxes\ncmd=abort exitcode=4\n");
+        check_heard(0, "");
+        check_happened("");
+        end();
+    }
+}
+
+static void tells_errors_of_mpi_from_aborts(void)
+{
+    CU_ASSERT_FALSE(jr_pmi_is_internal(0));
+    CU_ASSERT_FALSE(jr_pmi_is_internal(255));
+    CU_ASSERT_FALSE(jr_pmi_is_internal(-1));
+    CU_ASSERT_FALSE(jr_pmi_is_internal(65535));
+    CU_ASSERT_TRUE(jr_pmi_is_internal(65536));
+    CU_ASSERT_TRUE(jr_pmi_is_internal(739859215));
+    CU_ASSERT_TRUE(jr_pmi_is_internal(-739859215));
+}
+
+/* One reply to all programs of MPI_Comm_spawn_multiple. */
+static void refuses_to_spawn(void)
+{
+    static const char reply[] = "cmd=spawn_result rc=-1 msg=not_supported\n";
+    start_inside();
+    say(0, "mcmd=spawn\nnprocs=2\nexecname=./a b\ntotspawns=2\nspawnssofar=1\n"
+           "arg1=garbage\nargcnt=1\nendcmd\n");
+    check_heard(0, "");
+    check_happened("");
+    say(0, "mcmd=spawn\nnprocs=2\nexecname=./b\ntotspawns=2\nspawnssofar=2\n"
+           "\nendcmd\n");
+    check_heard(0, reply);
+    check_happened("spawned 0; ");
+    say(0, "mcmd=spawn\nendcmd\n");
+    check_heard(0, reply);
+    check_happened("spawned 0; ");
+    say(0, "cmd=get_appnum\n");
+    check_heard(0, "cmd=appnum appnum=0 rc=0\n");
+    end();
+}
+
+static void answers_what_it_does_not_serve(void)
+{
+    static const struct {
+        const char *line, *reply;
+    } vectors[] = {
+        {"cmd=publish_name service=a port=b\n",
+         "cmd=publish_result rc=-1 info=not_supported\n"},
+        {"cmd=unpublish_name service=a\n",
+         "cmd=unpublish_result rc=-1 info=not_supported\n"},
+        {"cmd=lookup_name service=a\n",
+         "cmd=lookup_result rc=-1 info=not_supported\n"},
+        {"cmd=create_kvs\n", "cmd=newkvs rc=-1 msg=not_supported\n"},
+        {"cmd=destroy_kvs kvsname=kvs\n",
+         "cmd=kvs_destroyed rc=-1 msg=not_supported\n"},
+        {"cmd=later_version\n", "cmd=error rc=-1 msg=not_supported\n"},
+    };
+    start_inside();
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        say(0, vectors[i].line);
+        check_heard(0, vectors[i].reply);
+    }
+    check_happened("");
+    end();
+}
+
+/* However a client's bytes are cut. */
+static void takes_bytes_one_by_one(void)
+{
+    static const char text[] =
+        INIT "cmd=put kvsname=kvs key=k value=v\ncmd=get kvsname=kvs key=k\n"
+             "cmd=finalize\n";
+    start();
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        jr_pmi_take(&pmi, 0, OWN, text + i, 1);
+    check_heard(0, INIT_OK "cmd=put_result rc=0\n"
+                           "cmd=get_result rc=0 value=v\n"
+                           "cmd=finalize_ack rc=0\n");
+    check_happened("initialized 0; finalized 0; ");
+    end();
+}
+
+JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init),
+             CASE(refuses_other_versions),
+             CASE(breaks_with_who_breaks_the_protocol),
+             CASE(breaks_with_endless_lines),
+             CASE(hears_the_process_that_initialized),
+             CASE(lets_the_next_program_initialize),
+             CASE(keeps_lines_of_processes_apart), CASE(tells_of_the_world),
+             CASE(refuses_wrong_puts), CASE(bounds_values_and_puts),
+             CASE(hands_values_to_all), CASE(opens_the_barrier_for_all),
+             CASE(takes_aborts), CASE(tells_errors_of_mpi_from_aborts),
+             CASE(refuses_to_spawn), CASE(answers_what_it_does_not_serve),
+             CASE(takes_bytes_one_by_one))

@@ -1,0 +1,86 @@
+/* The store of a process manager: what was put is got, and its size is known.
+ */
+#include "wireup/pmi_store.h"
+
+#include "unit.h"
+
+static struct jr_pmi_text text_of(const char *text)
+{
+    return (struct jr_pmi_text){text, strlen(text)};
+}
+
+static void has_nothing_at_first(void)
+{
+    struct jr_pmi_store store = {0};
+    CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, text_of("a")));
+    CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, text_of("")));
+    jr_pmi_store_release(&store);
+}
+
+static void keeps_what_is_put(void)
+{
+    struct jr_pmi_store store = {0};
+    size_t grown = 77;
+    CU_ASSERT_TRUE(
+        jr_pmi_store_put(&store, text_of("k"), text_of("one"), &grown));
+    CU_ASSERT_EQUAL(grown, sizeof(struct jr_pmi_entry) + 4);
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("k")), "one");
+    CU_ASSERT_PTR_NULL(jr_pmi_store_get(&store, text_of("kk")));
+    CU_ASSERT_TRUE(
+        jr_pmi_store_put(&store, text_of("k"), text_of("longer"), &grown));
+    CU_ASSERT_EQUAL(grown, 3);
+    CU_ASSERT_TRUE(jr_pmi_store_put(&store, text_of("k"), text_of(""), &grown));
+    CU_ASSERT_EQUAL(grown, 0);
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("k")), "");
+    CU_ASSERT_EQUAL(store.count, 1);
+    jr_pmi_store_release(&store);
+    CU_ASSERT_EQUAL(store.count, 0);
+}
+
+/* Texts are parts of lines: what follows them is not theirs. */
+static void takes_parts_of_lines(void)
+{
+    struct jr_pmi_store store = {0};
+    const char *line = "key1value1key2";
+    size_t grown;
+    CU_ASSERT_TRUE(jr_pmi_store_put(&store, (struct jr_pmi_text){line, 4},
+                                    (struct jr_pmi_text){line + 4, 6}, &grown));
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("key1")), "value1");
+    CU_ASSERT_PTR_NULL(
+        jr_pmi_store_get(&store, (struct jr_pmi_text){line + 10, 4}));
+    jr_pmi_store_release(&store);
+}
+
+static void keeps_many_in_their_order(void)
+{
+    struct jr_pmi_store store = {0};
+    char key[16];
+    size_t grown;
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(key, sizeof key, "k%u", (i * 7) % 1000);
+        CU_ASSERT_TRUE(
+            jr_pmi_store_put(&store, text_of(key), text_of(key), &grown));
+    }
+    CU_ASSERT_EQUAL(store.count, 1000);
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i);
+        JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of(key)), key);
+    }
+    JR_ASSERT_TEXT(store.entries[1]->key, "k7");
+    jr_pmi_store_release(&store);
+}
+
+/* No key of a client is so long; it is none of the store's either. */
+static void has_no_endless_keys(void)
+{
+    struct jr_pmi_store store = {0};
+    char key[300];
+    memset(key, 'k', sizeof key);
+    CU_ASSERT_PTR_NULL(
+        jr_pmi_store_get(&store, (struct jr_pmi_text){key, sizeof key}));
+    jr_pmi_store_release(&store);
+}
+
+JR_UNIT_MAIN("pmi_store", CASE(has_nothing_at_first), CASE(keeps_what_is_put),
+             CASE(takes_parts_of_lines), CASE(keeps_many_in_their_order),
+             CASE(has_no_endless_keys))
