@@ -20,7 +20,7 @@ struct jr_swept_spec {
     struct jr_stated_value *values; /* room for those of a cell */
     char *root;
     struct jr_reader files, reader; /* of parents, and what remembers them */
-    struct read_file *read;         /* cached_reader.c */
+    struct read_file *read;         /* by `reader` */
 };
 
 /* What the command line and the caller of jr_spec_load said. */
@@ -45,7 +45,7 @@ void jr_swept_spec_close(struct jr_swept_spec *swept);
 int jr_swept_spec_load(struct jr_spec_file **ret, struct jr_swept_spec *swept,
                        size_t i, struct jr_diags *diags);
 
-/* Make `swept->reader`, which reads each file once. cached_reader.c */
+/* Make `swept->reader`, which reads each file once. */
 void jr_cached_reader_init(struct jr_swept_spec *swept);
 
 #endif
