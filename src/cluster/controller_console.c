@@ -1,19 +1,11 @@
-/*
- * The controller's console: lines of all nodes, while they run and afterwards
- * (controller_parts.h).
- *
- * A full console blocks no rank and no message of an agent: agents are told to
- * keep their lines, and on each node the runner continues to write its files
- * and catches up from them (catch_up.h). What a node has not shown when its
- * ranks have ended follows its `done`, and then comes `shown`.
- */
+#include "cluster/controller_console.h"
+
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cluster/controller_parts.h"
 
 #include "base/banned.h"
 

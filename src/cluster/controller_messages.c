@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cluster/controller_console.h"
+#include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
+#include "cluster/controller_steps.h"
 #include "generated/version.h"
 
 #include "base/banned.h"

@@ -2,8 +2,8 @@
  * from the start to the end; connect_agents.c moves bytes between them and the
  * controller through srun, controller_messages.c handles their messages,
  * controller_console.c shows what all nodes print, and controller_run.c (with
- * controller_run.h) runs an attempt. The three between have no other header.
- * Not for other layers. */
+ * controller_run.h) runs an attempt. connect_agents.c and controller_messages.c
+ * have no other header. Not for other layers. */
 #ifndef JR_CONTROLLER_PARTS_H
 #define JR_CONTROLLER_PARTS_H
 
@@ -121,19 +121,5 @@ bool jr_controller_has_agent(const struct jr_controller *controller);
 /* The same file: append how srun ended, once it has. */
 void jr_controller_end(struct jr_buf *out,
                        const struct jr_controller *controller);
-
-/* controller_console.c: open the console of all runs on these descriptors (-1:
- * closed); a second time nothing is done. */
-void jr_controller_open_console(struct jr_controller *controller, int out_fd,
-                                int err_fd);
-
-/* The same file: show the whole lines of a channel of a node. */
-void jr_controller_read_lines(struct jr_controller *controller, uint32_t node,
-                              enum jr_channel type);
-
-/* The same file: show bytes that end a line, on standard output (`stream` 0) or
- * standard error (1). */
-void jr_controller_show(struct jr_controller *controller, int stream,
-                        const char *bytes, size_t len);
 
 #endif

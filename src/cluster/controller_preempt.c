@@ -1,14 +1,9 @@
-/*
- * Whether the job is preempted: what run/policies/preemption.c asks of one node
- * is asked here once, for all. SIGTERM may come to the controller, or to any
- * agent; each node that has it waits for the word of the controller, and a
- * preemption is everybody's. controller_run.h declares it.
- */
+#include "cluster/controller_preempt.h"
+
 #include <signal.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "cluster/controller_run.h"
 #include "spawn/run_options.h"
 #include "store/outcome.h"
 

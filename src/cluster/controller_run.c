@@ -21,7 +21,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/controller_console.h"
+#include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
+#include "cluster/controller_steps.h"
 #include "cluster/outcome_message.h"
 #include "eventloop/signals.h"
 #include "spawn/run_options.h"

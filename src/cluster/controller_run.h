@@ -64,42 +64,6 @@ void jr_controller_run_silence(struct jr_controller_run *run);
 void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
                              const char *line, size_t len);
 
-/* controller_steps.c: begin with the progress of the attempt. 0, or -1 with
- * errno. */
-int jr_controller_steps_open(struct jr_controller_run *run);
-
-/* The same file: take a line of a node that is no event; whether it is about
- * steps. */
-bool jr_controller_steps_take(struct jr_controller_run *run, uint32_t node,
-                              const char *line, size_t len);
-
-/* The same file: a rank has ended, or its node is lost. */
-void jr_controller_steps_end_rank(struct jr_controller_run *run, uint32_t rank);
-
-/* The same file: take the bar off the terminal, until further steps come. */
-void jr_controller_steps_hide(struct jr_controller_run *run);
-
-/* The same file: the controller, and all ranks, stood still for so long. */
-void jr_controller_steps_pause(struct jr_controller_run *run,
-                               uint64_t paused_ns);
-
-/* The same file: no limit counts any more. */
-void jr_controller_steps_stop(struct jr_controller_run *run);
-
-/* The same file: write all for the last time. */
-void jr_controller_steps_close(struct jr_controller_run *run);
-
-/* controller_preempt.c: something may mean that the job is preempted; ask
- * scontrol, and tell all nodes. */
-void jr_controller_preempt_ask(struct jr_controller_run *run);
-
-/* The same file: the controller was sent a signal that stops runs. True: it may
- * mean a preemption, and is taken care of. */
-bool jr_controller_preempt_takes(struct jr_controller_run *run, int sig);
-
-/* The same file: the run is over; nothing is asked any more. */
-void jr_controller_preempt_close(struct jr_controller_run *run);
-
 /* A channel of a node has got bytes. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
                               enum jr_channel type);

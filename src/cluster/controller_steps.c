@@ -1,10 +1,6 @@
-/*
- * The progress of a job on several nodes: each node relays the steps of its
- * ranks (store/step_message.h), and the controller has the job's, writes it,
- * and finds out when it hangs. controller_run.h declares it.
- */
+#include "cluster/controller_steps.h"
+
 #include "base/clock.h"
-#include "cluster/controller_run.h"
 #include "output/progress_bar.h"
 #include "spawn/run_options.h"
 #include "store/run_folder.h"

@@ -1,17 +1,10 @@
-/*
- * One command line that starts every rank as the plan has it, each as an
- * application of its own: its folder, its variables, its words. The variables
- * are set by env(1), which all launchers understand alike; what the launcher
- * itself tells its processes is left to it. Nothing checks the results.
- *
- * render.h declares it.
- */
+#include "render/mpi.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
 #include "base/redact.h"
 #include "base/strv.h"
-#include "render/render.h"
 
 #include "base/banned.h"
 

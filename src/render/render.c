@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include "render/kubernetes.h"
+#include "render/mpi.h"
+#include "render/slurm.h"
+
 #include "base/banned.h"
 
 enum jr_engine_kind jr_engine_find(const char *word)

@@ -1,7 +1,7 @@
 /*
  * What starts jobrun, or the ranks themselves, on machines that are not this
- * one. An engine is a row of JR_ENGINES and a file of the same name (slurm.c,
- * kubernetes.c, mpi.c), which has its prototype here:
+ * one. An engine is a row of JR_ENGINES and a file of the same name (slurm.h,
+ * kubernetes.h, mpi.h):
  *
  *   slurm       a batch script for sbatch, which runs jobrun
  *   kubernetes  objects for `kubectl apply`: an Indexed Job, whose pods run
@@ -52,16 +52,6 @@ enum jr_engine_kind jr_engine_find(const char *word);
  * the status that this is. Without memory `out` has failed. */
 int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind,
                      const struct jr_engine_job *job, struct jr_error *err);
-
-/* The engines, each in the file of its name. */
-int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job,
-                    struct jr_error *err);
-/* The same for Kubernetes. */
-int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
-                         struct jr_error *err);
-/* The same for mpiexec. */
-int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
-                  struct jr_error *err);
 
 /* Append a word as it must be written for a shell (POSIX 2.2), and in a line of
  * #SBATCH, which is read by other rules: in quotes only where both agree on

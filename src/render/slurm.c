@@ -1,13 +1,9 @@
-/*
- * A batch script. jobrun takes the place of the script's shell, so that the
- * signal before the limit reaches it; on several nodes it starts an agent on
- * each by itself. render.h declares it.
- */
+#include "render/slurm.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "plan/deadline_notice.h"
-#include "render/render.h"
 
 #include "base/banned.h"
 

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "cluster/controller_console.h"
 #include "cluster/controller_run.h"
 #include "cluster/outcome_message.h"
 

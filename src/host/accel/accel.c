@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "host/accel/amd.h"
+#include "host/accel/intel.h"
 #include "host/accel/nvidia.h"
 #include "host/accel/visible.h"
 

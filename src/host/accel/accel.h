@@ -2,7 +2,7 @@
  * Accelerators: a reader per vendor, and what the readers share. Each lists the
  * devices of its kind that this process may open, in the order of their
  * indices; accel.c has the table of readers and applies the visibility
- * variables. The readers are amd.c, intel.c and nvidia.h, and in accel.c those
+ * variables. The readers are amd.h, intel.h and nvidia.h, and in accel.c those
  * of vendors of which there is nothing but device nodes.
  */
 #ifndef JR_ACCEL_H
@@ -18,15 +18,6 @@ struct jr_accel_list {
     size_t missing; /* no device node: nobody made it */
     size_t denied;  /* a node that this process may not open */
 };
-
-/* Find the GPUs of AMD: amd.c. */
-void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found);
-
-/* Find the GPUs of Intel: intel.c. */
-void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found);
-
-/* Find the Gaudis of Intel: intel.c. */
-void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found);
 
 /* Find the NPUs of Ascend: accel.c. */
 void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found);

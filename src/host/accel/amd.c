@@ -1,12 +1,9 @@
-/*
- * AMD GPUs by the topology of amdkfd, in the order in which ROCm counts. The
- * header of this file is accel.h.
- */
+#include "host/accel/amd.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "host/accel/accel.h"
 
 #include "base/banned.h"
 

@@ -1,10 +1,6 @@
-/*
- * Intel GPUs by DRM, and Gaudis by the accel class. The header of this file
- * is accel.h.
- */
-#include <string.h>
+#include "host/accel/intel.h"
 
-#include "host/accel/accel.h"
+#include <string.h>
 
 #include "base/banned.h"
 

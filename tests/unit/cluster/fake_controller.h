@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cluster/controller_run.h"
 #include "scratch.h"
+#include "cluster/controller_steps.h"
 #include "spawn/run_options.h"
 #include "store/progress.h"
 #include "store/run_folder.h"

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "fake_controller.h"
+#include "cluster/controller_console.h"
 #include "generated/version.h"
 
 static struct fake_controller fake;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "fake_controller.h"
+#include "cluster/controller_steps.h"
 #include "generated/version.h"
 #include "store/event_table.h"
 

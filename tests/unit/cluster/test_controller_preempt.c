@@ -1,8 +1,8 @@
 /* Whether the job is preempted, asked once for all nodes: what is asked when,
  * and what the nodes are told. scontrol is a script. */
-#include "cluster/controller_run.h"
 
 #include "fake_controller.h"
+#include "cluster/controller_preempt.h"
 
 enum { GRACE_MS = 30000 };
 

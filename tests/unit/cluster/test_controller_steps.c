@@ -1,6 +1,7 @@
 /* The progress of a job on several nodes: what the controller makes of what
  * they tell, when it writes it, and when it finds that the job hangs. */
-#include "cluster/controller_run.h"
+#include "cluster/controller_console.h"
+#include "cluster/controller_steps.h"
 
 #include <pty.h>
 

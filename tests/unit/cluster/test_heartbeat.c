@@ -1,4 +1,5 @@
 #include "cluster/agent_parts.h"
+#include "cluster/controller_console.h"
 #include "cluster/controller_run.h"
 #include "store/outcome.h"
 
