@@ -34,6 +34,7 @@
 #include "generated/version.h"
 #include "scratch.h"
 #include "spawn/run_options.h"
+#include "spawn/slurm_job.h"
 #include "store/event_table.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
@@ -1033,6 +1034,35 @@ static void hands_signals_on(void)
     end(&bench);
 }
 
+/* A signal that may mean a preemption, when the run is over before Slurm has
+ * answered: it came late, and nothing is asked any more. */
+static void asks_no_longer_than_the_run(void)
+{
+    static char path[64];
+    static char *env[] = {path, NULL};
+    static const struct jr_slurm_self self = {
+        .job = "12", .name = "12", .envp = env};
+    struct bench bench;
+    begin(&bench, HELLO READY BEGUN "parent 15\nreport 1 silent 0\n"
+                                    "await query\nend 0 00\nend 1 00\n");
+    (void)snprintf(path, sizeof path, "PATH=%s:/usr/bin:/bin",
+                   bench.scratch.dir);
+    scratch_write(&bench.scratch, "scontrol", "#!/bin/sh\nexec sleep 1000\n");
+    CU_ASSERT_EQUAL(fchmodat(bench.scratch.fd, "scontrol", 0700, 0), 0);
+    bench.policy.requeue.max = 1;
+    bench.run_options.slurm = &self;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    CU_ASSERT_EQUAL(bench.outcome.late_signal, SIGTERM);
+    CU_ASSERT_EQUAL(bench.outcome.stop_signal, 0);
+    CU_ASSERT_FALSE(bench.outcome.preempted);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(said(&bench, "stop") + said(&bench, "not_preempted"), 0);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    end(&bench);
+}
+
 /* The console. */
 
 static void shows_lines_of_all_nodes(void)
@@ -1269,6 +1299,7 @@ int main(int argc, char **argv)
         CASE(waits_for_all_at_the_exit_barrier),
         CASE(a_lost_node_is_silent_for_good),
         CASE(hands_signals_on),
+        CASE(asks_no_longer_than_the_run),
         CASE(shows_lines_of_all_nodes),
         CASE(says_that_the_disk_is_full),
         CASE(waits_for_the_console),
