@@ -329,25 +329,38 @@ static void tells_what_it_cannot_cut(void)
     jr_log_file_end(&file);
     (void)unlinkat(dir, NAME, 0);
     (void)unlinkat(dir, NAME ".next", 0);
+
+    open_file(&fixture, &file, NAME); /* or takes FILE.next away */
+    while (file.next_cut == 0)
+        CU_ASSERT_EQUAL(jr_log_file_write(&file, line, sizeof line), 0);
+    CU_ASSERT_EQUAL(unlinkat(dir, NAME ".next", 0), 0);
+    CU_ASSERT_EQUAL(fail(&file), ENOENT);
+    CU_ASSERT_EQUAL(jr_log_file_dropped(&file), 0);
+    jr_log_file_end(&file);
+    (void)unlinkat(dir, NAME, 0);
     end(&fixture);
 }
 
-/* There is no name for FILE.next. */
+/* There is no name for FILE.next: by one byte, and by more. */
 static void tells_of_a_path_that_is_too_long(void)
 {
-    struct fixture fixture;
-    struct jr_log_file file;
-    char path[PATH_MAX] = "";
-    for (size_t at = 0; at < PATH_MAX - 6; at += 2)
-        memcpy(path + at, "./", 3);
-    memcpy(path + PATH_MAX - 6, "log", 4);
-    CU_ASSERT_EQUAL(strlen(path), PATH_MAX - 3);
-    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
-    open_file(&fixture, &file, path);
-    CU_ASSERT_EQUAL(fail(&file), ENAMETOOLONG);
-    jr_log_file_end(&file);
-    CU_ASSERT_EQUAL(unlinkat(fixture.all.dir_fd, "log", 0), 0);
-    end(&fixture);
+    static const size_t lengths[] = {PATH_MAX - 5, PATH_MAX - 3};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct fixture fixture;
+        struct jr_log_file file;
+        char path[PATH_MAX] = "";
+        size_t dots = lengths[i] - 3;
+        for (size_t at = 0; at < dots; at += 2)
+            memcpy(path + at, "./", 3);
+        memcpy(path + dots, "log", 4);
+        CU_ASSERT_EQUAL(strlen(path), lengths[i]);
+        begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+        open_file(&fixture, &file, path);
+        CU_ASSERT_EQUAL(fail(&file), ENAMETOOLONG);
+        jr_log_file_end(&file);
+        CU_ASSERT_EQUAL(unlinkat(fixture.all.dir_fd, "log", 0), 0);
+        end(&fixture);
+    }
 }
 
 /* What a runner that was killed has left. */

@@ -380,6 +380,36 @@ static void is_ended_by_a_signal(void)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* One that suspends does so, and nothing is lost by it. */
+static void is_suspended_by_a_signal(void)
+{
+    int status = 0;
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct desk desk;
+        int ends[2];
+        sigset_t set;
+        (void)sigemptyset(&set);
+        (void)sigaddset(&set, SIGTSTP);
+        (void)sigprocmask(SIG_BLOCK, &set, NULL);
+        begin_slow(&desk, ends);
+        (void)raise(SIGTSTP);
+        pid_t reader = begin_reader(ends[0]);
+        finish(&desk);
+        bool whole = !desk.replay.cut && !desk.replay.hurried;
+        (void)close(ends[0]);
+        end(&desk);
+        end_reader(reader);
+        _exit(whole ? 7 : 8);
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
+    CU_ASSERT_TRUE(WIFSTOPPED(status));
+    (void)kill(pid, SIGCONT);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 7 << 8);
+}
+
 /* The runner's remainder: whole lines, as far as there is room. */
 static void keeps_whole_lines(void)
 {
@@ -491,7 +521,7 @@ JR_UNIT_MAIN("replay", CASE(shows_nothing_of_nothing),
              CASE(shows_it_as_the_console_does),
              CASE(waits_for_a_console_that_is_slow),
              CASE(leaves_a_console_that_takes_nothing),
-             CASE(is_ended_by_a_signal), CASE(shows_all_until_the_limit),
-             CASE(outlives_its_console), CASE(goes_to_the_next_part_in_a_turn),
-             CASE(keeps_whole_lines), CASE(keeps_both_outputs),
-             CASE(has_room_for_all))
+             CASE(is_ended_by_a_signal), CASE(is_suspended_by_a_signal),
+             CASE(shows_all_until_the_limit), CASE(outlives_its_console),
+             CASE(goes_to_the_next_part_in_a_turn), CASE(keeps_whole_lines),
+             CASE(keeps_both_outputs), CASE(has_room_for_all))

@@ -560,6 +560,31 @@ static void refuses_what_it_cannot_filter(void)
     end(&desk);
 }
 
+/* A stream that cannot be watched is told of, and its end still closes it. */
+static void tells_what_it_cannot_watch(void)
+{
+    struct desk desk;
+    struct jr_started started = JR_STARTED_NONE;
+    int ends[2];
+    char byte;
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    started.pipes[0] = ends[0];
+    int epoll_fd = desk.loop.epoll_fd;
+    desk.loop.epoll_fd = -1;
+    CU_ASSERT_NOT_EQUAL(
+        jr_tee_add(&desk.tee, 0, &started, &desk.ranks[0], &desk.outcomes[0]),
+        0);
+    desk.loop.epoll_fd = epoll_fd;
+    jr_tee_drain(&desk.tee);
+    CU_ASSERT_EQUAL(write(ends[1], "x", 1), -1);
+    CU_ASSERT_EQUAL(errno, EPIPE);
+    CU_ASSERT_EQUAL(read(ends[0], &byte, 1), -1);
+    CU_ASSERT_PTR_NULL(desk.tee.streams); /* nothing of it is left */
+    (void)close(ends[1]);
+    end(&desk);
+}
+
 static void needs_no_console(void)
 {
     struct desk desk;
@@ -587,6 +612,7 @@ int main(void)
         CASE(tells_what_a_shared_file_cannot_give),
         CASE(leaves_what_was_not_shown),
         CASE(closes_all_streams),
+        CASE(tells_what_it_cannot_watch),
         CASE(needs_no_console),
         CASE(leaves_an_unfinished_line),
         CASE(leaves_the_beginning_of_a_line),

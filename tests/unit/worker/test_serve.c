@@ -85,6 +85,7 @@ enum start {
     PLAIN,
     REFUSE,      /* threads */
     IN_DEV,      /* with a /dev of its own that has the file LIBRARY_OPENS */
+    BELOW,       /* a process between, which does not take ranks over */
     ONE_PROCESS, /* it may have no other */
     TWO_PROCESSES
 };
@@ -163,6 +164,8 @@ static void begin(const char *path, enum start start)
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     bench.helper = fork();
     if (bench.helper == 0) {
+        if (start == BELOW && fork() != 0)
+            _exit(wait(NULL) < 0);
         be_helper(path, start, ends[1]);
     }
     (void)close(ends[1]);
@@ -496,6 +499,22 @@ static void binds_to_cpus(void)
     end();
 }
 
+/* A rank that became another process's child would outlive the runner: it is
+ * none. */
+static void a_rank_is_the_runners(void)
+{
+    begin(TEST_LIBRARY, BELOW);
+    JR_ASSERT_TEXT(hear(), "ready");
+    (void)ask(4,
+              REQUEST("/\0\0"
+                      "0\0"),
+              false);
+    send_text("go", NULL, 0);
+    CU_ASSERT_EQUAL(await(4), 127);
+    JR_ASSERT_TEXT(hear(), "done");
+    end();
+}
+
 /* Nobody hears the helper: it ends, as the runner wants no rank any more. */
 static void ends_when_nobody_hears(void)
 {
@@ -645,7 +664,8 @@ JR_UNIT_MAIN("serve", CASE(a_library_has_to_load),
              CASE(refuses_too_many), CASE(a_bad_request_is_no_rank),
              CASE(ends_with_the_runner), CASE(passes_over_other_words),
              CASE(words_may_be_empty), CASE(binds_to_cpus),
-             CASE(ends_when_nobody_hears), CASE(waits_on_when_a_signal_comes),
+             CASE(a_rank_is_the_runners), CASE(ends_when_nobody_hears),
+             CASE(waits_on_when_a_signal_comes),
              CASE(tells_of_threads_of_the_library),
              CASE(sizes_the_pools_of_a_rank), CASE(refuses_devices),
              CASE(says_that_it_cannot_fork))
