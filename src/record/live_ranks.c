@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "judge/judge.h"
 #include "record/record_folder.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 #include "base/banned.h"
 

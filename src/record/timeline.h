@@ -5,7 +5,7 @@
 #define JR_TIMELINE_H
 
 #include "base/arena.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 /* One life of a rank: there is one more with each attempt. Seconds after the
  * first event. */

@@ -21,7 +21,7 @@
 #include "record/record_folder.h"
 #include "report/summary.h"
 #include "report/verdict_text.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 #include "store/progress.h"
 #include "store/run_folder.h"
 

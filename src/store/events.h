@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 struct jr_events {
     int fd; /* -1: nowhere */

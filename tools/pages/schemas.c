@@ -1,5 +1,5 @@
 #include "pages.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 #include "base/banned.h"
 #include "record/results_run.h"

@@ -35,7 +35,7 @@
 #include "scratch.h"
 #include "spawn/run_options.h"
 #include "spawn/slurm_job.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
 #include "unit.h"

@@ -8,7 +8,7 @@
 #include "fake_controller.h"
 #include "cluster/controller_steps.h"
 #include "generated/version.h"
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 #define HOUR_NS (3600000 * FAKE_MS)
 

@@ -1,4 +1,4 @@
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The lines of events.jsonl and their schema are of one table: what is written
  * is what the schema promises, and what is read is what can be written. */
-#include "store/event_table.h"
+#include "store/event_line.h"
 
 #include <signal.h>
 
@@ -259,7 +259,7 @@ static void flags_are_true_false_or_not_said(void)
     }
 }
 
-JR_UNIT_MAIN("event_table", CASE(no_value_is_taken_that_is_none),
+JR_UNIT_MAIN("event_line", CASE(no_value_is_taken_that_is_none),
              CASE(values_at_their_ends_are_taken),
              CASE(words_are_read_as_they_were_written),
              CASE(flags_are_true_false_or_not_said),
