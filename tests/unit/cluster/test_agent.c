@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,6 +213,22 @@ static void hook_show(void *data)
     put(STDOUT_FILENO, "late line\n");
 }
 
+/* Leave room for so many descriptors more as ROOM says, if it does. */
+static void limit_descriptors(void)
+{
+    enum { MOST = 64 };
+    const char *room = getenv("ROOM");
+    if (room == NULL)
+        return;
+    for (int fd = 3; fd < MOST; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)dup2(STDIN_FILENO, fd);
+    rlim_t limit = (rlim_t)(MOST + atoi(room));
+    for (int fd = MOST; fd < 1024; fd++)
+        (void)close(fd);
+    (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, limit});
+}
+
 static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {.port = 100};
@@ -230,6 +247,7 @@ static _Noreturn void serve(int in, int out)
     (void)dup2(out, STDOUT_FILENO);
     (void)close(in);
     (void)close(out);
+    limit_descriptors();
     int result = jr_agent_serve(&calls, NODE, "gpu\"03", &err);
     _exit(result == 0 ? 0 : 9);
 }
@@ -440,6 +458,20 @@ static void says_why_it_cannot(void)
     JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_UNRESOLVED);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* Without descriptors for what it needs it says nothing, and fails. */
+static void needs_descriptors(void)
+{
+    static const char *const rooms[] = {"0", "1"};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        struct peer peer;
+        (void)setenv("ROOM", rooms[i], 1);
+        start_peer(&peer);
+        (void)unsetenv("ROOM");
+        JR_ASSERT_TEXT(next_word(&peer), "");
+        CU_ASSERT_EQUAL(end_peer(&peer), 9);
+    }
 }
 
 static void takes_the_spec_or_says_why_not(void)
@@ -797,6 +829,7 @@ int main(void)
         CASE(says_who_it_is),
         CASE(is_heard_after_a_prolog),
         CASE(says_why_it_cannot),
+        CASE(needs_descriptors),
         CASE(takes_the_spec_or_says_why_not),
         CASE(passes_over_what_it_does_not_know),
         CASE(carries_all_that_comes_from_a_run),

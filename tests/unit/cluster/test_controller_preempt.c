@@ -100,6 +100,20 @@ static void answers_without_asking(void)
     }
 }
 
+/* An answer that could not be heard is not waited for. */
+static void an_answer_has_to_be_heard(void)
+{
+    start(PREEMPTED, true, false);
+    int epoll_fd = fake.controller.loop.epoll_fd;
+    fake.controller.loop.epoll_fd = -1;
+    CU_ASSERT_TRUE(jr_controller_preempt_takes(&fake.run, SIGTERM));
+    fake.controller.loop.epoll_fd = epoll_fd;
+    CU_ASSERT_EQUAL(fake.run.answer.fd, -1);
+    CU_ASSERT_EQUAL(fake.run.call.keeper.pid, 0);
+    fake_controller_check_sent(&fake, "not_preempted stop");
+    end();
+}
+
 /* What scontrol says decides. It is none without an answer: then the SIGTERM
  * that jobrun was sent stops the run, and what a node was sent is its own. */
 static void asks_scontrol(void)
@@ -305,7 +319,7 @@ static void ends_with_the_run(void)
 }
 
 JR_UNIT_MAIN("controller_preempt", CASE(knows_what_may_mean_one),
-             CASE(answers_without_asking), CASE(asks_scontrol),
-             CASE(asks_again_where_scontrol_was_killed), CASE(limits_the_time),
-             CASE(stops_the_ranks_in_time), CASE(asks_once),
-             CASE(later_signals_stop), CASE(ends_with_the_run))
+             CASE(answers_without_asking), CASE(an_answer_has_to_be_heard),
+             CASE(asks_scontrol), CASE(asks_again_where_scontrol_was_killed),
+             CASE(limits_the_time), CASE(stops_the_ranks_in_time),
+             CASE(asks_once), CASE(later_signals_stop), CASE(ends_with_the_run))

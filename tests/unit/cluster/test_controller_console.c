@@ -1,0 +1,310 @@
+/* The console of several nodes: which lines are shown when, when agents are to
+ * keep theirs, and how long it is waited for at the end. */
+#include "cluster/controller_console.h"
+
+#include "fake_controller.h"
+
+enum { PIECE = 4096 };
+
+static struct fake_controller fake;
+static int out[2],
+    errors; /* standard output is a pipe, standard error a file */
+
+static void start(void)
+{
+    fake_controller_start(&fake);
+    jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
+    CU_ASSERT_EQUAL_FATAL(pipe2(out, O_CLOEXEC), 0);
+    errors = openat(fake.scratch.fd, "err", O_RDWR | O_CREAT, 0600);
+    CU_ASSERT_TRUE_FATAL(errors >= 0);
+    jr_controller_open_console(&fake.controller, out[1], errors);
+}
+
+static void end(void)
+{
+    fake_controller_end(&fake);
+    for (int i = 0; i < 2; i++)
+        if (out[i] >= 0)
+            (void)close(out[i]);
+    (void)close(errors);
+}
+
+/* What stands in the pipe. Static. */
+static const char *shown(void)
+{
+    static char text[65536];
+    struct pollfd item = {.fd = out[0], .events = POLLIN};
+    ssize_t len =
+        poll(&item, 1, 0) == 1 ? read(out[0], text, sizeof text - 1) : 0;
+    text[len < 0 ? 0 : len] = '\0';
+    return text;
+}
+
+static void put(uint32_t node, enum jr_channel channel, const char *text)
+{
+    jr_buf_str(&fake.nodes[node].streams[channel], text);
+    jr_controller_read_lines(&fake.controller, node, channel);
+}
+
+/* Lines of a node, whole, by their streams; other channels are no lines. */
+static void shows_whole_lines(void)
+{
+    start();
+    put(1, JR_CHANNEL_OUT, "one\ntwo");
+    JR_ASSERT_TEXT(shown(), "one\n");
+    put(1, JR_CHANNEL_EVENT, "event\n");
+    put(0, JR_CHANNEL_OUT, "other\n");
+    JR_ASSERT_TEXT(shown(), "other\n");
+    put(1, JR_CHANNEL_OUT, "\nthree\n\nfo");
+    JR_ASSERT_TEXT(shown(), "two\nthree\n\n");
+    put(1, JR_CHANNEL_ERR, "error\nrest");
+    JR_ASSERT_TEXT(shown(), "");
+    JR_ASSERT_TEXT(fake_controller_read(&fake, "err"), "error\n");
+    JR_ASSERT_TEXT(fake.nodes[1].streams[JR_CHANNEL_EVENT].data, "event\n");
+    CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 2);
+    put(1, JR_CHANNEL_OUT, "");
+    JR_ASSERT_TEXT(shown(), "");
+    end();
+}
+
+/* Before there is a console nothing is taken, and a second one is none. */
+static void there_is_one_console(void)
+{
+    fake_controller_start(&fake);
+    put(0, JR_CHANNEL_OUT, "line\n");
+    CU_ASSERT_EQUAL(fake.nodes[0].streams[JR_CHANNEL_OUT].len, 5);
+    jr_controller_show(&fake.controller, 0, "x\n", 2);
+    fake_controller_end(&fake);
+    start();
+    jr_controller_open_console(&fake.controller, -1, -1);
+    jr_controller_show(&fake.controller, 0, "x\n", 2);
+    JR_ASSERT_TEXT(shown(), "x\n");
+    end();
+}
+
+/* Show pieces until the agents are told to keep their lines. */
+static unsigned fill(void)
+{
+    static char piece[PIECE];
+    unsigned count = 0;
+    memset(piece, 'x', sizeof piece - 1);
+    piece[PIECE - 1] = '\n';
+    for (; !fake.controller.held && count < 10000; count++)
+        jr_controller_show(&fake.controller, 0, piece, sizeof piece);
+    return count;
+}
+
+static void turn(void)
+{
+    (void)jr_loop_turn(&fake.controller.loop, true);
+}
+
+/* Take all that is shown, until nothing waits. */
+static size_t drain(void)
+{
+    static char bytes[65536];
+    size_t len = 0;
+    while (fake.controller.held ||
+           jr_console_writer_is_waiting(&fake.controller.console)) {
+        ssize_t some = read(out[0], bytes, sizeof bytes);
+        len += some > 0 ? (size_t)some : 0;
+        turn();
+    }
+    return len + strlen(shown());
+}
+
+/* A console that is full tells the agents to keep their lines, and one that has
+ * room again not to, once each. Nothing is lost. */
+static void a_full_console_holds_the_agents(void)
+{
+    start();
+    for (int i = 0; i < 2; i++) {
+        unsigned count = fill();
+        CU_ASSERT_TRUE_FATAL(fake.controller.held);
+        fake_controller_check_sent(&fake, "hold");
+        jr_controller_show(&fake.controller, 1, "error\n", 6);
+        fake_controller_check_sent(&fake, "");
+        CU_ASSERT_EQUAL(drain(), (size_t)count * PIECE);
+        fake_controller_check_sent(&fake, "hold");
+        CU_ASSERT_FALSE(fake.controller.held);
+    }
+    end();
+}
+
+/* What is done in each turn of the loop, after the deadline was looked at. */
+struct step {
+    struct jr_timer timer;
+    unsigned turns;
+    void (*act)(unsigned turn);
+};
+
+static struct step step;
+
+static void on_step(void *owner)
+{
+    (void)owner;
+    step.timer.at = 1; /* and in the next one */
+    step.act(++step.turns);
+}
+
+static bool show_rest(void (*act)(unsigned turn), bool stopped)
+{
+    sigset_t ignored;
+    (void)sigemptyset(&ignored);
+    step = (struct step){.timer = {.at = 1, .due = on_step}, .act = act};
+    jr_loop_timer(&fake.controller.loop, &step.timer);
+    return jr_controller_show_rest(&fake.controller, &fake.policy, &ignored,
+                                   stopped);
+}
+
+static void on_timeout(void *owner)
+{
+    struct jr_controller *controller = owner;
+    controller->timed_out = true;
+}
+
+static void start_behind(void)
+{
+    start();
+    fake.controller.deadline =
+        (struct jr_timer){.due = on_timeout, .owner = &fake.controller};
+    fake.controller.out.fd = fake.controller.err.fd =
+        fake.controller.process.fd = 77; /* srun goes on */
+    fake.nodes[2].behind = true;
+}
+
+static void end_behind(void)
+{
+    fake.controller.out.fd = fake.controller.err.fd =
+        fake.controller.process.fd = -1;
+    end();
+}
+
+static void catch_up_late(unsigned turn)
+{
+    CU_ASSERT_EQUAL(fake.controller.deadline.at, 0);
+    if (turn == 3)
+        fake.nodes[2].behind = false;
+}
+
+/* What a node has still to show is waited for as long as it takes, and what
+ * comes after that is shown to nobody. */
+static void waits_for_all_that_is_left(void)
+{
+    start_behind();
+    CU_ASSERT_TRUE(show_rest(catch_up_late, false));
+    CU_ASSERT_EQUAL(step.turns, 3);
+    jr_controller_show(&fake.controller, 0, "late\n", 5);
+    JR_ASSERT_TEXT(shown(), "");
+    end_behind();
+}
+
+static void nothing(unsigned turn)
+{
+    (void)turn;
+}
+
+/* Where nothing is left, nothing is waited for, and the console stays open. */
+static void waits_for_nothing(void)
+{
+    start();
+    CU_ASSERT_TRUE(show_rest(nothing, true));
+    CU_ASSERT_EQUAL(step.turns, 0);
+    jr_controller_show(&fake.controller, 0, "more\n", 5);
+    JR_ASSERT_TEXT(shown(), "more\n");
+    end();
+}
+
+static uint64_t before;
+
+static void see_patience(unsigned turn)
+{
+    struct jr_timer *deadline = &fake.controller.deadline;
+    if (turn == 1)
+        CU_ASSERT_TRUE(fake_controller_is_after(deadline->at, before, 1000));
+    if (turn == 1)
+        deadline->at = 1; /* it would be over */
+    if (turn == 2)
+        CU_ASSERT_TRUE(fake_controller_is_after(deadline->at, before, 1000));
+    if (turn == 3)
+        fake.nodes[2].behind = false;
+}
+
+/* In a run that was stopped a console has a second; one that takes all that
+ * there is has another one. */
+static void a_stopped_run_has_patience(void)
+{
+    start_behind();
+    before = jr_clock_ns();
+    if (!show_rest(see_patience, true)) /* the machine was that slow */
+        CU_ASSERT_TRUE(jr_clock_ns() - before >= 1000 * FAKE_MS);
+    CU_ASSERT_EQUAL(fake.controller.deadline.at, 0);
+    end_behind();
+}
+
+static void end_patience(unsigned turn)
+{
+    if (turn == 1)
+        fake.controller.deadline.at = 1;
+}
+
+/* One that takes nothing has no other: what it did not take is left. */
+static void leaves_a_console_that_takes_nothing(void)
+{
+    start_behind();
+    (void)fill();
+    fake_controller_check_sent(&fake, "hold");
+    CU_ASSERT_FALSE(show_rest(end_patience, true));
+    CU_ASSERT_EQUAL(step.turns, 2);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&fake.controller.console));
+    CU_ASSERT_TRUE(fake.controller.console.failed);
+    end_behind();
+}
+
+static void stop_it(unsigned turn)
+{
+    if (turn == 1)
+        (void)raise(SIGTERM);
+    jr_controller_show(&fake.controller, 0, turn == 1 ? "first\n" : "late\n",
+                       turn == 1 ? 6 : 5);
+}
+
+/* A signal that stops runs ends it: agents keep their lines, and nothing more
+ * of them is shown. */
+static void a_signal_ends_it(void)
+{
+    sigset_t set, mask;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, &mask);
+    start_behind();
+    CU_ASSERT_FALSE(show_rest(stop_it, false));
+    CU_ASSERT_EQUAL(step.turns, 2);
+    fake_controller_check_sent(&fake, "hold");
+    JR_ASSERT_TEXT(shown(), "first\n");
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    end_behind();
+}
+
+static void lose_srun(unsigned turn)
+{
+    (void)turn;
+    fake.controller.out.fd = fake.controller.err.fd =
+        fake.controller.process.fd = -1;
+}
+
+/* Without srun nobody shows the rest: it is not waited for. */
+static void ends_with_srun(void)
+{
+    start_behind();
+    CU_ASSERT_TRUE(show_rest(lose_srun, false));
+    CU_ASSERT_EQUAL(step.turns, 1);
+    end_behind();
+}
+
+JR_UNIT_MAIN("controller_console", CASE(shows_whole_lines),
+             CASE(there_is_one_console), CASE(a_full_console_holds_the_agents),
+             CASE(waits_for_all_that_is_left), CASE(waits_for_nothing),
+             CASE(a_stopped_run_has_patience),
+             CASE(leaves_a_console_that_takes_nothing), CASE(a_signal_ends_it),
+             CASE(ends_with_srun))
