@@ -688,6 +688,9 @@ class Jobs(Case):
         self.assertEqual(job.wait(), 143)
 
     def test_signals(self):
+        # In the background of a shell it is ignored, and so by its children.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         job = self.job("exec sleep 1000")
         job.stop(signal.SIGINT)
         self.assertEqual(job.wait(), 130)
