@@ -41,7 +41,7 @@ struct jr_worker {
  * a variable is not there. */
 int jr_worker_rank(struct jr_rank *ret, struct jr_error *err);
 
-/* What jr_progress of jobrun/rank.h promises. progress.c */
+/* What jr_progress of jobrun/rank.h promises. */
 int jr_worker_progress(const struct jr_rank *rank, int64_t step, int64_t of,
                        const char *metrics_json);
 
