@@ -58,6 +58,7 @@ struct jr_cli {
                                    standard error; NULL: none does */
     struct jr_strv sets, sweeps, allow_env;
     bool skip_failed;           /* --resume */
+    bool rerun_changed;         /* --resume */
     const char *resume;         /* "": the latest */
     const char *sort, *columns; /* show, of a sweep */
     const char *sweep_dir; /* of SWEEP/CELL: where the sweep lies; log_dir is

@@ -21,15 +21,16 @@
 /* --resume is about sweeps. */
 static int check_resume(const struct jr_cli *cli, bool sweep)
 {
-    if (sweep ||
-        (cli->resume == NULL && !cli->skip_failed && cli->parallel == NULL))
+    if (sweep || (cli->resume == NULL && !cli->skip_failed &&
+                  !cli->rerun_changed && cli->parallel == NULL))
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "%s is for a sweep: the spec has no `sweep`, and there "
                       "is no --sweep, or --cell takes one cell of it",
-                      cli->resume != NULL ? "--resume"
-                      : cli->skip_failed  ? "--skip-failed"
-                                          : "--parallel");
+                      cli->resume != NULL  ? "--resume"
+                      : cli->skip_failed   ? "--skip-failed"
+                      : cli->rerun_changed ? "--rerun-changed"
+                                           : "--parallel");
 }
 
 /* What `submit` has frozen is a spec, and all that it is run with. */

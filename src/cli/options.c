@@ -56,6 +56,8 @@ const struct jr_option jr_options[] = {
           "goes on with that one"),
     FLAG(0, "skip-failed", skip_failed, "run",
          "with --resume: leave cells that ended without delivering"),
+    FLAG(0, "rerun-changed", rerun_changed, "run",
+         "with --resume: run cells again that delivered with other code"),
     NUMBER(0, "parallel", "N", parallel, "run plan",
            "run at most N cells of a sweep at once"),
     FLAG(0, "local", local, "run plan resolve rerun",

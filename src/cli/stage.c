@@ -322,6 +322,10 @@ static int check_sweep_options(const struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--skip-failed wants --resume: it leaves cells as "
                           "they are that failed before");
+    if (cli->rerun_changed && cli->resume == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--rerun-changed wants --resume: it runs cells again "
+                          "that delivered before with other code");
     if (cli->resume != NULL && cli->run_id != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--run-id names a new sweep: --resume=%s goes on "
@@ -347,6 +351,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
     struct jr_sweep_options options = {.parallel = cli->parallel_value,
                                        .resume = cli->resume,
                                        .skip_failed = cli->skip_failed,
+                                       .rerun_changed = cli->rerun_changed,
                                        .line = print_sweep_line,
                                        .refused = print_refusal,
                                        .data = cli};

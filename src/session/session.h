@@ -35,6 +35,7 @@
 #include "vcs/run_tree.h"
 
 struct jr_controller;
+struct jr_known_code;
 struct jr_swept_spec;
 
 /* How far a session has come. */
@@ -70,8 +71,10 @@ struct jr_session {
     const char *cell_run_id; /* its run id among those of all sweeps */
     struct jr_device_lease *leases; /* see jr_resolve_options */
     uint32_t leases_count;
-    bool custom; /* with the facts beside the spec */
-    int *lease;  /* see jr_resolve_options; NULL: none */
+    struct jr_known_code *known_code; /* of the sweep, in a process of its own;
+                                         NULL: none */
+    bool custom;                      /* with the facts beside the spec */
+    int *lease;                       /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
     struct jr_resolution resolution;

@@ -24,6 +24,7 @@
 #include "session/continuation.h"
 #include "session/session.h"
 #include "session/stages.h"
+#include "vcs/tree_stamp.h"
 
 #include "base/banned.h"
 
@@ -267,6 +268,72 @@ static const char *scratch_folder(struct jr_session *session)
                            session->resolution.job.log_dir, session->dir.path);
 }
 
+static bool are_same_texts(char *const *a, char *const *b)
+{
+    size_t i = 0;
+    if (a == NULL || b == NULL)
+        return (a == NULL || a[0] == NULL) && (b == NULL || b[0] == NULL);
+    while (a[i] != NULL && b[i] != NULL && strcmp(a[i], b[i]) == 0)
+        i++;
+    return a[i] == NULL && b[i] == NULL;
+}
+
+/* What was recorded for all cells is this one's code if that is asked about in
+ * the same way, and nothing has changed. */
+static bool take_known_code(struct jr_session *session,
+                            const struct jr_run_tree_request *request)
+{
+    struct jr_known_code *known = session->known_code;
+    if (known == NULL || !known->stamped ||
+        strcmp(known->folder, request->folder) != 0 ||
+        !are_same_texts(known->files, request->files) ||
+        (known->tree.patch.len > 0 &&
+         !are_same_texts(known->hidden, session->resolution.job.hidden)) ||
+        !jr_tree_stamp_holds(known->stamp, &known->tree))
+        return false;
+    session->run_tree = known->tree;
+    known->tree = JR_RUN_TREE_INIT;
+    return true;
+}
+
+void jr_session_know_code(struct jr_known_code *ret, struct jr_session *session,
+                          const char *scratch)
+{
+    const struct jr_job *job = &session->resolution.job;
+    const struct jr_secrets secrets = {
+        .globs = job->secrets,
+        .count = job->secrets_count,
+        .values = job->hidden,
+    };
+    JR_CLOSE int stop_fd = open_stop_signals(job);
+    uint64_t began_ns = jr_clock_ns(), wall_ns = jr_clock_wall_ns();
+    *ret = (struct jr_known_code){.folder = job->workdir,
+                                  .files = find_chain(session),
+                                  .hidden = job->hidden,
+                                  .asked_ns = began_ns};
+    const struct jr_run_tree_request request = {
+        .folder = job->workdir,
+        .scratch = scratch,
+        .whole = true,
+        .log_dir = job->log_dir,
+        .files = ret->files,
+        .secrets = &secrets,
+        .envp = session->options.envp,
+        .limit_ms = LIMIT_MS,
+        .stop_fd = stop_fd,
+    };
+    struct jr_error silent = {0};
+    ret->stamped = jr_run_tree_record(&ret->tree, &request, &silent) == 0 &&
+                   jr_tree_stamp_make(&ret->stamp, &ret->tree, wall_ns);
+    ret->took_ns = jr_clock_ns() - began_ns;
+}
+
+void jr_known_code_release(struct jr_known_code *code)
+{
+    jr_run_tree_release(&code->tree);
+    *code = (struct jr_known_code){0};
+}
+
 int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
@@ -298,7 +365,9 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
         return take_code(session, &request, err);
     if (frozen)
         return freeze_code(session, &request, &watch, err);
-    int failed = record_tree(session, &request, &why);
+    int failed = take_known_code(session, &request)
+                     ? 0
+                     : record_tree(session, &request, &why);
     fill_record(session);
     if (failed == 0)
         failed = write_patch(session, &why);

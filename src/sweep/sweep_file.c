@@ -86,6 +86,7 @@ static void add_cell(struct jr_buf *out, const struct jr_sweep_record *record,
     jr_json_set_str(cell, "status", state->status);
     jr_json_set_str(cell, "fingerprint",
                     state->fingerprint[0] == '\0' ? NULL : state->fingerprint);
+    jr_json_set_str(cell, "code", state->code[0] == '\0' ? NULL : state->code);
     if (begun)
         jr_json_set_real(cell, "seconds", state->seconds);
     else
@@ -164,6 +165,10 @@ void jr_sweep_record_json(struct jr_buf *out,
     jr_json_quote(out, record->name);
     jr_buf_str(out, ",\n  \"spec\": ");
     jr_json_quote(out, record->spec);
+    jr_buf_str(out, ",\n  \"code\": ");
+    jr_json_quote(out, record->code == NULL || record->code[0] == '\0'
+                           ? NULL
+                           : record->code);
     jr_buf_str(out, ",\n");
     add_axes(out, record->cells->axes);
     jr_buf_str(out, "  \"cells\": [");

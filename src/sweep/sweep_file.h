@@ -12,6 +12,7 @@ struct jr_cell_state {
     uint32_t number;    /* by which it is known, whatever becomes of the axes */
     const char *status; /* a word of results.json, not_started or running */
     char fingerprint[65]; /* of what ran; "": it did not */
+    char code[72]; /* the name of the tree that it ran in; "": not known */
     double seconds;
     json_t *result; /* jr_cell_result; NULL: none; owned */
 };
@@ -20,6 +21,7 @@ struct jr_cell_state {
 struct jr_sweep_record {
     const char *sweep_id, *name;
     const char *spec; /* the spec's file, absolute; NULL: it has none */
+    const char *code; /* the name of the tree as it is now; "": not known */
     const struct jr_cells *cells;
     const struct jr_cell_state *states;
     const json_t *former; /* cells that the axes do not have any more, whose

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -631,6 +632,114 @@ class Resume(Sweep):
         self.assertEqual([(cell["cell"], cell["status"], cell["result"])
                           for cell in self.sweep()["cells"]],
                          [(n, "succeeded", {"n": n}) for n in range(12)])
+
+
+class Code(Sweep):
+    """The code that cells run with, and who is asked about it."""
+    def setUp(self):
+        super().setUp()
+        self.git("init", "-q", ".")
+        self.write("cell.sh", "echo 1 $N >> runs/ran\n")
+        self.write(".gitignore", "runs\n")
+        self.spec("sh cell.sh", "sweep: {axes: {vars.n: [0, 1, 2, 3]}, "
+                  "parallel: 1}\n")
+        (self.folder / "runs").mkdir()
+        self.git("add", "-A")
+        self.git("commit", "-qm", "m")
+        self.calls = self.folder / "runs" / "calls"
+        self.wrap_git()
+
+    def git(self, *words):
+        subprocess.run(
+            ["git", "-c", "user.name=n", "-c", "user.email=e@example.org",
+             *words], cwd=self.folder, check=True, timeout=harness.LIMIT,
+            env=harness.clean_environment(GIT_CONFIG_NOSYSTEM="1",
+                                          HOME=str(self.folder)))
+
+    def wrap_git(self):
+        """A git that counts how often it is asked."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="git-"))
+        self.addCleanup(shutil.rmtree, folder)
+        git = folder / "git"
+        git.write_text(f"#!/bin/sh\necho >> '{self.calls}'\n"
+                       f"exec {shutil.which('git')} \"$@\"\n")
+        git.chmod(0o755)
+        self.path = f"{folder}:{os.environ['PATH']}"
+
+    def sweep_on(self, *words, code=0):
+        """How often git was asked, and what was said."""
+        self.calls.unlink(missing_ok=True)
+        time.sleep(0.05)  # files that were just written are not trusted
+        done = self.expect(self.jobrun("scan.jobrun.yaml", *words,
+                                       env={"PATH": self.path}), code)
+        asked = len(self.calls.read_text().splitlines()) \
+            if self.calls.exists() else 0
+        return asked, done.stderr
+
+    def trees(self):
+        cells = self.latest() / "cells"
+        return [json.loads((cells / f"{n:04}/run.json").read_text())
+                ["code"]["tree"] for n in range(4)]
+
+    def test_git_is_asked_once_for_all_cells(self):
+        single = self.sweep_on("--cell", "0")[0]
+        self.assertGreater(single, 0)
+        asked, _ = self.sweep_on()
+        self.assertLess(asked, 2 * single + 1)
+        self.assertEqual(len(set(self.trees())), 1)
+        sweep = self.sweep()
+        self.assertEqual({cell["code"] for cell in sweep["cells"]},
+                         {sweep["code"]})
+        self.assertEqual(sweep["code"], self.trees()[0])
+
+    def test_the_patch_is_each_cells(self):
+        self.write("cell.sh", "echo 2 $N >> runs/ran\n")
+        self.sweep_on()
+        patches = {(self.latest() / f"cells/{n:04}/code.patch").read_text()
+                   for n in range(4)}
+        self.assertEqual(len(patches), 1)
+        self.assertIn("+echo 2 $N", patches.pop())
+
+    def test_a_file_that_changes_meanwhile_is_seen(self):
+        self.spec("sh cell.sh\n[ $N -ne 1 ] || echo true >> cell.sh",
+                  "sweep: {axes: {vars.n: [0, 1, 2, 3]}, parallel: 1}\n")
+        self.sweep_on()
+        trees = self.trees()
+        self.assertEqual(trees[0], trees[1])
+        self.assertNotEqual(trees[1], trees[2])
+        self.assertEqual(trees[2], trees[3])
+
+    def ran(self):
+        return (self.folder / "runs" / "ran").read_text().splitlines()
+
+    def test_cells_with_other_code_are_marked(self):
+        self.sweep_on()
+        self.write("cell.sh", "echo 22 $N >> runs/ran\n")
+        self.spec("sh cell.sh", "sweep: {axes: {vars.n: [0, 1, 2, 3, 4]}, "
+                  "parallel: 1}\n")
+        _, told = self.sweep_on("--resume")
+        self.assertIn("4 cells that delivered ran with other code than there is "
+                      "now: --rerun-changed runs them again", told)
+        self.assertEqual(self.ran(), ["1 0", "1 1", "1 2", "1 3", "22 4"])
+        shown = self.expect(self.jobrun("show"), 0).stdout.splitlines()
+        self.assertEqual(["other code" in line for line in shown],
+                         [False, False, True, True, True, True, False])
+        _, told = self.sweep_on("--resume", "--rerun-changed")
+        self.assertIn("cell 0 ran with other code, and runs again", told)
+        self.assertEqual(self.ran()[5:], ["22 0", "22 1", "22 2", "22 3"])
+        self.assertNotIn("other code", self.expect(self.jobrun("show"),
+                                                   0).stdout)
+        _, told = self.sweep_on("--resume", "--rerun-changed")
+        self.assertEqual(len(self.ran()), 9)
+        self.sweep_on("--rerun-changed", code=2)
+
+    def test_a_commit_of_the_same_files_is_the_same_code(self):
+        self.write("cell.sh", "echo 2 $N >> runs/ran\n")
+        self.sweep_on()
+        self.git("commit", "-qam", "more")
+        _, told = self.sweep_on("--resume", "--rerun-changed")
+        self.assertNotIn("other code", told)
+        self.assertEqual(len(self.ran()), 4)
 
 
 class Looking(Sweep):

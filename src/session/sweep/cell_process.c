@@ -57,8 +57,7 @@ static void bind_to_part(const struct jr_host *host)
 }
 
 /* The facts of the machine, as far as they are this cell's. */
-static void take_part(struct jr_session *session,
-                      const struct jr_sweep_run *run,
+static void take_part(struct jr_session *session, struct jr_sweep_run *run,
                       const struct jr_cell_process *process)
 {
     const struct jr_session *sweep = run->session;
@@ -72,6 +71,7 @@ static void take_part(struct jr_session *session,
     jr_host_narrow(&session->host, &sweep->host, &part, &session->arena);
     session->leases = process->leases;
     session->leases_count = process->leases_count;
+    session->known_code = &run->code.known;
     session->facts = true;
     session->custom = sweep->custom;
     if (part.cores_count > 0 && !session->arena.failed)

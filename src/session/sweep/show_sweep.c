@@ -287,6 +287,18 @@ static void add_reason(struct jr_buf *out, struct table *table,
         (void)close(fd);
 }
 
+/* A cell that delivered, but with other code than the sweep had at last. */
+static void add_code_mark(struct jr_buf *out, const struct table *table,
+                          const json_t *cell)
+{
+    const char *ran = jr_json_get_str(cell, "code"),
+               *now = jr_json_get_str(table->sweep, "code"),
+               *status = jr_json_get_str(cell, "status");
+    if (ran != NULL && now != NULL && strcmp(ran, now) != 0 && status != NULL &&
+        strcmp(status, "succeeded") == 0)
+        jr_buf_str(out, "other code");
+}
+
 static size_t lines_of(const struct table *table)
 {
     size_t count = json_array_size(table->cells);
@@ -339,8 +351,10 @@ static void print_text(struct jr_buf *out, struct table *table,
             add_shown_value(&rows, table, cell, table->columns[j]);
         }
         jr_buf_char(&rows, '\t');
-        if (table->view->columns == NULL)
+        if (table->view->columns == NULL) {
+            add_code_mark(&rows, table, cell);
             add_reason(&rows, table, cell, folder);
+        }
         jr_buf_char(&rows, '\n');
     }
     if (table->count < JR_TABLE_COLUMNS)

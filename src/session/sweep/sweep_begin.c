@@ -120,6 +120,7 @@ static int make_sweep_folder(struct jr_sweep_run *run,
         jr_journal_open(&run->journal, run->dir.fd, run->dir.file_mode, &holder,
                         err) != 0)
         return -1;
+    jr_sweep_code_open(run);
     jr_journal_add(&run->journal,
                    &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_STARTED,
                                              .cell = JR_JOURNAL_NO_CELL});
@@ -164,6 +165,7 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
     struct jr_sweep_record record = {.sweep_id = run->dir.id,
                                      .name = run->name,
                                      .spec = spec,
+                                     .code = run->code.tree,
                                      .cells = &session->swept->cells,
                                      .states = run->states,
                                      .former = run->former};
@@ -270,6 +272,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);
+    jr_sweep_code_close(run);
     jr_sweep_devices_close(run);
     jr_schedule_release(&run->schedule);
     jr_cell_needs_release(&run->needs);

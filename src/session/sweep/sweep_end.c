@@ -34,6 +34,16 @@ static const char *known_status(const json_t *results)
     return jr_run_status_word(status);
 }
 
+/* The code that it ran with. */
+static void read_code(struct jr_cell_state *state, int dir_fd)
+{
+    json_t *run = jr_record_folder_json(dir_fd, "run.json", NULL);
+    const char *tree = jr_json_get_str(json_object_get(run, "code"), "tree");
+    (void)snprintf(state->code, sizeof state->code, "%s",
+                   tree == NULL ? "" : tree);
+    json_decref(run);
+}
+
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_cell_state *state = &run->states[cell];
@@ -45,6 +55,7 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
         fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
     if (results == NULL)
         return false;
+    read_code(state, fd);
     const char *print = jr_json_get_str(results, "fingerprint");
     json_decref(state->result);
     state->status = known_status(results);

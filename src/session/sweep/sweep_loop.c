@@ -186,6 +186,7 @@ static enum begun begin_cell(struct jr_sweep_run *run)
     if (!jr_schedule_next(&run->schedule, &process->arena, &process->cell,
                           &process->grant))
         return NOT_NOW;
+    jr_sweep_code_renew(run);
     bool taken = jr_sweep_devices_take(run, process);
     if (taken && jr_cell_process_start(run, process, &err) == 0) {
         enter_cell(run, process->cell);

@@ -310,13 +310,29 @@ static enum course course_of(const struct past *past, uint32_t number)
                                        : COURSE_UNKNOWN;
 }
 
+/* Other code alone makes no cell run again, unless that is asked for. */
+static bool is_to_run_changed(struct jr_sweep_run *run, size_t cell)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!jr_sweep_code_differs(run, cell))
+        return false;
+    run->other_code += !run->options->rerun_changed;
+    if (!run->options->rerun_changed)
+        return false;
+    jr_buf_printf(&line, "cell %u ran with other code, and runs again",
+                  run->states[cell].number);
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
+    return true;
+}
+
 /* Whether a cell stays as it is. With --skip-failed that is every one that came
  * to an end of its own; what ended with the sweep did not. */
 static bool is_left(struct past *past, size_t cell, bool good)
 {
     struct jr_sweep_run *run = past->run;
     if (good)
-        return is_still_so(run, cell);
+        return is_still_so(run, cell) && !is_to_run_changed(run, cell);
     return run->options->skip_failed &&
            course_of(past, run->states[cell].number) != COURSE_CUT_SHORT;
 }
@@ -435,6 +451,20 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     return status;
 }
 
+static void note_other_code(const struct jr_sweep_run *run)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (run->other_code == 0)
+        return;
+    jr_buf_printf(&line,
+                  "%zu cell%s that delivered ran with other code than there is "
+                  "now: --rerun-changed runs %s again",
+                  run->other_code, run->other_code == 1 ? "" : "s",
+                  run->other_code == 1 ? "it" : "them");
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
+}
+
 int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
                     bool *ret_found, struct jr_error *err)
 {
@@ -460,10 +490,12 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
     *ret_found = true;
     if (open_journal(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
         return -1;
+    jr_sweep_code_open(run);
     jr_journal_add(&run->journal,
                    &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_RESUMED,
                                              .cell = JR_JOURNAL_NO_CELL});
     if (review_cells(run, err) != 0 || jr_sweep_write(run, err) != 0)
         return -1;
+    note_other_code(run);
     return jr_run_folder_latest(&run->dir, err);
 }

@@ -28,6 +28,7 @@ struct jr_sweep_options {
     const char *resume; /* the id of a sweep to go on with; "": the latest of
                            this spec, or a new one; NULL: a new one */
     bool skip_failed;   /* leave what failed as it is */
+    bool rerun_changed; /* run again what delivered with other code */
     const struct jr_session_console *console; /* of the ranks of a cell, where
                                                  only one runs at once */
     /* A line about a cell that ended, and about the sweep. */

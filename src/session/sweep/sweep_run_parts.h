@@ -8,6 +8,7 @@
 #include "eventloop/signals.h"
 #include "session/session.h"
 #include "session/sweep/cell_needs.h"
+#include "session/sweep/sweep_code.h"
 #include "session/sweep/sweep_devices.h"
 #include "session/sweep/sweep_run.h"
 #include "sweep/journal.h"
@@ -40,6 +41,7 @@ struct jr_sweep_run {
     struct jr_schedule schedule;
     struct jr_slots *slots; /* of each kind of needs */
     struct jr_sweep_devices devices;
+    struct jr_sweep_code code;
     struct jr_cell_state *states;    /* of each cell */
     bool *skips;                     /* cells that are not run */
     struct jr_cell_process *running; /* room for as many as there can be */
@@ -50,9 +52,10 @@ struct jr_sweep_run {
     int stop_signal; /* the first that stops the sweep; 0 */
     uint32_t failed; /* cells, since it began or was resumed */
     size_t done, to_run;
-    size_t kept;    /* cells that had delivered before */
-    json_t *former; /* cells that the axes do not have any more; NULL */
-    bool closing;   /* no other cell begins */
+    size_t kept;       /* cells that had delivered before */
+    size_t other_code; /* those of them that ran with other code */
+    json_t *former;    /* cells that the axes do not have any more; NULL */
+    bool closing;      /* no other cell begins */
 };
 
 /* sweep_begin.c */

@@ -43,8 +43,9 @@ static void says_what_has_not_begun(void)
 {
     struct swept s;
     open_goal(&s, "min");
-    struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
-                                     {.number = 5, .status = "running"}};
+    struct jr_cell_state states[] = {
+        {.number = 0, .status = "not_started"},
+        {.number = 5, .status = "running", .code = "0123"}};
     json_t *json = write_file(&s, states);
     check_part(json, "axes",
                "[{\"path\": \"vars.lr\", \"values\": [0.1, 0.01]}, {\"path\": "
@@ -54,6 +55,9 @@ static void says_what_has_not_begun(void)
                "{\"field\": \"loss\", \"goal\": \"min\", \"of\": \"mean\", "
                "\"cell\": null}");
     const json_t *cells = json_object_get(json, "cells");
+    check_part(json, "code", "null");
+    check_part(json_array_get(cells, 0), "code", "null");
+    check_part(json_array_get(cells, 1), "code", "\"0123\"");
     check_part(json_array_get(cells, 0), "run", "null");
     check_part(json_array_get(cells, 0), "seconds", "null");
     check_part(json_array_get(cells, 0), "fingerprint", "null");
