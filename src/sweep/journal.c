@@ -130,6 +130,22 @@ static void take_line(const char *text, size_t len,
     json_decref(line);
 }
 
+static void take_lines(const struct jr_buf *text,
+                       void (*take)(void *data, enum jr_journal_event event,
+                                    const json_t *line),
+                       void *data)
+{
+    const char *at = text->data == NULL ? "" : text->data;
+    const char *end = at + text->len;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL) /* torn */
+            break;
+        take_line(at, (size_t)(stop - at), take, data);
+        at = stop + 1;
+    }
+}
+
 bool jr_journal_read(int dir_fd,
                      void (*take)(void *data, enum jr_journal_event event,
                                   const json_t *line),
@@ -138,14 +154,19 @@ bool jr_journal_read(int dir_fd,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_io_read_file(&text, dir_fd, JR_JOURNAL_FILE, MOST_READ, NULL) != 0)
         return false;
-    const char *at = text.data == NULL ? "" : text.data;
-    const char *end = at + text.len;
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL) /* torn */
-            break;
-        take_line(at, (size_t)(stop - at), take, data);
-        at = stop + 1;
-    }
+    take_lines(&text, take, data);
+    return true;
+}
+
+bool jr_journal_read_own(const struct jr_journal *journal,
+                         void (*take)(void *data, enum jr_journal_event event,
+                                      const json_t *line),
+                         void *data)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (lseek(journal->fd, 0, SEEK_SET) != 0 ||
+        jr_io_read_fd(&text, journal->fd, MOST_READ, NULL) != 0)
+        return false;
+    take_lines(&text, take, data);
     return true;
 }

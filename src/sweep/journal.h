@@ -74,4 +74,12 @@ bool jr_journal_read(int dir_fd,
                                   const json_t *line),
                      void *data);
 
+/* The same of a journal that this process has open. The other one must not be
+ * called for it: whoever closes a descriptor of a file gives up all locks that
+ * its process has on it (fcntl(2)). */
+bool jr_journal_read_own(const struct jr_journal *journal,
+                         void (*take)(void *data, enum jr_journal_event event,
+                                      const json_t *line),
+                         void *data);
+
 #endif

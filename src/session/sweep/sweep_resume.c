@@ -437,7 +437,7 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
         past.course_count = 0;
     learn_list(&past, json_object_get(sweep, "cells"));
     learn_list(&past, json_object_get(sweep, "former"));
-    (void)jr_journal_read(run->dir.fd, learn_line, &past);
+    (void)jr_journal_read_own(&run->journal, learn_line, &past);
     json_decref(sweep);
     if (number_cells(&past) != 0)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

@@ -130,6 +130,32 @@ static void is_one_process_s_own(void)
     scratch_end(&scratch);
 }
 
+/* Who goes on with a sweep reads what there is, and has it locked still. */
+static void is_read_under_its_lock(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    struct read_lines lines = {JR_BUF_INIT};
+    pid_t holder, parent = getpid();
+    int dir = open_scratch(&scratch), status = -1;
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    add(&journal, JR_JOURNAL_SWEEP_STARTED);
+    CU_ASSERT_TRUE(jr_journal_read_own(&journal, take, &lines));
+    add(&journal, JR_JOURNAL_SWEEP_ENDED);
+    JR_ASSERT_TEXT(lines.text.data, "0:-1:- ");
+    jr_buf_release(&lines.text);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(jr_journal_holder(dir) == parent ? 0 : 1);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+    jr_journal_close(&journal);
+    check_lines(dir, "0:-1:- 4:-1:- ");
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
 static void says_when_a_line_was_lost(void)
 {
     struct jr_journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
@@ -141,4 +167,5 @@ static void says_when_a_line_was_lost(void)
 JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(reads_back_what_was_written),
              CASE(passes_over_what_is_torn_or_foreign),
-             CASE(is_one_process_s_own), CASE(says_when_a_line_was_lost))
+             CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
+             CASE(says_when_a_line_was_lost))
