@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "cli/output.h"
 #include "session/foreground.h"
+#include "session/sweep/sweep_run.h"
 
 #include "base/banned.h"
 
@@ -59,22 +60,20 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
 }
 
 /* All three standard descriptors, so that nothing holds the terminal. */
-static int move_console(const struct jr_session *session)
+static int move_console(int file)
 {
     JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    JR_CLOSE int file = jr_session_create_file(session, CONSOLE);
     if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(file, STDOUT_FILENO) < 0)
         return -1;
     return dup2(file, STDERR_FILENO) < 0 ? -1 : 0;
 }
 
-int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_session *session)
+/* Leave the terminal for the console file, and report the id. */
+static int leave_for(struct jr_detach *detach, struct jr_cli *cli,
+                     const char *name, int file)
 {
-    if (detach->fd < 0)
-        return 0;
-    if (move_console(session) != 0)
+    if (move_console(file) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s",
                           strerror(errno));
     JR_CLOSE int fd = jr_steal_fd(&detach->fd);
@@ -82,10 +81,28 @@ int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
     (void)jr_cli_color(cli);
     /* The caller may be gone, for example by Ctrl-C: then the run is not
      * wanted. */
-    const char *name = jr_session_run_name(session);
     if (jr_io_write_all(fd, name, strlen(name)) != 0)
         return JR_STATUS_LAUNCH;
     return 0;
+}
+
+int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
+                    const struct jr_session *session)
+{
+    if (detach->fd < 0)
+        return 0;
+    JR_CLOSE int file = jr_session_create_file(session, CONSOLE);
+    return leave_for(detach, cli, jr_session_run_name(session), file);
+}
+
+int jr_detach_leave_sweep(struct jr_detach *detach, struct jr_cli *cli,
+                          const struct jr_sweep_place *place)
+{
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    if (detach->fd < 0)
+        return 0;
+    JR_CLOSE int file = openat(place->dir_fd, CONSOLE, flags, place->file_mode);
+    return leave_for(detach, cli, place->id, file);
 }
 
 static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};

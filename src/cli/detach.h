@@ -15,6 +15,8 @@
 
 #include "cli/cli.h"
 
+struct jr_sweep_place;
+
 struct jr_detach {
     int fd; /* to the process that was called; -1: not detached */
 };
@@ -35,6 +37,10 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
  * nothing was forked. Returns the exit status, or 0 to continue. */
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
                     const struct jr_session *session);
+
+/* The same once a sweep has begun, or is gone on with. */
+int jr_detach_leave_sweep(struct jr_detach *detach, struct jr_cli *cli,
+                          const struct jr_sweep_place *place);
 
 struct jr_session;
 

@@ -299,15 +299,29 @@ int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
 }
 
+/* Who called for a sweep. */
+struct sweep_caller {
+    struct jr_cli *cli;
+    struct jr_detach detach;
+};
+
 static void print_sweep_line(void *data, const char *line)
 {
-    (void)jr_cli_say(data, 0, "%s", line);
+    const struct sweep_caller *caller = data;
+    (void)jr_cli_say(caller->cli, 0, "%s", line);
+}
+
+static int leave_with_sweep(void *data, const struct jr_sweep_place *place)
+{
+    struct sweep_caller *caller = data;
+    return jr_detach_leave_sweep(&caller->detach, caller->cli, place);
 }
 
 static void print_refusal(void *data, struct jr_session *cell,
                           enum jr_status status, const struct jr_error *err)
 {
-    (void)jr_stage_told(cell, data, status, err);
+    const struct sweep_caller *caller = data;
+    (void)jr_stage_told(cell, caller->cli, status, err);
 }
 
 /* What only one run can have, a cell has by --cell. */
@@ -316,7 +330,6 @@ static int check_sweep_options(const struct jr_cli *cli)
     const char *option = cli->debug_rank != NULL   ? "--debug"
                          : cli->stdin_rank != NULL ? "--stdin"
                          : cli->locked != NULL     ? "--locked"
-                         : cli->detach             ? "--detach"
                                                    : NULL;
     if (cli->skip_failed && cli->resume == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -342,21 +355,26 @@ static int check_sweep_options(const struct jr_cli *cli)
 int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
 {
     const struct jr_session_console console = {
-        .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
-        .err_fd = cli->err_closed ? -1 : STDERR_FILENO,
+        .out_fd = cli->out_closed && !cli->detach ? -1 : STDOUT_FILENO,
+        .err_fd = cli->err_closed && !cli->detach ? -1 : STDERR_FILENO,
         .in_fd = -1,
         .color = cli->color_err,
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
+    struct sweep_caller caller = {cli, JR_DETACH_INIT};
     struct jr_sweep_options options = {.parallel = cli->parallel_value,
                                        .resume = cli->resume,
                                        .skip_failed = cli->skip_failed,
                                        .rerun_changed = cli->rerun_changed,
+                                       .begun = leave_with_sweep,
                                        .line = print_sweep_line,
                                        .refused = print_refusal,
-                                       .data = cli};
+                                       .data = &caller};
     struct jr_error err = {0};
     int code = 0, failed = check_sweep_options(cli);
+    if (failed == 0 && cli->detach &&
+        jr_detach_fork(&caller.detach, cli, &failed))
+        return failed;
     if (failed == 0)
         failed = jr_stage_facts(session, cli);
     if (failed != 0)

@@ -154,7 +154,7 @@ class Cells(Sweep):
                 done = self.expect(self.jobrun(
                     words[0], "scan.jobrun.yaml", *words[1:]), 2)
                 self.assertIn("--cell 0 (vars.n=1,vars.seed=0)", done.stderr)
-        for words in (["--debug", "0"], ["--stdin", "0"], ["--detach"]):
+        for words in (["--debug", "0"], ["--stdin", "0"]):
             with self.subTest(words[0]):
                 done = self.expect(self.jobrun("scan.jobrun.yaml", *words), 2)
                 self.assertIn("--cell 0", done.stderr)
@@ -522,7 +522,18 @@ class Resume(Sweep):
     def test_one_that_is_being_run(self):
         self.spec(Ends.SHELL, BLOCKS)
         sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+        self.refused_while_it_runs(sweep)
+
+    def test_one_that_is_being_resumed(self):
+        self.spec("exit 1", BLOCKS)
+        self.expect(self.jobrun("scan.jobrun.yaml"), 1)
+        self.spec(Ends.SHELL, BLOCKS)
+        sweep = self.start("scan.jobrun.yaml", "--resume", "--parallel", "1")
+        self.refused_while_it_runs(sweep)
+
+    def refused_while_it_runs(self, sweep):
         pids = self.started(2)
+        self.expect(self.jobrun("wait", "latest", "--timeout", "10ms"), 124)
         done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 2)
         self.assertIn(f"is being run by process {sweep.pid}", done.stderr)
         sweep.terminate()
@@ -632,6 +643,50 @@ class Resume(Sweep):
         self.assertEqual([(cell["cell"], cell["status"], cell["result"])
                           for cell in self.sweep()["cells"]],
                          [(n, "succeeded", {"n": n}) for n in range(12)])
+
+
+class Detached(Sweep):
+    def test_it_goes_on_by_itself(self):
+        self.spec("echo said $N\necho $$ > pid.$N\n"
+                  "while [ ! -e go ]; do sleep 0.02; done", BLOCKS)
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--detach",
+                                       "--parallel", "1"), 0)
+        self.assertEqual(done.stderr, "")
+        name = done.stdout.strip()
+        self.addCleanup(self.jobrun, "stop", name)
+        self.assertEqual(self.latest().resolve().name, name)
+        self.started(1)
+        self.expect(self.jobrun("wait", name, "--timeout", "10ms"), 124)
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                       "--detach"), 2)
+        self.assertIn("is being run by process", done.stderr)
+        self.assertEqual(done.stdout, "")
+        (self.folder / "go").touch()
+        self.expect(self.jobrun("wait", name), 0)
+        console = (self.latest() / "console.log").read_text()
+        self.assertIn("[0] said 3", console)
+        self.assertIn("4 of 4 cells delivered", console)
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume",
+                                       "--detach"), 0)
+        self.assertEqual(done.stdout.strip(), name)
+        self.expect(self.jobrun("wait", name), 0)
+        self.assertEqual((self.latest() / "console.log").read_text().count(
+            "4 of 4 cells delivered"), 2)
+
+    def test_what_is_wrong_is_told_to_the_caller(self):
+        self.spec("true", "sweep: {axes: {world_size: [1, 1x]}}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--detach"), 3)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("(cell 1: world_size=1x)", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_it_is_stopped(self):
+        self.spec(Ends.SHELL, BLOCKS)
+        name = self.expect(self.jobrun("scan.jobrun.yaml", "--detach"),
+                           0).stdout.strip()
+        pids = self.started(2)
+        self.expect(self.jobrun("stop", name), 0)
+        self.gone(pids)
 
 
 class Code(Sweep):

@@ -311,6 +311,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
                                     int *ret_code, struct jr_error *err)
 {
     JR_DECIMAL_POINT;
+    *ret_code = 0;
     struct jr_sweep_run run = {.session = session,
                                .options = options,
                                .dir = JR_RUN_FOLDER_INIT,
@@ -319,7 +320,11 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
                                .journal = {.fd = -1},
                                .signal_fd = -1};
     enum jr_status status = jr_sweep_begin(&run, err);
-    if (status == JR_STATUS_OK) {
+    const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
+                                         run.dir.file_mode};
+    if (status == JR_STATUS_OK && options->begun != NULL)
+        *ret_code = options->begun(options->data, &place);
+    if (status == JR_STATUS_OK && *ret_code == 0) {
         tell_begin(&run);
         jr_sweep_loop(&run);
         *ret_code = jr_sweep_end(&run);

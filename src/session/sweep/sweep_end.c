@@ -202,6 +202,8 @@ static void tell_end(const struct jr_sweep_run *run,
     tell_line(run, &line);
 }
 
+/* The line of the end says that sweep.json is whole, and the lock of the
+ * journal, which the caller gives back, that all was told. */
 int jr_sweep_end(struct jr_sweep_run *run)
 {
     size_t good, bad;
@@ -209,14 +211,15 @@ int jr_sweep_end(struct jr_sweep_run *run)
     const struct jr_sweep_record record = {.cells = &run->session->swept->cells,
                                            .states = run->states};
     int code = count_ends(run, &good, &bad);
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
-                                             .cell = JR_JOURNAL_NO_CELL});
-    jr_journal_close(&run->journal);
+    (void)jr_journal_sync(&run->journal, true);
     if (jr_sweep_write(run, &err) != 0) {
         jr_session_note(run->session, err.text);
         code = code == 0 ? JR_STATUS_LAUNCH : code;
     }
+    jr_journal_add(&run->journal,
+                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
+                                             .cell = JR_JOURNAL_NO_CELL});
+    (void)jr_journal_sync(&run->journal, true);
     if (run->journal.failed && code == 0) {
         jr_session_note(run->session, "the journal of the sweep is not whole");
         code = JR_STATUS_LAUNCH;

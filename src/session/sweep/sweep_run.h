@@ -20,7 +20,16 @@
 #ifndef JR_SWEEP_RUN_H
 #define JR_SWEEP_RUN_H
 
+#include <sys/types.h>
+
 #include <jobrun/jobrun.h>
+
+/* Where a sweep is written down. */
+struct jr_sweep_place {
+    const char *id;
+    int dir_fd; /* its folder */
+    mode_t file_mode;
+};
 
 /* What the command line says of a sweep. */
 struct jr_sweep_options {
@@ -31,6 +40,9 @@ struct jr_sweep_options {
     bool rerun_changed; /* run again what delivered with other code */
     const struct jr_session_console *console; /* of the ranks of a cell, where
                                                  only one runs at once */
+    /* Its folder is there, and no cell has begun. Not 0: the exit status with
+     * which none begins. NULL: nobody wants to know. */
+    int (*begun)(void *data, const struct jr_sweep_place *place);
     /* A line about a cell that ended, and about the sweep. */
     void (*line)(void *data, const char *line);
     /* In the process of a cell that could not begin: tell why, by the findings
