@@ -50,6 +50,7 @@ set(JR_LONG_TESTS
   run.loss.ENOSYS:release:10
   run.loss.EPERM:asan:10
   slurm.frozen:release:90
+  slurm.arrays:release:60
   slurm.long:release:90
   slurm.requeue:release:180
   slurm.preemptions:release:400

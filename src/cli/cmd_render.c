@@ -139,13 +139,86 @@ static int check_render_words(const struct jr_cli *cli)
     return 0;
 }
 
-static int render_engine(struct jr_session *session, struct jr_cli *cli,
-                         struct jr_buf *out, bool freezes)
+/* Tell what the session of a cell found. */
+static void print_cell_findings(void *data, struct jr_session *cell,
+                                enum jr_status status,
+                                const struct jr_error *err)
+{
+    (void)jr_stage_told(cell, data, status, err);
+}
+
+/* The cells of a sweep are tasks of a job array, which only Slurm has. */
+static int check_sweep_engine(const struct jr_cli *cli)
+{
+    if (strcmp(cli->engine, "slurm") != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "the spec is a sweep, and %s runs one job: choose a "
+                          "cell, for example --cell 0",
+                          cli->engine);
+    if (cli->skip_failed && cli->resume == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--skip-failed wants --resume: it leaves cells as "
+                          "they are that failed before");
+    if (cli->resume != NULL && cli->run_id != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--run-id names a new sweep: --resume=%s goes on "
+                          "with that one",
+                          cli->run_id);
+    return 0;
+}
+
+/* The options that are about sweeps. */
+static int check_one_job(const struct jr_cli *cli)
+{
+    const char *option = cli->resume != NULL     ? "--resume"
+                         : cli->skip_failed      ? "--skip-failed"
+                         : cli->parallel != NULL ? "--parallel"
+                         : cli->run_id != NULL   ? "--run-id"
+                                                 : NULL;
+    return option == NULL
+               ? 0
+               : jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is for a sweep: the spec has no `sweep`, and "
+                            "there is no --sweep, or --cell takes one cell of "
+                            "it",
+                            option);
+}
+
+static int render_sweep(struct jr_render *render, struct jr_cli *cli,
+                        struct jr_buf *out, bool freezes)
+{
+    struct jr_strv command = rendered_command(cli);
+    struct jr_error err = {0};
+    int failed = check_sweep_engine(cli);
+    if (failed == 0 && cli->on != NULL)
+        failed = jr_stage_facts(render->session, cli);
+    if (failed != 0)
+        return failed;
+    render->options = (struct jr_sweep_submit_options){
+        .sweep = {.parallel = cli->parallel_value,
+                  .resume = cli->resume,
+                  .skip_failed = cli->skip_failed,
+                  .refused = print_cell_findings,
+                  .data = cli},
+        .freezes = freezes,
+        .command = command.items,
+        .program = jr_support_program(&cli->arena, cli->environ)};
+    if (cli->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    enum jr_status status = jr_session_submit_sweep(
+        &render->sweep, render->session, &render->options, out, &err);
+    if (status != JR_STATUS_OK && err.text[0] == '\0')
+        return (int)status; /* a cell has told why */
+    return jr_stage_told(render->session, cli, status, &err);
+}
+
+static int render_job(struct jr_session *session, struct jr_cli *cli,
+                      struct jr_buf *out, bool freezes)
 {
     struct jr_strv command = rendered_command(cli);
     const char *folder = NULL;
     struct jr_error err = {0};
-    int failed = jr_stage_load(session, cli, NULL);
+    int failed = check_one_job(cli);
     if (failed == 0 && cli->on != NULL)
         failed = jr_stage_facts(session, cli);
     else if (failed == 0)
@@ -160,34 +233,42 @@ static int render_engine(struct jr_session *session, struct jr_cli *cli,
         command = frozen_command(cli, folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    return jr_stage_told(
-        session, cli,
-        jr_session_render(session, cli->engine, command.items, out, &err),
-        &err);
+    const struct jr_render_request request = {.engine = cli->engine,
+                                              .command = command.items};
+    return jr_stage_told(session, cli,
+                         jr_session_render(session, &request, out, &err), &err);
 }
 
-int jr_stage_render(struct jr_cli *cli, struct jr_buf *out,
-                    struct jr_session **ret_session)
+int jr_render_open(struct jr_render *ret, struct jr_cli *cli,
+                   struct jr_buf *out, bool freezes)
 {
     struct jr_session_options options = jr_stage_options(cli);
-    struct jr_session *session = NULL;
+    bool sweep = false;
+    *ret = (struct jr_render){0};
     int status = check_render_words(cli);
     options.dry_run = true;
     if (status == 0)
-        status = jr_stage_open(&session, cli, &options);
+        status = jr_stage_open(&ret->session, cli, &options);
     if (status == 0)
-        status = render_engine(session, cli, out, ret_session != NULL);
-    if (ret_session != NULL)
-        *ret_session = session;
-    else
-        jr_session_close(session);
-    return status;
+        status = jr_stage_load(ret->session, cli, &sweep);
+    if (status != 0)
+        return status;
+    return sweep ? render_sweep(ret, cli, out, freezes)
+                 : render_job(ret->session, cli, out, freezes);
+}
+
+void jr_render_close(struct jr_render *render)
+{
+    jr_sweep_submission_close(render->sweep);
+    jr_session_close(render->session);
 }
 
 int jr_cmd_render(struct jr_cli *cli)
 {
     struct jr_buf text = JR_BUF_INIT;
-    int status = jr_stage_render(cli, &text, NULL);
+    struct jr_render render;
+    int status = jr_render_open(&render, cli, &text, false);
+    jr_render_close(&render);
     if (status == 0)
         return jr_cli_out(cli, &text);
     jr_buf_release(&text);
@@ -205,8 +286,8 @@ struct sbatch {
     int script;  /* a file in memory, so that no process waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
-    bool taken;                 /* it has printed the id of a job */
-    struct jr_session *session; /* whose job it is; NULL: nothing is frozen */
+    bool taken;                     /* it has printed the id of a job */
+    const struct jr_render *render; /* what was frozen for the job */
 };
 
 static void close_sbatch_fd(int *fd)
@@ -245,9 +326,12 @@ static void note_job(const struct sbatch *run, const struct jr_cli *cli,
                      char *job)
 {
     struct jr_error err = {0};
+    const struct jr_render *render = run->render;
     job[strcspn(job, "\n")] = '\0';
-    if (run->session != NULL &&
-        jr_submission_note_job(run->session, job, &err) != 0)
+    int failed = render->sweep != NULL
+                     ? jr_sweep_submission_note_job(render->sweep, job, &err)
+                     : jr_submission_note_job(render->session, job, &err);
+    if (failed != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
 }
 
@@ -296,9 +380,9 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
 }
 
 static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
-                         struct jr_session *session, bool *ret_taken)
+                         const struct jr_render *render, bool *ret_taken)
 {
-    struct sbatch run = {-1, -1, -1, -1, false, session};
+    struct sbatch run = {-1, -1, -1, -1, false, render};
     int failed = prepare_sbatch(&run, script);
     if (failed == 0)
         failed = start_sbatch(&run, cli);
@@ -319,6 +403,29 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script,
     return status;
 }
 
+/* No job was taken: what was made for one goes. */
+static void discard_render(const struct jr_render *render)
+{
+    if (render->sweep != NULL)
+        jr_sweep_submission_discard(render->sweep);
+    else if (render->session != NULL)
+        jr_submission_discard(render->session);
+}
+
+/* The sweep was waited for: what its cells got, and not what sbatch says of the
+ * tasks, the highest. */
+static int sweep_status(const struct jr_cli *cli,
+                        const struct jr_render *render, int status)
+{
+    struct jr_error err = {0};
+    int code = 0;
+    if (status > 128) /* sbatch itself was killed */
+        return status;
+    if (jr_sweep_submission_status(render->sweep, &code, &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    return code;
+}
+
 int jr_cmd_submit(struct jr_cli *cli)
 {
     struct jr_buf script = JR_BUF_INIT;
@@ -330,14 +437,18 @@ int jr_cmd_submit(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "submit waits until the job ends: type --wait "
                           "without a time");
-    struct jr_session *session = NULL;
+    struct jr_render render;
     bool taken = false;
-    int status = jr_stage_render(cli, &script, &session);
-    if (status == 0)
-        status = submit_script(cli, &script, session, &taken);
-    if (session != NULL && !taken)
-        jr_submission_discard(session);
-    jr_session_close(session);
+    int status = jr_render_open(&render, cli, &script, true);
+    if (status == 0 && script.len == 0)
+        (void)jr_cli_say(cli, 0, "nothing of the sweep is left to be run");
+    else if (status == 0)
+        status = submit_script(cli, &script, &render, &taken);
+    if (!taken)
+        discard_render(&render);
+    else if (status >= 0 && cli->wait != NULL && render.sweep != NULL)
+        status = sweep_status(cli, &render, status);
+    jr_render_close(&render);
     jr_buf_release(&script);
     return status;
 }

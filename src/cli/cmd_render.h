@@ -5,11 +5,23 @@
 #include "cli/cli.h"
 
 #include "session/submission.h"
+#include "session/sweep/submit_sweep.h"
 
-/* Append what the engine of --engine is handed of the spec that the words
- * name. *ret_session, which the caller closes, is NULL or has what was frozen
- * for it; NULL: nothing is to be frozen. */
-int jr_stage_render(struct jr_cli *cli, struct jr_buf *out,
-                    struct jr_session **ret_session);
+/* What a script was made of. */
+struct jr_render {
+    struct jr_session *session; /* of the spec; NULL: it could not be opened */
+    struct jr_sweep_submission *sweep; /* of all of its cells; NULL: it is one
+                                          job */
+    struct jr_sweep_submit_options options; /* of that */
+};
+
+/* Append what the engine of --engine is handed of the spec that the words name.
+ * `freezes`: what the job needs is written where it wants that. Close *ret in
+ * any case; until then it stays where it is. */
+int jr_render_open(struct jr_render *ret, struct jr_cli *cli,
+                   struct jr_buf *out, bool freezes);
+
+/* Free it. */
+void jr_render_close(struct jr_render *render);
 
 #endif

@@ -44,18 +44,20 @@ static int check_frozen(const struct jr_cli *cli,
                           "--frozen wants the absolute path of a folder that "
                           "`jobrun submit` made");
     if (cli->words_count > 0 || cli->rest != NULL || cli->count != NULL ||
-        cli->sets.count > 0)
+        cli->sets.count > 0 || cli->sweeps.count > 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a frozen job is run as it was submitted: --frozen "
-                          "takes no spec, no --set and no command");
+                          "takes no spec, no --set, no --sweep and no command");
     options->code_of = cli->frozen;
+    options->cell = NULL; /* it chooses among specs of cells */
     return 0;
 }
 
 static int load_frozen(struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_error err = {0};
-    return jr_stage_told(session, cli, jr_submission_load(session, &err), &err);
+    return jr_stage_told(session, cli,
+                         jr_submission_load(session, cli->cell, &err), &err);
 }
 
 int jr_cmd_run(struct jr_cli *cli)

@@ -137,7 +137,7 @@ static int refuse_run(const struct jr_cli *cli, const char *run,
     struct jr_buf out = JR_BUF_INIT;
     struct jr_records records = JR_RECORDS_INIT;
     (void)jr_records_list(&records, jr_cli_log_dir(cli), NULL);
-    jr_sweeps_add(&records, jr_cli_log_dir(cli));
+    jr_sweeps_add(&records, jr_cli_log_dir(cli), cli->environ);
     struct jr_records newest = records;
     if (is_beginning(&records, run))
         newest.count = 0;
@@ -229,7 +229,7 @@ int jr_cmd_runs(struct jr_cli *cli)
         return JR_STATUS_USAGE;
     if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
-    jr_sweeps_add(&records, jr_cli_log_dir(cli));
+    jr_sweeps_add(&records, jr_cli_log_dir(cli), cli->environ);
     if (format == 1)
         print_runs_json(&out, &records);
     else if (records.count == 0)
@@ -321,7 +321,8 @@ int jr_cmd_prune(struct jr_cli *cli)
         return status;
     struct jr_pruned sweeps = {0};
     if (!cli->code)
-        jr_sweeps_prune(&sweeps, &out, &bad, jr_cli_log_dir(cli), &options);
+        jr_sweeps_prune(&sweeps, &out, &bad, jr_cli_log_dir(cli), &options,
+                        cli->environ);
     if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options,
                          &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);

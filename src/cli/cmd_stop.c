@@ -104,13 +104,12 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
 {
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
-    uint64_t until_ns;
+    struct jr_sweep_wait wait = {.stop = stop, .envp = cli->environ};
     const struct jr_sweep_view view = {.word = id};
-    int code = 0, status = read_timeout(cli, &until_ns);
+    int code = 0, status = read_timeout(cli, &wait.until_ns);
     if (status != 0)
         return status;
-    int ended =
-        jr_sweep_await(jr_cli_log_dir(cli), id, stop, until_ns, &code, &err);
+    int ended = jr_sweep_await(jr_cli_log_dir(cli), id, &wait, &code, &err);
     if (ended < 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     if (ended > 0)

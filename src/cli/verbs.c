@@ -267,9 +267,12 @@ static const struct jr_usage usages[] = {
      "Passes the script of `render --engine slurm` to sbatch, and prints the "
      "job's id. With `--wait` it waits for the job and exits with the exit "
      "status of the job's jobrun. The job reads the spec when it starts, so "
-     "jobrun and the spec must have the same paths on the cluster as here.",
+     "jobrun and the spec must have the same paths on the cluster as here. The "
+     "cells of a sweep become the tasks of a job array, with all that they run "
+     "frozen as it is now; `--resume` submits those that have not delivered.",
      "jobrun submit train.jobrun.yaml --engine slurm\n"
-     "jobrun submit train.jobrun.yaml --engine slurm --wait"},
+     "jobrun submit train.jobrun.yaml --engine slurm --wait\n"
+     "jobrun submit sweep.jobrun.yaml --engine slurm --parallel 8"},
     {"diff",
      "Shows the differences between two resolved specs, or between two runs: "
      "each field with both values and where they come from, and for runs also "

@@ -190,13 +190,17 @@ int jr_controller_await(struct jr_controller *controller,
 
 /* From open to close. */
 
-int jr_controller_send_spec(struct jr_controller *controller, const char *spec,
-                            const char *inject, struct jr_error *err)
+int jr_controller_send_spec(struct jr_controller *controller,
+                            const struct jr_controller_spec *spec,
+                            struct jr_error *err)
 {
     jr_controller_send(controller,
                        &(struct jr_message){.type = JR_TO_NODES_SPEC,
-                                            .spec = spec,
-                                            .inject = inject});
+                                            .spec = spec->text,
+                                            .inject = spec->inject,
+                                            .cell = spec->cell,
+                                            .sweep = spec->sweep,
+                                            .cells = spec->cells});
     jr_heartbeat_begin(controller);
     int failed =
         jr_controller_await(controller, JR_NODE_READY, "take the spec", err);

@@ -61,11 +61,20 @@ struct jr_controller_node jr_controller_node(
 void jr_controller_name(struct jr_buf *out,
                         const struct jr_controller *controller, uint32_t node);
 
-/* Hand the resolved spec, and what is to be injected (NULL: nothing), to all
- * nodes, and wait for every one to be ready for it. -1 with what the first that
- * is not says. */
-int jr_controller_send_spec(struct jr_controller *controller, const char *spec,
-                            const char *inject, struct jr_error *err);
+/* What nodes are to run. */
+struct jr_controller_spec {
+    const char *text;   /* resolved */
+    const char *inject; /* what is to be injected; NULL: nothing */
+    /* Of a cell: its number, the id of its sweep, and the folder of that one's
+     * cells; NULL: it is none. */
+    const char *cell, *sweep, *cells;
+};
+
+/* Hand it to all nodes, and wait for every one to be ready for it. -1 with what
+ * the first that is not says. */
+int jr_controller_send_spec(struct jr_controller *controller,
+                            const struct jr_controller_spec *spec,
+                            struct jr_error *err);
 
 /* A node that cannot take part in another attempt, in words; NULL: all can.
  * Valid until jr_controller_close. */

@@ -62,6 +62,9 @@
     X(SILENCE, "for_ns", INT, for_ns)  /* of the rank that wrote last */       \
     X(SPEC, "spec", TEXT, spec)        /* resolved, as YAML */                 \
     X(INJECT, "inject", TEXT, inject)  /* --inject; left out: none */          \
+    X(CELL, "cell", TEXT, cell)        /* its number; left out: it is none */  \
+    X(SWEEP, "sweep", TEXT, sweep)     /* the id of the cell's */              \
+    X(CELLS, "cells", TEXT, cells)     /* the folder of its cells, absolute */ \
     X(ATTEMPT, "attempt", INT, number) /* from 1 on */                         \
     X(RUN_ID, "run_id", TEXT, run_id)                                          \
     X(HEARTBEATS, "heartbeats", FLAG, heartbeats) /* it sends them */          \
@@ -100,7 +103,9 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* SIGTERM came there, or a rank died of it. */                            \
     FROM(TERMINATED, "terminated", 0)                                          \
     /* What is to be run. */                                                   \
-    TO(SPEC, "spec", JR_KEY(SPEC) | JR_KEY(INJECT))                            \
+    TO(SPEC, "spec",                                                           \
+       JR_KEY(SPEC) | JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) |          \
+           JR_KEY(CELLS))                                                      \
     /* An attempt begins. */                                                   \
     TO(GO, "go",                                                               \
        JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS))   \
@@ -148,6 +153,7 @@ struct jr_message {
     int64_t at_ns, wall_ns, for_ns;
     int64_t port, code, signal, number;
     const char *version, *host, *spec, *inject, *run_id; /* borrowed */
+    const char *cell, *sweep, *cells;                    /* the same */
     bool behind, heartbeats, on;
 };
 

@@ -224,8 +224,7 @@ static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
     jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
 }
 
-/* A link whose target is gone is of no use. */
-static void drop_latest(int dir_fd)
+void jr_prune_latest(int dir_fd)
 {
     struct stat st;
     if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -268,7 +267,7 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
             prune_one(&pruned, out, bad, dir, record, options);
     }
     if (!options->dry && pruned.removed > 0)
-        drop_latest(dir);
+        jr_prune_latest(dir);
     jr_records_release(&records);
     *ret = pruned;
     return 0;

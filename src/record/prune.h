@@ -40,4 +40,8 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
  * `pruned`. 0, or -1 with the errno of the first thing that stays. */
 int jr_prune_folder(struct jr_pruned *pruned, int dir_fd, const char *name);
 
+/* Remove the link `latest` of a LOG_DIR, which is open, where its target is
+ * gone. */
+void jr_prune_latest(int dir_fd);
+
 #endif

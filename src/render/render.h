@@ -39,7 +39,11 @@ struct jr_engine_job {
     const char *workdir;
     bool meets; /* the master address is that of a machine, not made up */
     const struct jr_policy *policy;
-    char *const *command;   /* slurm: jobrun's words, NULL-terminated */
+    char *const *command; /* slurm: jobrun's words, NULL-terminated: the program
+                             and `run` come first */
+    const char *array; /* slurm: the cells of a sweep, which are the tasks of a
+                          job array, as --array has them: "0-7,9%4"; NULL: it
+                          is one job */
     struct jr_node *spec;   /* kubernetes: the resolved spec; it is changed */
     struct jr_arena *arena; /* of `spec` */
     const struct jr_plan *plan; /* mpi */

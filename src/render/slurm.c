@@ -1,3 +1,8 @@
+/*
+ * A batch script. jobrun takes the place of the script's shell, so that the
+ * signal before the limit reaches it; on several nodes it starts an agent on
+ * each by itself. The cells of a sweep are the tasks of a job array.
+ */
 #include "render/slurm.h"
 
 #include <inttypes.h>
@@ -132,6 +137,8 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     put_sbatch_option(out, "job-name", job->name);
     jr_buf_printf(out, "#SBATCH --nodes=%u\n#SBATCH --ntasks-per-node=1\n",
                   job->nodes);
+    if (job->array != NULL)
+        put_sbatch_option(out, "array", job->array);
     put_number_option(out, job, OPTION_CPUS, job->cpus);
     if (job->device != JR_DEVICE_CPU)
         put_number_option(out, job, OPTION_DEVICES, job->ranks);
@@ -152,12 +159,15 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     }
 }
 
+/* Of an array, each task runs the cell of its own number. */
 static void put_command(struct jr_buf *out, const struct jr_engine_job *job)
 {
     jr_buf_str(out, "\nexec");
-    for (char *const *word = job->command; *word != NULL; word++) {
+    for (size_t i = 0; job->command[i] != NULL; i++) {
+        if (job->array != NULL && i == 2)
+            jr_buf_str(out, " --cell \"$SLURM_ARRAY_TASK_ID\"");
         jr_buf_char(out, ' ');
-        jr_engine_word(out, *word);
+        jr_engine_word(out, job->command[i]);
     }
     jr_buf_char(out, '\n');
 }

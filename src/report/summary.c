@@ -338,6 +338,15 @@ void jr_print_page(const struct jr_page *page)
     jr_print_account(page);
 }
 
+/* By which name the run is found: the newest of its folder, unless it is a cell
+ * among those of its sweep. */
+static const char *name_to_type(const struct jr_plan *plan)
+{
+    const char *slash = strrchr(plan->run_dir, '/');
+    bool cell = slash != NULL && strcmp(slash + 1, plan->run_id) != 0;
+    return cell ? slash + 1 : "latest";
+}
+
 void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
                         const struct jr_plan *plan,
                         const struct jr_outcome *outcome, int run_fd,
@@ -350,7 +359,7 @@ void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
         .outcome = outcome,
         .run_fd = run_fd,
         .color = color,
-        .run = "latest",
+        .run = name_to_type(plan),
     };
     jr_print_page(&page);
 }

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,16 +13,12 @@
 #include "base/json.h"
 #include "base/shell_words.h"
 #include "base/strv.h"
-#include "host/ask.h"
 #include "record/record_folder.h"
+#include "session/slurm_queue.h"
 #include "session/submission.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
-
-/* How long squeue may take, which waits for its controller; and the bytes of
- * its answer at most. */
-enum { LIMIT_MS = 30000, MOST_BYTES = 16 << 20 };
 
 /* A look through the folders. */
 struct submissions {
@@ -31,76 +26,12 @@ struct submissions {
     struct jr_buf *out, *bad;
     const char *log_dir;
     const struct jr_prune_options *options;
-    char *const *envp;
     int dir_fd;
     struct jr_arena arena;
     struct jr_strv names, jobs; /* of the folders; a job that was never noted is
                                    "" */
-    struct jr_buf queue;        /* the ids of our jobs in Slurm, one a line */
-    const char *cluster;        /* whose queue it is; NULL: the own one */
-    const char *silent;         /* why Slurm gave no answer; NULL: it did */
-    bool asked;
+    struct jr_slurm_queue queue;
 };
-
-/* Becomes squeue, for the jobs of ours that have not ended. */
-static int print_queue(void *data, int fd)
-{
-    const struct submissions *look = data;
-    char user[32], format[] = "%A";
-    (void)snprintf(user, sizeof user, "%u", (unsigned)geteuid());
-    char *words[] = {(char[]){"squeue"},
-                     (char[]){"--noheader"},
-                     (char[]){"--user"},
-                     user,
-                     (char[]){"--format"},
-                     format,
-                     look->cluster == NULL ? NULL : (char[]){"--clusters"},
-                     (char *)look->cluster,
-                     NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
-        return 126;
-    (void)execvpe(words[0], words, look->envp);
-    return 127;
-}
-
-static bool is_same_cluster(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* Ask once for all jobs of a cluster that come one after the other. */
-static void ask_queue(struct submissions *look, const char *cluster)
-{
-    const struct jr_ask ask = {.answer = print_queue,
-                               .data = look,
-                               .limit_ms = LIMIT_MS,
-                               .most = MOST_BYTES};
-    if (look->asked && is_same_cluster(look->cluster, cluster))
-        return;
-    look->asked = true;
-    look->cluster = jr_arena_strdup(&look->arena, cluster);
-    jr_buf_clear(&look->queue);
-    look->silent = jr_ask(&look->queue, &look->arena, &ask);
-    if (look->silent == NULL && (look->queue.failed || look->arena.failed))
-        look->silent = "left no memory";
-}
-
-/* Whether a line of the queue is the id. */
-static bool is_queued(const struct submissions *look, const char *id)
-{
-    size_t len = strlen(id);
-    const char *at = look->queue.data, *end = at + look->queue.len;
-    while (at != NULL && at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t line = (size_t)((newline == NULL ? end : newline) - at);
-        if (line == len && memcmp(at, id, len) == 0)
-            return true;
-        at += line + 1;
-    }
-    return false;
-}
 
 /* Say of a folder what is to be done with it by hand. */
 static void leave_alone(struct submissions *look, const char *name,
@@ -117,35 +48,27 @@ static void leave_alone(struct submissions *look, const char *name,
     jr_buf_char(look->bad, '\n');
 }
 
-/* Take "ID" or "ID;CLUSTER" apart, in place. False: it is neither. */
-static bool split_job(char *job, const char **ret_cluster)
-{
-    size_t digits = strspn(job, "0123456789");
-    *ret_cluster = job[digits] == ';' ? job + digits + 1 : NULL;
-    if (digits == 0 || (job[digits] != '\0' && *ret_cluster == NULL))
-        return false;
-    job[digits] = '\0';
-    return true;
-}
-
 /* Whether the job of the folder has ended, as far as can be known. */
 static bool is_job_over(struct submissions *look, const char *name, char *job)
 {
-    const char *cluster;
-    if (!split_job(job, &cluster)) {
+    switch (jr_slurm_queue_find(&look->queue, job)) {
+    case JR_QUEUE_NO_JOB:
         leave_alone(look, name, "its job was never noted");
         return false;
-    }
-    ask_queue(look, cluster);
-    if (look->silent != NULL) {
-        const char *why = jr_arena_printf(
-            &look->arena, "squeue, asked for job %s, %s", job, look->silent);
+    case JR_QUEUE_SILENT: {
+        const char *why =
+            jr_arena_printf(&look->arena, "squeue, asked for job %s, %s", job,
+                            look->queue.silent);
         leave_alone(look, name, why == NULL ? "out of memory" : why);
         return false;
     }
-    bool queued = is_queued(look, job);
-    look->pruned->unfinished += queued;
-    return !queued;
+    case JR_QUEUE_QUEUED:
+        look->pruned->unfinished++;
+        return false;
+    case JR_QUEUE_ENDED:
+    default:
+        return true;
+    }
 }
 
 static void remove_submission(struct submissions *look, const char *name)
@@ -216,16 +139,15 @@ void jr_submissions_prune(struct jr_pruned *ret, struct jr_buf *out,
         .bad = bad,
         .log_dir = log_dir,
         .options = options,
-        .envp = envp,
         .arena = JR_ARENA_INIT,
-        .queue = JR_BUF_INIT,
     };
     *ret = (struct jr_pruned){0};
+    jr_slurm_queue_init(&look.queue, envp);
     JR_CLOSE int log = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     look.dir_fd = openat(log, JR_SUBMITTED_DIR,
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (look.dir_fd >= 0)
         prune_listed(&look);
-    jr_buf_release(&look.queue);
+    jr_slurm_queue_release(&look.queue);
     jr_arena_release(&look.arena);
 }

@@ -364,9 +364,13 @@ enum jr_status jr_session_send_spec(struct jr_session *session,
     jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
     int failed =
         text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
+    const struct jr_controller_spec spec = {.text = text.data,
+                                            .inject = session->options.inject,
+                                            .cell = session->cell,
+                                            .sweep = session->sweep_id,
+                                            .cells = session->cells_dir};
     if (failed == 0)
-        failed = jr_controller_send_spec(session->controller, text.data,
-                                         session->options.inject, &why);
+        failed = jr_controller_send_spec(session->controller, &spec, &why);
     if (failed == 0)
         failed = take_allocations(session, &why);
     if (failed == 0)

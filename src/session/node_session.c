@@ -20,6 +20,7 @@
 #include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/stages.h"
+#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
 
@@ -148,6 +149,9 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     whole.len = strlen(source.text);
     agent->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
     session->options.inject = agent->inject;
+    session->cell = jr_arena_strdup(&session->arena, spec->cell);
+    session->sweep_id = jr_arena_strdup(&session->arena, spec->sweep);
+    session->cells_dir = jr_arena_strdup(&session->arena, spec->cells);
     session->lease = &agent->lease_fd;
     session->lease_port = agent->port;
     enum jr_status status = jr_session_load(session, &whole, err);
@@ -162,6 +166,21 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
                : 0;
 }
 
+/* The name of the run's folder. That of a cell is among those of its sweep. */
+static const char *find_folder(struct jr_session *session, const char *id)
+{
+    uint32_t number;
+    char name[16];
+    if (session->cells_dir == NULL)
+        return id;
+    if (session->cell == NULL || !jr_num_u32(session->cell, &number))
+        return NULL;
+    jr_cell_folder(name, number);
+    session->cell_run_id = jr_arena_strdup(&session->arena, id);
+    session->resolution.job.log_dir = session->cells_dir;
+    return jr_arena_strdup(&session->arena, name);
+}
+
 /* Where the run's files go; once. */
 static int join_run_folder(struct node_session *agent, const char *id,
                            struct jr_error *err)
@@ -170,8 +189,10 @@ static int join_run_folder(struct node_session *agent, const char *id,
     const struct jr_job *job = &session->resolution.job;
     if (session->dir.fd >= 0)
         return 0;
-    if (id == NULL || jr_run_folder_join(&session->dir, job->log_dir, id,
-                                         job->policy->log_mode, err) != 0)
+    const char *folder = id == NULL ? NULL : find_folder(session, id);
+    if (folder == NULL ||
+        jr_run_folder_join(&session->dir, job->log_dir, folder,
+                           job->policy->log_mode, err) != 0)
         return -1;
     const char *name =
         jr_arena_printf(&session->arena, "%s.%u", id, agent->node);

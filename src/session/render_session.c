@@ -66,10 +66,10 @@ static void imagine_devices(struct jr_host *host, struct jr_arena *arena,
             .kind = kind, .index = i, .numa_node = -1, .visible = true};
 }
 
-enum jr_status jr_session_assume_machine(struct jr_session *session,
-                                         struct jr_error *err)
+enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
+                                 const struct jr_spec *spec,
+                                 struct jr_error *err)
 {
-    const struct jr_spec *spec = jr_session_spec(session);
     uint32_t nodes = spec == NULL ? 1 : stated_nodes(spec);
     uint32_t ranks = spec == NULL ? 1 : stated_ranks(spec, nodes);
     bool device = spec == NULL || spec->device != NULL;
@@ -81,7 +81,7 @@ enum jr_status jr_session_assume_machine(struct jr_session *session,
             device ? "local_world_size" : "device");
         return JR_STATUS_UNRESOLVED;
     }
-    session->host = (struct jr_host){
+    *ret = (struct jr_host){
         .origin = "the spec",
         .nodes = nodes,
         .scheduler = {.node_rank = -1},
@@ -90,9 +90,17 @@ enum jr_status jr_session_assume_machine(struct jr_session *session,
     };
     enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
     if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
-        imagine_devices(&session->host, &session->arena, ranks, kind);
-    session->facts = true;
-    return session->arena.failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+        imagine_devices(ret, arena, ranks, kind);
+    return arena->failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+}
+
+enum jr_status jr_session_assume_machine(struct jr_session *session,
+                                         struct jr_error *err)
+{
+    enum jr_status status = jr_machine_assume(&session->host, &session->arena,
+                                              jr_session_spec(session), err);
+    session->facts = status == JR_STATUS_OK;
+    return status;
 }
 
 /* What stays of the resolved spec where it is resolved again, in a pod: all but
@@ -153,8 +161,8 @@ static bool is_meeting_place_known(const struct jr_session *session)
            jr_spec_where(session->file, "master_addr").line != 0;
 }
 
-static struct jr_engine_job make_engine_job(const struct jr_session *session,
-                                            char *const *command)
+static struct jr_engine_job make_engine_job(
+    const struct jr_session *session, const struct jr_render_request *request)
 {
     const struct jr_job *job = &session->resolution.job;
     struct jr_engine_job made = {
@@ -165,7 +173,8 @@ static struct jr_engine_job make_engine_job(const struct jr_session *session,
         .workdir = job->workdir,
         .meets = is_meeting_place_known(session),
         .policy = job->policy,
-        .command = command,
+        .command = request->command,
+        .array = request->array,
         .plan = &session->plan,
     };
     for (uint32_t i = 0; i < job->nodes; i++)
@@ -194,15 +203,15 @@ static enum jr_status refuse_freeze(const struct jr_session *session,
     return JR_STATUS_UNRESOLVED;
 }
 
-enum jr_status jr_session_render(struct jr_session *session, const char *name,
-                                 char *const *command, struct jr_buf *out,
-                                 struct jr_error *err)
+enum jr_status jr_session_render(struct jr_session *session,
+                                 const struct jr_render_request *request,
+                                 struct jr_buf *out, struct jr_error *err)
 {
-    enum jr_engine_kind kind = jr_engine_find(name);
+    enum jr_engine_kind kind = jr_engine_find(request->engine);
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_error refusal = {0};
     enum jr_status status = jr_session_ensure_resolved(session, err);
-    if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM)
+    if (status == JR_STATUS_OK && kind == JR_ENGINE_SLURM && !request->checked)
         status = jr_installed_sbatch_check(session);
     if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
         status = refuse_freeze(session, err);
@@ -210,7 +219,7 @@ enum jr_status jr_session_render(struct jr_session *session, const char *name,
         status = jr_session_plan_as(session, session->resolution.job.name, err);
     if (status != JR_STATUS_OK)
         return status;
-    struct jr_engine_job job = make_engine_job(session, command);
+    struct jr_engine_job job = make_engine_job(session, request);
     if (kind == JR_ENGINE_KUBERNETES) {
         job.spec = jr_session_portable_spec(session, &doc, true);
         job.arena = &doc.arena;

@@ -9,22 +9,39 @@
 
 #include "base/buf.h"
 
-/* Instead of facts: a machine as the loaded spec states it, with as many
- * devices as it has ranks there. This machine, on which a job is only
- * rendered, is asked nothing. JR_STATUS_UNRESOLVED where the spec leaves open
- * what only a machine can tell. */
+struct jr_arena;
+struct jr_host;
+struct jr_spec;
+
+/* Instead of facts: a machine as the spec states it, with as many devices as it
+ * has ranks there, in `arena`. JR_STATUS_UNRESOLVED where the spec, which may
+ * be NULL, leaves open what only a machine can tell. */
+enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
+                                 const struct jr_spec *spec,
+                                 struct jr_error *err);
+
+/* The same for the loaded spec: this machine, on which a job is only rendered,
+ * is asked nothing. */
 enum jr_status jr_session_assume_machine(struct jr_session *session,
                                          struct jr_error *err);
 
 /* Whether there is an engine of that name. */
 bool jr_session_has_engine(const char *name);
 
-/* Append what the engine of that name is handed, of a dry session that has its
- * facts. `command` is what jobrun is started with there, NULL-terminated.
+/* What is handed to an engine. */
+struct jr_render_request {
+    const char *engine;
+    char *const *command; /* what jobrun is started with there, NULL-terminated:
+                             the program and `run` come first */
+    const char *array;    /* see jr_engine_job */
+    bool checked;         /* the options of sbatch, by another cell */
+};
+
+/* Append what the engine is handed, of a dry session that has its facts.
  * Resolves, and plans where the engine starts the ranks itself. */
-enum jr_status jr_session_render(struct jr_session *session, const char *name,
-                                 char *const *command, struct jr_buf *out,
-                                 struct jr_error *err);
+enum jr_status jr_session_render(struct jr_session *session,
+                                 const struct jr_render_request *request,
+                                 struct jr_buf *out, struct jr_error *err);
 
 struct jr_doc;
 

@@ -30,9 +30,11 @@ void jr_requeue_find_job(struct jr_session *session)
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const char *job = jr_env_get(session->options.envp, "SLURM_JOB_ID");
     bool real = session->host.real || session->controller != NULL;
-    /* The cells of a sweep share the job, which is not one of theirs alone. */
-    if (!real || session->options.local || session->part ||
-        session->cells_dir != NULL || job == NULL || scheduler->name == NULL ||
+    /* The cells of a sweep share the job, which is not one of theirs alone,
+     * unless each was submitted as a task of an array. */
+    bool shared = session->cells_dir != NULL && !session->submitted;
+    if (!real || session->options.local || session->part || shared ||
+        job == NULL || scheduler->name == NULL ||
         strstr(scheduler->name, "Slurm") == NULL ||
         job[strspn(job, "0123456789")] != '\0' || job[0] == '\0')
         return;
@@ -49,7 +51,8 @@ void jr_requeue_find_job(struct jr_session *session)
 bool jr_requeue_keeps_run(const struct jr_session *session)
 {
     return session->slurm.job != NULL &&
-           session->resolution.job.policy->requeue.max > 0;
+           (session->resolution.job.policy->requeue.max > 0 ||
+            session->submitted);
 }
 
 bool jr_requeue_plan(struct jr_session *session)

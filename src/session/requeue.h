@@ -16,7 +16,7 @@
 void jr_requeue_find_job(struct jr_session *session);
 
 /* Whether the run is the job's own, with its number, whose next start goes on
- * with it. */
+ * with it. That of a cell which was submitted always is: it has one folder. */
 bool jr_requeue_keeps_run(const struct jr_session *session);
 
 /* The last attempt is to be continued: where the scheduler does that, make the

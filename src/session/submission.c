@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "doc/doc.h"
 #include "record/record_folder.h"
 #include "session/begin.h"
@@ -15,6 +17,7 @@
 #include "session/session.h"
 #include "session/session_code.h"
 #include "session/stages.h"
+#include "sweep/sweep_file.h"
 
 #include "base/banned.h"
 
@@ -41,8 +44,10 @@ static int make_folder(struct jr_session *session, struct jr_error *err)
     if (jr_run_folder_create(&session->dir, all, id, false,
                              job->policy->log_mode, err) != 0)
         return -1;
-    jr_freeze_place(session,
-                    jr_arena_printf(arena, "%s/%s", all, session->dir.id));
+    session->frozen.folder =
+        jr_arena_printf(arena, "%s/%s", all, session->dir.id);
+    if (session->frozen.top != NULL)
+        jr_freeze_place(session, session->frozen.folder);
     return arena->failed ? (int)report_memory(err) : 0;
 }
 
@@ -56,22 +61,39 @@ static int write_run(struct jr_session *session, const char *job,
     jr_json_set_str(run, "spec", session->spec_name);
     jr_json_set_str(run, "spec_folder", jr_spec_folder_of(session->file));
     jr_json_set_str(run, "job", job);
+    if (session->sweep_id != NULL)
+        jr_json_set_str(run, "sweep", session->sweep_id);
     jr_json_set(run, "code", jr_record_code_json(&session->record.code));
     jr_json_print(&text, run, 2);
     json_decref(run);
     return jr_session_write(session, "run.json", &text, err);
 }
 
-static int write_spec(struct jr_session *session, struct jr_error *err)
+/* Write the spec of one session into the folder of another. */
+static int write_spec(struct jr_session *session, const struct jr_session *of,
+                      const char *name, struct jr_error *err)
 {
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_buf text = JR_BUF_INIT;
-    const struct jr_node *root = jr_session_portable_spec(session, &doc, false);
+    const struct jr_node *root = jr_session_portable_spec(of, &doc, false);
     if (root != NULL)
         jr_doc_emit(&text, root);
     text.failed |= root == NULL;
     jr_doc_release(&doc);
-    return jr_session_write(session, SPEC_FILE, &text, err);
+    return jr_session_write(session, name, &text, err);
+}
+
+/* The folder, with the code if that is frozen, and its run.json. */
+static int begin_submission(struct jr_session *session, struct jr_error *err)
+{
+    if (make_folder(session, err) != 0)
+        return -1;
+    if ((session->frozen.top == NULL ||
+         jr_session_record_code(session, err) == 0) &&
+        write_run(session, NULL, err) == 0)
+        return 0;
+    jr_submission_discard(session);
+    return -1;
 }
 
 enum jr_status jr_submission_make(struct jr_session *session,
@@ -86,10 +108,8 @@ enum jr_status jr_submission_make(struct jr_session *session,
     if (failed == 0 && session->frozen.top == NULL)
         return JR_STATUS_OK;
     if (failed == 0)
-        failed = make_folder(session, &why);
-    if (failed == 0 && (jr_session_record_code(session, &why) != 0 ||
-                        write_run(session, NULL, &why) != 0 ||
-                        write_spec(session, &why) != 0)) {
+        failed = begin_submission(session, &why);
+    if (failed == 0 && write_spec(session, session, SPEC_FILE, &why) != 0) {
         jr_submission_discard(session);
         failed = -1;
     }
@@ -99,6 +119,37 @@ enum jr_status jr_submission_make(struct jr_session *session,
     }
     *ret_folder = session->frozen.folder;
     return JR_STATUS_OK;
+}
+
+enum jr_status jr_submission_make_cells(struct jr_session *session,
+                                        const char **ret_folder,
+                                        struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    if (jr_freeze_find(session, &why) != 0 ||
+        begin_submission(session, &why) != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
+    *ret_folder = session->frozen.folder;
+    return JR_STATUS_OK;
+}
+
+/* "0007.yaml" */
+static void cell_file(char ret[static 32], uint32_t number)
+{
+    char folder[16];
+    jr_cell_folder(folder, number);
+    (void)snprintf(ret, 32, "%s.yaml", folder);
+}
+
+int jr_submission_add_cell(struct jr_session *session,
+                           const struct jr_session *cell, uint32_t number,
+                           struct jr_error *err)
+{
+    char name[32];
+    cell_file(name, number);
+    return write_spec(session, cell, name, err);
 }
 
 int jr_submission_note_job(struct jr_session *session, const char *job,
@@ -129,11 +180,52 @@ static int check_owner(int fd, const char *folder, struct jr_error *err)
     return 0;
 }
 
-enum jr_status jr_submission_load(struct jr_session *session,
+/* Which spec of the folder is meant, and, where it is a cell's, what that is to
+ * the session: a run in the folder of its sweep. */
+static int choose_spec(struct jr_session *session, const json_t *run,
+                       const char *cell, char ret_name[static 32],
+                       struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *folder = session->options.code_of;
+    const char *sweep = jr_json_get_str(run, "sweep");
+    const char *below = strstr(folder, "/" JR_SUBMITTED_DIR "/");
+    uint32_t number;
+    (void)snprintf(ret_name, 32, SPEC_FILE);
+    if (sweep == NULL && cell == NULL)
+        return 0;
+    if (sweep == NULL || cell == NULL || !jr_num_u32(cell, &number))
+        return jr_error_set(
+            err, JR_STATUS_USAGE,
+            sweep == NULL ? "%s is one job, and no sweep: leave out --cell"
+                          : "%s has the cells of a sweep: --cell N runs one "
+                            "of them",
+            folder);
+    if (below == NULL || !jr_run_folder_is_id(sweep))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s is not where `jobrun submit` makes such a "
+                            "folder",
+                            folder);
+    cell_file(ret_name, number);
+    char *run_id =
+        jr_arena_printf(arena, "%.*s", (int)strlen(ret_name) - 5, ret_name);
+    session->submitted = true;
+    session->cell = jr_arena_printf(arena, "%u", number);
+    session->sweep_id = jr_arena_strdup(arena, sweep);
+    session->cells_dir = jr_arena_printf(arena, "%.*s/%s/" JR_SWEEP_CELLS,
+                                         (int)(below - folder), folder, sweep);
+    session->cell_run_id = jr_arena_printf(arena, "%s.%s", sweep, run_id);
+    session->options.run_id = run_id;
+    return arena->failed ? (int)report_memory(err) : 0;
+}
+
+enum jr_status jr_submission_load(struct jr_session *session, const char *cell,
                                   struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
     const char *folder = session->options.code_of;
+    char name[32];
+    struct jr_error why = {0};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     JR_CLOSE int fd =
         open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -143,15 +235,21 @@ enum jr_status jr_submission_load(struct jr_session *session,
                            folder);
         return JR_STATUS_LAUNCH;
     }
-    if (check_owner(fd, folder, err) != 0 ||
-        jr_io_read_file(&text, fd, SPEC_FILE, MOST_SPEC, err) != 0)
+    if (check_owner(fd, folder, err) != 0)
         return JR_STATUS_LAUNCH;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    int failed = choose_spec(session, run, cell, name, &why);
+    if (failed == 0)
+        failed = jr_io_read_file(&text, fd, name, MOST_SPEC, &why);
     const char *place =
         jr_arena_strdup(arena, jr_json_get_str(run, "spec_folder"));
     json_decref(run);
+    if (failed != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
     const struct jr_spec_source source = {
-        .name = jr_arena_printf(arena, "%s/" SPEC_FILE, folder),
+        .name = jr_arena_printf(arena, "%s/%s", folder, name),
         .folder = place != NULL && place[0] == '/' ? place : folder,
         .text = jr_buf_keep(&text, arena),
         .len = text.len,

@@ -8,6 +8,10 @@
  *   run.json     `code`, as a run has it, `spec_folder`, and `job`, by which
  *                the scheduler knows it
  *   code, code.files, code.patch   the frozen code
+ *
+ * Of a sweep there is 0007.yaml for cell 7, each a task of a job array, and
+ * run.json has `sweep`, its id below LOG_DIR. The folder is made whether the
+ * code is frozen or not.
  */
 #ifndef JR_SUBMISSION_H
 #define JR_SUBMISSION_H
@@ -23,6 +27,18 @@ enum jr_status jr_submission_make(struct jr_session *session,
                                   const char **ret_folder,
                                   struct jr_error *err);
 
+/* Make the folder of a sweep, of whose cells the session is one that is
+ * resolved. *ret_folder as above, but never NULL. */
+enum jr_status jr_submission_make_cells(struct jr_session *session,
+                                        const char **ret_folder,
+                                        struct jr_error *err);
+
+/* Write the spec of a cell, which is resolved, into the folder of another. 0,
+ * or -1 with `err`. */
+int jr_submission_add_cell(struct jr_session *session,
+                           const struct jr_session *cell, uint32_t number,
+                           struct jr_error *err);
+
 /* Remove it again, if there is one: the job was not taken. */
 void jr_submission_discard(struct jr_session *session);
 
@@ -32,8 +48,9 @@ int jr_submission_note_job(struct jr_session *session, const char *job,
                            struct jr_error *err);
 
 /* Load the spec of such a folder, which is the session's `code_of`, into a
- * session. JR_STATUS_LAUNCH where it cannot be read, or is not ours. */
-enum jr_status jr_submission_load(struct jr_session *session,
+ * session. `cell` is the number of a cell; NULL: it is one job.
+ * JR_STATUS_LAUNCH where it cannot be read, or is not ours. */
+enum jr_status jr_submission_load(struct jr_session *session, const char *cell,
                                   struct jr_error *err);
 
 #endif

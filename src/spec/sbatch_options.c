@@ -76,8 +76,8 @@ static const char *const synonyms[][2] = {
 /* What the job itself decides, and what is written instead. */
 static const char *const decided[][2] = {
     {"array",
-     "write `sweep` at the top of the spec, and submit its cells: jobrun "
-     "submit SPEC --engine slurm --cell 0"},
+     "write `sweep` at the top of the spec: jobrun submit SPEC --engine slurm "
+     "makes a job array of its cells"},
     {"help", "leave it out"},
     {"job-name", "write `name` at the top of the spec"},
     {"nodes", "write `nodes` at the top of the spec"},

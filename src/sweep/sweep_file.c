@@ -100,6 +100,18 @@ static void add_cell(struct jr_buf *out, const struct jr_sweep_record *record,
     json_decref(cell);
 }
 
+/* Who runs the cells, where that is no jobrun that leads the sweep. */
+static void add_submitted(struct jr_buf *out, const char *job)
+{
+    json_t *object = json_object();
+    jr_json_set_str(object, "engine", "slurm");
+    jr_json_set_str(object, "job", job);
+    jr_buf_str(out, "  \"submitted\": ");
+    jr_json_print(out, object, 0);
+    jr_buf_str(out, ",\n");
+    json_decref(object);
+}
+
 /* How many cells have each status, in the order in which they are met. */
 static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record)
 {
@@ -170,6 +182,8 @@ void jr_sweep_record_json(struct jr_buf *out,
                            ? NULL
                            : record->code);
     jr_buf_str(out, ",\n");
+    if (record->submitted)
+        add_submitted(out, record->job);
     add_axes(out, record->cells->axes);
     jr_buf_str(out, "  \"cells\": [");
     for (size_t i = 0; i < record->cells->count; i++) {

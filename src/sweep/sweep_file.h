@@ -24,6 +24,8 @@ struct jr_sweep_record {
     const char *code; /* the name of the tree as it is now; "": not known */
     const struct jr_cells *cells;
     const struct jr_cell_state *states;
+    bool submitted;  /* its cells are the tasks of a job array of Slurm's */
+    const char *job; /* the array, as sbatch prints it; NULL: not known yet */
     const json_t *former; /* cells that the axes do not have any more, whose
                              numbers are taken: a list; NULL: there are none */
 };

@@ -292,6 +292,320 @@ class Pods(Rendering):
             self.assertIn(f"workdir: {given}", text.replace('"', ""))
 
 
+SWEEP = """version: 1
+name: scan
+device: cpu
+world_size: 1
+threads: 1
+vars: {lr: 0.1, seed: 0}
+entrypoint: {shell: 'echo "{\\"loss\\": $LR}" > "$JOBRUN_RESULT_FILE"'}
+env: {LR: "${vars.lr}", SEED: "${vars.seed}"}
+results: {fields: {loss: {type: number}}}
+sweep:
+  axes: {vars.lr: [0.3, 0.2], vars.seed: [1, 2]}
+  best: {field: loss, goal: min}
+"""
+
+
+class Arrays(Rendering):
+    """The cells of a sweep as the tasks of a job array. Stand-ins take the job,
+    and say what is in the queue; the script is run for each task by hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("s.jobrun.yaml", SWEEP)
+        self.tool("sbatch", "#!/bin/sh\n[ \"$1\" = --help ] && exit\n"
+                  "cat > script\ncat answer\n[ -s answer ]\n")
+        self.tool("squeue", "#!/bin/sh\necho asked >> asked\ncat queue\n")
+        self.tool("scancel", "#!/bin/sh\necho \"$@\" >> cancelled\n: > queue\n")
+        self.write("answer", "4711\n")
+        self.write("queue", "4711\n")
+
+    def on(self, *words, code=0, **env):
+        """jobrun on a machine that has such a cluster."""
+        return self.expect(self.jobrun(*words, env={**self.path, **env}), code)
+
+    def submit(self, *words, code=0, spec="s.jobrun.yaml"):
+        return self.on("submit", spec, "--engine", "slurm", *words, code=code)
+
+    def task(self, number, code=0, **env):
+        done = subprocess.run(
+            ["/bin/sh", "script"], capture_output=True, text=True,
+            env=harness.clean_environment(
+                **self.path, SLURM_ARRAY_TASK_ID=str(number), **env),
+            timeout=harness.LIMIT, cwd=self.folder)
+        return self.expect(done, code)
+
+    def array(self):
+        return [line for line in (self.folder / "script").read_text().split()
+                if line.startswith("--array=")][0]
+
+    def table(self, run="latest"):
+        done = self.on("show", run, "--format", "json")
+        return json.loads(done.stdout)
+
+    def statuses(self):
+        return [cell["status"] for cell in self.table()["cells"]]
+
+    def folders(self):
+        return sorted(path.name for path in
+                      (self.folder / "runs").glob("2*/cells/0*"))
+
+    def test_a_task_for_each_cell(self):
+        done = self.submit()
+        self.assertEqual(done.stdout, "4711\n")
+        self.assertIn("scan: 4 cells; tasks 0-3 of job 4711", done.stderr)
+        self.assertEqual(self.array(), "--array=0-3")
+        self.assertEqual(self.statuses(), ["not_started"] * 4)
+        self.assertIn("running", self.on("runs").stdout)
+        for number in (2, 0, 3, 1):
+            self.task(number)
+        table = self.table()
+        self.assertEqual(table["counts"], {"succeeded": 4})
+        self.assertEqual(table["submitted"], {"engine": "slurm", "job": "4711"})
+        self.assertEqual([cell["result"]["loss"] for cell in table["cells"]],
+                         [0.3, 0.3, 0.2, 0.2])
+        self.assertRegex(self.on("runs").stdout, r"succeeded +0 .* 4/4 ")
+        self.assertIn("* 0002", self.on("show", "latest").stdout)
+        self.on("logs", "latest/3")
+        self.on("wait", "latest")
+
+    def test_tasks_write_their_own_folders_alone(self):
+        self.submit()
+        sweep, = (self.folder / "runs").glob("2*")
+        before = {name: (sweep / name).read_bytes()
+                  for name in ("sweep.json", "journal.jsonl")}
+        self.task(1)
+        self.assertEqual({name: (sweep / name).read_bytes() for name in before},
+                         before)
+        self.assertEqual(self.folders(), ["0001"])
+        self.assertEqual(sorted(path.name for path in sweep.iterdir()),
+                         ["cells", "journal.jsonl", "sweep.json"])
+        self.assertEqual(os.readlink(self.folder / "runs" / "latest"),
+                         sweep.name)
+
+    def test_frozen_at_the_moment_of_submission(self):
+        self.write("base.yaml", "version: 1\ntemplate: true\nenv: {WHO: then}\n")
+        self.write("s.jobrun.yaml", "extends: base.yaml\n" + SWEEP.replace(
+            '$LR}', '$LR, \\"who\\": \\"$WHO\\", \\"set\\": \\"$SET\\"}').replace(
+            "env: {", "env: {SET: '${env:FROM}', "))
+        self.on("submit", "s.jobrun.yaml", "--engine", "slurm", "-s",
+                "threads=2", "--sweep", "vars.lr=7,8", FROM="outside")
+        self.write("base.yaml", "version: 1\ntemplate: true\nenv: {WHO: now}\n")
+        self.write("s.jobrun.yaml", "x: y\n")
+        self.task(3)
+        self.assertEqual(self.table()["cells"][3]["result"],
+                         {"loss": 8, "who": "then", "set": "outside"})
+        resolved, = (self.folder / "runs").glob("2*/cells/0003/resolved.yaml")
+        self.assertIn("threads: 2\n", resolved.read_text())
+
+    def test_parallel_limits_how_many_run_at_once(self):
+        self.submit("--parallel", "3")
+        self.assertEqual(self.array(), "--array=0-3%3")
+        self.write("s.jobrun.yaml", SWEEP + "  parallel: 2\n")
+        self.submit()
+        self.assertEqual(self.array(), "--array=0-3%2")
+        for words in ([], ["--parallel", "1"]):
+            text = self.render("slurm", *words, spec="s.jobrun.yaml").stdout
+            self.assertIn(f"--array=0-3%{2 - len(words) // 2}\n", text)
+
+    def test_what_is_rendered_runs_the_cells_of_the_spec(self):
+        self.tool("jobrun", ECHO)
+        script = self.render("slurm", "--sweep", "vars.seed=5,6,7", "-s",
+                             "name=odd", spec="s.jobrun.yaml").stdout
+        self.assertIn("--array=0-5\n", script)
+        self.assertEqual(
+            self.shell(script, SLURM_ARRAY_TASK_ID="4"),
+            ["run", "--cell", "4", f"{self.folder}/s.jobrun.yaml", "--set",
+             "name=odd", "--sweep", "vars.seed=5,6,7"])
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_all_tasks_ask_for_the_same(self):
+        done = self.submit("--sweep", "threads=1,4", code=4)
+        self.assertIn("cell 0 (vars.lr=0.3,vars.seed=1,threads=1) asks Slurm "
+                      "for --cpus-per-task=1, and cell 1 (vars.lr=0.3,"
+                      "vars.seed=1,threads=4) for --cpus-per-task=4",
+                      done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder / "runs")),
+                         [".gitignore", ".submitted"])
+        self.assertEqual(os.listdir(self.folder / "runs" / ".submitted"),
+                         [".gitignore"])
+
+    def test_a_mistake_in_a_cell(self):
+        for words, said in ((["--sweep", "threads=1,0"], "threads"),
+                            (["--sweep", "vars.nope=1,2"], "vars.nope")):
+            self.assertIn(said, self.submit(*words, code=3).stderr)
+        self.write("t.jobrun.yaml", SWEEP.replace(
+            "results: {", "results: {file: x.json, "))
+        done = self.submit(spec="t.jobrun.yaml", code=3)
+        self.assertIn("x.json", done.stderr)
+        self.assertFalse(list((self.folder / "runs").glob("2*")))
+
+    def test_only_slurm_has_arrays(self):
+        for engine in ("kubernetes", "mpi"):
+            done = self.render(engine, spec="s.jobrun.yaml", code=2)
+            self.assertIn("--cell 0", done.stderr)
+        self.write("t.jobrun.yaml", HEAD + "device: cpu\nworld_size: 1\n")
+        for words in (["--resume"], ["--parallel", "2"], ["--run-id", "x"]):
+            done = self.submit(*words, spec="t.jobrun.yaml", code=2)
+            self.assertIn(f"{words[0]} is for a sweep", done.stderr)
+
+    def test_a_job_that_is_not_taken_leaves_nothing(self):
+        self.write("answer", "")
+        self.submit(code=7)
+        self.assertEqual(sorted(os.listdir(self.folder / "runs")),
+                         [".gitignore", ".submitted"])
+        self.write("answer", "4711\n")
+        self.submit("--run-id", "one")
+        self.task(0)
+        self.write("answer", "")
+        self.write("queue", "")
+        self.submit("--resume", code=7)
+        self.assertEqual(self.table("one")["counts"],
+                         {"succeeded": 1, "not_started": 3})
+
+    def test_going_on(self):
+        self.submit("--run-id", "one")
+        for number in (0, 3):
+            self.task(number)
+        sweep = self.folder / "runs" / "one"
+        done = self.submit("--resume", code=2)
+        self.assertIn("is job 4711 of Slurm's, which has not ended: jobrun "
+                      "wait one, or jobrun stop one", done.stderr)
+        done = self.on("s.jobrun.yaml", "--resume", code=2)
+        self.assertIn("is job 4711 of Slurm's", done.stderr)
+        self.write("queue", "4712\n")
+        self.write("answer", "4800\n")
+        self.assertRegex(self.on("runs").stdout, r"stopped .* 2/4 ")
+        done = self.submit("--resume=one", "--sweep", "vars.seed=1,2,3")
+        self.assertIn("6 cells, of which 2 have delivered; tasks 1,4,2,5",
+                      done.stderr)
+        self.assertEqual(self.array(), "--array=1,4,2,5")
+        inode = (sweep / "cells" / "0000").stat().st_ino
+        for number in (1, 2, 4, 5):
+            self.task(number)
+        self.assertEqual(self.table("one")["counts"], {"succeeded": 6})
+        self.assertEqual((sweep / "cells" / "0000").stat().st_ino, inode)
+        self.assertEqual(self.table("one")["submitted"]["job"], "4800")
+        done = self.submit("--resume=one", "--sweep", "vars.seed=1,2,3")
+        self.assertIn("nothing of the sweep is left to be run", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_a_cell_that_delivered_runs_on_no_other_machine(self):
+        """What Slurm's tasks did is what a jobrun here goes on with."""
+        self.submit()
+        for number in range(3):
+            self.task(number)
+        self.write("queue", "")
+        done = self.on("s.jobrun.yaml", "--resume")
+        self.assertIn("4 cells, of which 3 have delivered", done.stderr)
+        self.assertEqual(self.folders(), ["0000", "0001", "0002", "0003"])
+        table = self.table()
+        self.assertEqual(table["counts"], {"succeeded": 4})
+        self.assertNotIn("submitted", table)
+
+    def test_a_failed_cell(self):
+        self.write("s.jobrun.yaml", SWEEP.replace("shell: '", "shell: '[ $SEED "
+                                                  "= 1 ] || exit 9; "))
+        self.submit()
+        for number in range(4):
+            self.task(number, code=number % 2)
+        self.write("queue", "")
+        self.on("wait", "latest", code=1)
+        self.assertRegex(self.on("runs").stdout, r"failed +1 .* 2/4 ")
+        self.write("s.jobrun.yaml", SWEEP)
+        self.submit("--resume", "--skip-failed")
+        self.assertEqual(self.array(), "--array=0,2")  # they have changed
+
+    def test_waiting_gives_the_lowest_class(self):
+        self.write("s.jobrun.yaml", SWEEP.replace(
+            "shell: '", "shell: '[ $SEED = 1 ] || exit 0; "))
+        self.tool("sbatch", "#!/bin/sh\n[ \"$1\" = --help ] && exit\n"
+                  "cat > script\necho 4711\nfor i in 0 1 2 3; do "
+                  "SLURM_ARRAY_TASK_ID=$i sh script 2>said; done\nexit 99\n")
+        self.assertEqual(self.submit("--wait", code=5).stdout, "4711\n")
+        self.assertEqual(self.statuses(), ["succeeded", "incomplete"] * 2)
+        self.write("s.jobrun.yaml", SWEEP)
+        self.submit("--wait", code=0)
+
+    def test_stopping_cancels_the_job(self):
+        self.submit()
+        self.task(0)
+        done = self.on("stop", "latest")
+        self.assertEqual((self.folder / "cancelled").read_text(), "4711\n")
+        self.assertIn("1 of 4 delivered, 3 not started", done.stderr)
+        self.on("wait", "latest", code=7)
+        self.on("stop", "latest")
+        self.assertEqual((self.folder / "cancelled").read_text(), "4711\n")
+
+    def test_waiting_for_a_time(self):
+        self.submit()
+        done = self.on("wait", "latest", "--timeout", "100ms", code=124)
+        self.assertIn("is still running after 100ms", done.stderr)
+
+    def test_a_task_that_is_queued_again_goes_on(self):
+        self.write("s.jobrun.yaml", SWEEP.replace(
+            "shell: '", "shell: 'echo $JOBRUN_ATTEMPT >> tries; [ -e go ] || "
+            "exit 1; "))
+        self.submit()
+        job = {"SLURM_JOB_ID": "4712", "SLURM_ARRAY_JOB_ID": "4711",
+               "SLURM_NTASKS": "1", "SLURM_JOB_NUM_NODES": "1",
+               "SLURM_JOB_NODELIST": "n1"}
+        self.task(1, code=1, **job)
+        self.write("go", "")
+        done = self.task(1, **job, SLURM_RESTART_COUNT="1")
+        self.assertIn("job 4711_1 was started again", done.stderr)
+        self.assertEqual((self.folder / "tries").read_text(), "0\n1\n")
+        self.assertEqual(self.folders(), ["0001"])
+        self.assertEqual(self.statuses()[1], "succeeded")
+        done = self.task(1, **job, SLURM_RESTART_COUNT="2")
+        self.assertIn("nothing is run again", done.stderr)
+        self.assertEqual((self.folder / "tries").read_text(), "0\n1\n")
+        # and no other job may take the folder
+        done = self.task(1, code=7, **{**job, "SLURM_JOB_ID": "4720"})
+        self.assertIn("0001", done.stderr)
+
+    def test_a_task_whose_processes_were_killed_is_lost(self):
+        self.write("s.jobrun.yaml", SWEEP.replace(
+            "shell: '", "shell: 'kill -9 $PPID; : "))
+        self.submit()
+        process = subprocess.run(
+            ["/bin/sh", "script"], capture_output=True, text=True,
+            env=harness.clean_environment(**self.path, SLURM_ARRAY_TASK_ID="2"),
+            timeout=harness.LIMIT, cwd=self.folder)
+        self.assertNotEqual(process.returncode, 0)
+        results, = (self.folder / "runs").glob("2*/cells/0002/results.json")
+        results.unlink()  # as if its guard had been killed too
+        self.assertEqual(self.statuses()[2], "lost")
+
+    def test_old_ones_are_pruned(self):
+        self.submit()
+        for number in range(4):
+            self.task(number)
+        self.on("prune", "--keep", "0")
+        self.assertEqual(sorted(os.listdir(self.folder / "runs")),
+                         [".gitignore", ".submitted"])
+        # whose job is in the queue yet
+        self.assertEqual(len(os.listdir(self.folder / "runs/.submitted")), 2)
+        self.write("queue", "")
+        self.on("prune", "--keep", "0")
+        self.assertEqual(os.listdir(self.folder / "runs/.submitted"),
+                         [".gitignore"])
+
+    def test_words_that_do_not_go_together(self):
+        self.submit()
+        frozen, = (self.folder / "runs/.submitted").glob("2*")
+        for words, said in (([], "--cell N"), (["--cell", "a"], "--cell N"),
+                            (["--cell", "9"], "0009.yaml"),
+                            (["--cell", "1", "--sweep", "vars.lr=1"],
+                             "--frozen takes no spec")):
+            done = self.jobrun("run", "--frozen", frozen, *words)
+            self.assertIn(said, done.stderr)
+            self.assertIn(done.returncode, (2, 7))
+        self.assertIn("--skip-failed wants --resume",
+                      self.submit("--skip-failed", code=2).stderr)
+
+
 class Submitting(Rendering):
     SPEC = HEAD + "device: cpu\nworld_size: 1\n"
 

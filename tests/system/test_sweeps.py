@@ -149,7 +149,7 @@ class Cells(Sweep):
 
     def test_other_verbs_want_a_cell(self):
         self.spec()
-        for words in (["resolve"], ["render", "--engine", "slurm"]):
+        for words in (["resolve"], ["render", "--engine", "mpi"]):
             with self.subTest(words[0]):
                 done = self.expect(self.jobrun(
                     words[0], "scan.jobrun.yaml", *words[1:]), 2)

@@ -1,12 +1,15 @@
 /* Sweeps as rows of the list of runs. show_sweep.h declares it. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "session/slurm_queue.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
 #include "sweep/journal.h"
@@ -55,12 +58,60 @@ static void judge_cells(struct jr_record *record, const json_t *sweep)
     jr_json_set_int(record->progress, "of", count);
 }
 
-static void fill_record(struct jr_record *record, struct jr_arena *arena,
+/* The list on its way. */
+struct listing {
+    struct jr_records *records;
+    const char *log_dir;
+    int log_fd;
+    struct jr_slurm_queue queue;
+};
+
+/* When the results of the cells were written last. */
+static void find_last_end(struct times *times, const json_t *sweep, int dir_fd)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    char folder[16], path[64];
+    struct stat st;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        jr_cell_folder(folder, (uint32_t)jr_json_get_int(
+                                   json_array_get(cells, i), "cell"));
+        (void)snprintf(path, sizeof path, JR_SWEEP_CELLS "/%s/results.json",
+                       folder);
+        if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        double when =
+            (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
+        if (when > times->last)
+            times->last = when;
+    }
+}
+
+/* Whether Slurm still has what was submitted, so that cells may begin and end;
+ * the end of what it has not is that of the last cell. */
+static bool is_array_led(struct listing *listing, struct times *times,
+                         const json_t *sweep, int dir_fd)
+{
+    const char *job;
+    if (!jr_sweep_is_submitted(sweep, &job))
+        return false;
+    if (!jr_sweep_is_over(sweep)) {
+        enum jr_queue_place place = jr_slurm_queue_find(&listing->queue, job);
+        if (place == JR_QUEUE_QUEUED || place == JR_QUEUE_SILENT)
+            return true;
+    }
+    times->ended = true;
+    find_last_end(times, sweep, dir_fd);
+    return false;
+}
+
+static void fill_record(struct listing *listing, struct jr_record *record,
                         const json_t *sweep, int dir_fd)
 {
     struct times times = {0};
+    struct jr_arena *arena = &listing->records->arena;
     (void)jr_journal_read(dir_fd, take_time, &times);
-    bool led = jr_journal_holder(dir_fd) != 0;
+    bool led = jr_journal_holder(dir_fd) != 0 ||
+               is_array_led(listing, &times, sweep, dir_fd);
     record->name = jr_arena_strdup(arena, jr_json_get_str(sweep, "name"));
     judge_cells(record, sweep);
     record->status = jr_arena_strdup(arena, record->status);
@@ -95,35 +146,38 @@ static void add_record(struct jr_records *records,
     records->items = items;
 }
 
-static void add_sweep(struct jr_records *records, const char *log_dir,
-                      int log_fd, const char *name)
+static void add_sweep(struct listing *listing, const char *name)
 {
     struct jr_record record = {0};
-    if (!jr_sweep_is_folder(log_fd, name))
+    if (!jr_sweep_is_folder(listing->log_fd, name))
         return;
-    JR_CLOSE int fd =
-        openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    json_t *sweep = fd < 0 ? NULL : jr_load_sweep(log_dir, name, NULL);
+    JR_CLOSE int fd = openat(listing->log_fd, name,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *sweep = fd < 0 ? NULL : jr_load_sweep(listing->log_dir, name, NULL);
     if (sweep == NULL)
         return;
-    record.id = jr_arena_strdup(&records->arena, name);
-    record.trust = jr_trust_run(log_fd, fd);
-    fill_record(&record, &records->arena, sweep, fd);
-    add_record(records, &record);
+    record.id = jr_arena_strdup(&listing->records->arena, name);
+    record.trust = jr_trust_run(listing->log_fd, fd);
+    fill_record(listing, &record, sweep, fd);
+    add_record(listing->records, &record);
     json_decref(sweep);
 }
 
-void jr_sweeps_add(struct jr_records *records, const char *log_dir)
+void jr_sweeps_add(struct jr_records *records, const char *log_dir,
+                   char *const *envp)
 {
     JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct listing listing = {records, log_dir, log_fd, {.asked = false}};
+    jr_slurm_queue_init(&listing.queue, envp);
     int again = log_fd < 0 ? -1 : dup(log_fd);
     DIR *entries = again < 0 ? NULL : fdopendir(again);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
         if (entry->d_name[0] != '.' && strcmp(entry->d_name, "latest") != 0)
-            add_sweep(records, log_dir, log_fd, entry->d_name);
+            add_sweep(&listing, entry->d_name);
     if (entries != NULL)
         (void)closedir(entries);
+    jr_slurm_queue_release(&listing.queue);
     if (records->count > 0)
         qsort(records->items, records->count, sizeof *records->items,
               compare_newest);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "judge/words.h"
+#include "record/live_run.h"
 #include "record/record_folder.h"
 #include "store/run_folder.h"
 #include "sweep/cell_result.h"
@@ -63,6 +64,49 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     return true;
 }
 
+/* How cells are compared, as sweep.json has it. */
+static struct jr_sweep_best read_best(const json_t *best)
+{
+#define WORD(name, word, help) word,
+    static const char *const goals[] = {JR_SWEEP_GOALS(WORD)};
+    static const char *const ofs[] = {JR_SWEEP_OFS(WORD)};
+#undef WORD
+    const char *goal = jr_json_get_str(best, "goal"),
+               *of = jr_json_get_str(best, "of");
+    struct jr_sweep_best ret = {.field = jr_json_get_str(best, "field")};
+    for (size_t i = 0; goal != NULL && i < sizeof goals / sizeof *goals; i++)
+        if (strcmp(goals[i], goal) == 0)
+            ret.goal = (enum jr_sweep_goal)i;
+    for (size_t i = 0; of != NULL && i < sizeof ofs / sizeof *ofs; i++)
+        if (strcmp(ofs[i], of) == 0)
+            ret.of = (enum jr_sweep_of)i;
+    return ret;
+}
+
+/* Note the best of the cells as they are now. */
+static void update_best(const json_t *sweep, const json_t *cells)
+{
+    json_t *best = json_object_get(sweep, "best");
+    const struct jr_sweep_best by = read_best(best);
+    double value, most = 0;
+    const json_t *found = NULL;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        const char *word = jr_json_get_str(cell, "status");
+        if (word == NULL || strcmp(word, "succeeded") != 0 ||
+            !jr_cell_result_number(json_object_get(cell, "result"), &by,
+                                   &value))
+            continue;
+        bool better = by.goal == JR_GOAL_MAX ? value > most : value < most;
+        if (found != NULL && !better)
+            continue;
+        found = cell;
+        most = value;
+    }
+    if (json_is_object(best) && found != NULL)
+        jr_json_share(best, found, "cell");
+}
+
 /* Bring a cell to what is known of it by now. */
 static void update_cell(json_t *cell, const struct known *known, int dir_fd,
                         bool led)
@@ -91,6 +135,54 @@ static void count_cells(json_t *sweep, const json_t *cells)
     jr_json_set(sweep, "counts", counts);
 }
 
+/* Bring a cell that is a task of a job array to what its folder says. */
+static void update_task(json_t *cell, const char *cells_dir, int dir_fd)
+{
+    struct jr_live live;
+    char folder[16];
+    uint32_t number = (uint32_t)jr_json_get_int(cell, "cell");
+    if (take_results(cell, dir_fd, number))
+        return;
+    jr_cell_folder(folder, number);
+    if (jr_live_open(&live, cells_dir, folder, NULL) != 0)
+        return; /* it has not begun */
+    bool lost = live.standing == JR_STANDING_LOST;
+    jr_live_close(&live);
+    if (!take_results(cell, dir_fd, number)) /* it ended meanwhile */
+        jr_json_set_str(cell, "status", lost ? "lost" : "running");
+}
+
+static void update_tasks(json_t *sweep, const char *log_dir, const char *id,
+                         int dir_fd)
+{
+    json_t *cells = json_object_get(sweep, "cells");
+    struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, log_dir, id);
+    for (size_t i = 0; !dir.failed && i < json_array_size(cells); i++)
+        update_task(json_array_get(cells, i), dir.data, dir_fd);
+    count_cells(sweep, cells);
+    update_best(sweep, cells);
+}
+
+bool jr_sweep_is_submitted(const json_t *sweep, const char **ret_job)
+{
+    const json_t *submitted = json_object_get(sweep, "submitted");
+    *ret_job = jr_json_get_str(submitted, "job");
+    return json_is_object(submitted);
+}
+
+bool jr_sweep_is_over(const json_t *sweep)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    bool over = true;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const char *word = jr_json_get_str(json_array_get(cells, i), "status");
+        over = over && word != NULL && strcmp(word, "running") != 0 &&
+               strcmp(word, "not_started") != 0;
+    }
+    return over;
+}
+
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
@@ -102,6 +194,7 @@ static void update_cells(json_t *sweep, int dir_fd)
         for (size_t i = 0; i < json_array_size(cells); i++)
             update_cell(json_array_get(cells, i), &known, dir_fd, led);
         count_cells(sweep, cells);
+        update_best(sweep, cells);
     }
     json_decref(known.events);
 }
@@ -120,7 +213,11 @@ json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
     json_t *sweep =
         jr_json_parse(text.data == NULL ? "" : text.data, text.len, err);
     if (sweep != NULL && json_is_array(json_object_get(sweep, "cells"))) {
-        update_cells(sweep, fd);
+        const char *job;
+        if (jr_sweep_is_submitted(sweep, &job))
+            update_tasks(sweep, log_dir, id, fd);
+        else
+            update_cells(sweep, fd);
         return sweep;
     }
     json_decref(sweep);

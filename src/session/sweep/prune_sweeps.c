@@ -43,7 +43,7 @@ static bool is_young(const struct jr_record *record,
 
 void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
                      struct jr_buf *bad, const char *log_dir,
-                     struct jr_prune_options *options)
+                     struct jr_prune_options *options, char *const *envp)
 {
     struct jr_records records = JR_RECORDS_INIT;
     struct jr_error err = {0};
@@ -53,7 +53,7 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
     if (log_fd < 0 || jr_records_list(&records, log_dir, &err) != 0)
         return;
     const struct pruning pruning = {ret, out, bad, log_fd, options->dry};
-    jr_sweeps_add(&records, log_dir);
+    jr_sweeps_add(&records, log_dir, envp);
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
         bool sweep = jr_sweep_is_folder(log_fd, record->id);
@@ -71,6 +71,8 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
         else
             prune_sweep(&pruning, record->id);
     }
+    if (!options->dry && ret->removed > 0)
+        jr_prune_latest(log_fd);
     if (options->keep > 0)
         options->keep = runs;
     jr_records_release(&records);

@@ -27,14 +27,17 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
                        const char *cell, struct jr_error *err);
 
 /* Add the sweeps of LOG_DIR to its runs, a row each, in their order: the worst
- * that a cell got, and as its steps the cells that delivered. */
-void jr_sweeps_add(struct jr_records *records, const char *log_dir);
+ * that a cell got, and as its steps the cells that delivered. Slurm, whose
+ * commands get `envp`, is asked whether job arrays go on of which cells have
+ * not ended. */
+void jr_sweeps_add(struct jr_records *records, const char *log_dir,
+                   char *const *envp);
 
 /* Remove old sweeps, each with all of its cells, as `options` says it of rows
  * of the list of runs; options->keep becomes the number of runs that stay. */
 void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
                      struct jr_buf *bad, const char *log_dir,
-                     struct jr_prune_options *options);
+                     struct jr_prune_options *options, char *const *envp);
 
 /* How many cells a sweep has; 0: it cannot be read. */
 size_t jr_sweep_count_cells(const char *log_dir, const char *id);

@@ -68,20 +68,6 @@ static enum jr_status check_cells(struct jr_sweep_run *run)
     return status;
 }
 
-/* The place is that of the first cell. */
-static enum jr_status find_sweep_place(struct jr_sweep_run *run,
-                                       struct place *ret)
-{
-    const struct jr_session *session = run->session;
-    const struct jr_spec *spec = jr_spec_get(session->cell_files[0]);
-    if (spec == NULL)
-        return JR_STATUS_LAUNCH;
-    *ret = (struct place){spec->name, spec->log_dir, spec->policy.log_mode};
-    run->name = ret->name;
-    run->log_dir = ret->log_dir;
-    return JR_STATUS_OK;
-}
-
 int jr_sweep_make_cells(struct jr_sweep_run *run, struct jr_error *err)
 {
     const struct jr_run_folder *dir = &run->dir;
@@ -126,7 +112,7 @@ static int make_sweep_folder(struct jr_sweep_run *run,
                                              .cell = JR_JOURNAL_NO_CELL});
     if (jr_sweep_write(run, err) != 0)
         return -1;
-    return jr_run_folder_latest(&run->dir, err);
+    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
 }
 
 /* The sweep's record on its way into a file. */
@@ -168,6 +154,8 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
                                      .code = run->code.tree,
                                      .cells = &session->swept->cells,
                                      .states = run->states,
+                                     .submitted = run->submits,
+                                     .job = run->job,
                                      .former = run->former};
     const struct jr_io_source bytes = {fill_sweep_file, &record};
     int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes,
@@ -176,7 +164,7 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
     return failed;
 }
 
-static void begin_states(struct jr_sweep_run *run)
+void jr_sweep_begin_states(struct jr_sweep_run *run)
 {
     size_t count = run->session->swept->cells.count;
     struct jr_arena *arena = &run->session->arena;
@@ -186,6 +174,34 @@ static void begin_states(struct jr_sweep_run *run)
     for (size_t i = 0; run->states != NULL && i < count; i++)
         run->states[i] = (struct jr_cell_state){.number = (uint32_t)i,
                                                 .status = "not_started"};
+}
+
+static enum jr_status report_error(struct jr_error *err,
+                                   const struct jr_error *why)
+{
+    if (why->status == JR_STATUS_OK) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
+    }
+    (void)jr_error_set(err, why->status, "%s", why->text);
+    return why->status;
+}
+
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run,
+                                    const struct jr_spec *first,
+                                    struct jr_error *err)
+{
+    struct jr_error why = {0};
+    const struct place place = {first->name, first->log_dir,
+                                first->policy.log_mode};
+    run->name = place.name;
+    run->log_dir = place.log_dir;
+    if (!run->session->arena.failed &&
+        (run->options->resume == NULL ||
+         jr_sweep_resume(run, place.mode, &run->resumed, &why) == 0) &&
+        (run->resumed || make_sweep_folder(run, &place, &why) == 0))
+        return JR_STATUS_OK;
+    return report_error(err, &why);
 }
 
 /* The schedule, by the needs of the cells. */
@@ -223,39 +239,22 @@ static void begin_schedule(struct jr_sweep_run *run)
         jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
 }
 
-static enum jr_status report_error(struct jr_error *err,
-                                   const struct jr_error *why)
-{
-    if (why->status == JR_STATUS_OK) {
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
-    }
-    (void)jr_error_set(err, why->status, "%s", why->text);
-    return why->status;
-}
-
 enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
 {
     struct jr_session *session = run->session;
-    struct jr_error why = {0};
-    struct place place;
     size_t first = session->diags.count;
     enum jr_status status = check_cells(run);
     if (status != JR_STATUS_OK)
         return jr_session_end_stage(session, first, status, err);
     status = jr_cell_needs_find(&run->needs, session, err);
-    if (status == JR_STATUS_OK)
-        status = find_sweep_place(run, &place);
     if (status != JR_STATUS_OK)
         return status;
-    begin_states(run);
+    jr_sweep_begin_states(run);
     jr_sweep_devices_open(run);
-    bool resumed = false;
-    if (session->arena.failed ||
-        (run->options->resume != NULL &&
-         jr_sweep_resume(run, place.mode, &resumed, &why) != 0) ||
-        (!resumed && make_sweep_folder(run, &place, &why) != 0))
-        return report_error(err, &why);
+    status =
+        jr_sweep_open_folder(run, jr_spec_get(session->cell_files[0]), err);
+    if (status != JR_STATUS_OK)
+        return status;
     begin_schedule(run);
     if (!session->arena.failed && !run->schedule.arena.failed)
         return JR_STATUS_OK;

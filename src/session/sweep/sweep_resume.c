@@ -24,7 +24,10 @@
 #include "base/io.h"
 #include "record/live_run.h"
 #include "resolve/spec_diff.h"
+#include "session/render_session.h"
+#include "session/slurm_queue.h"
 #include "session/stages.h"
+#include "session/sweep/load_sweep.h"
 #include "session/sweep/sweep_run_parts.h"
 
 #include "base/banned.h"
@@ -154,9 +157,14 @@ static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
         .args = session->options.args,
         .environ = session->options.envp,
     };
+    struct jr_error why = {0};
     struct jr_host host = session->host;
+    bool good = !run->assumes ||
+                jr_machine_assume(&host, &run->session->arena,
+                                  jr_spec_get(file), &why) == JR_STATUS_OK;
     host.real = false;
-    bool good = jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
+    good =
+        good && jr_resolve(ret, file, &host, &options, &silent) == JR_STATUS_OK;
     jr_diags_release(&silent);
     return good;
 }
@@ -423,6 +431,36 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
                         run->dir.id, (int)holder, run->dir.id, run->dir.id);
 }
 
+/* The tasks of a job array that goes on would run cells a second time. */
+static int check_array(struct jr_sweep_run *run, struct jr_error *err)
+{
+    const char *job;
+    struct jr_slurm_queue queue;
+    int status = 0;
+    json_t *sweep = read_sweep_file(run->dir.fd);
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_slurm_queue_init(&queue, run->session->options.envp);
+    enum jr_queue_place place = jr_sweep_is_submitted(sweep, &job)
+                                    ? jr_slurm_queue_find(&queue, job)
+                                    : JR_QUEUE_ENDED;
+    if (place == JR_QUEUE_QUEUED)
+        status =
+            jr_error_set(err, JR_STATUS_USAGE,
+                         "the sweep %s is job %s of Slurm's, which has not "
+                         "ended: jobrun wait %s, or jobrun stop %s",
+                         run->dir.id, job, run->dir.id, run->dir.id);
+    if (place == JR_QUEUE_SILENT)
+        jr_buf_printf(&line,
+                      "the sweep was job %s of Slurm's, and whether that has "
+                      "ended is not known: squeue %s",
+                      job, queue.silent);
+    if (line.data != NULL && !line.failed)
+        jr_session_note(run->session, line.data);
+    jr_slurm_queue_release(&queue);
+    json_decref(sweep);
+    return status;
+}
+
 /* Learn what there was, and decide about every cell. */
 static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
 {
@@ -488,7 +526,8 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
         return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep",
                             run->log_dir, id);
     *ret_found = true;
-    if (open_journal(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
+    if (open_journal(run, err) != 0 || check_array(run, err) != 0 ||
+        jr_sweep_make_cells(run, err) != 0)
         return -1;
     jr_sweep_code_open(run);
     jr_journal_add(&run->journal,
@@ -497,5 +536,5 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
     if (review_cells(run, err) != 0 || jr_sweep_write(run, err) != 0)
         return -1;
     note_other_code(run);
-    return jr_run_folder_latest(&run->dir, err);
+    return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);
 }

@@ -56,12 +56,26 @@ struct jr_sweep_run {
     size_t other_code; /* those of them that ran with other code */
     json_t *former;    /* cells that the axes do not have any more; NULL */
     bool closing;      /* no other cell begins */
+    /* Of a sweep whose cells are handed to Slurm (submit_sweep.h): */
+    bool submits;
+    bool resumed;    /* its folder was there before */
+    bool assumes;    /* each cell is resolved for a machine as it states it */
+    const char *job; /* the array; NULL: not known yet */
 };
 
 /* sweep_begin.c */
 
 /* Find the needs, check all cells, and make the folder. */
 enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err);
+
+/* Begin: no cell has been run. */
+void jr_sweep_begin_states(struct jr_sweep_run *run);
+
+/* Make the folder, or open that of the sweep that is gone on with, where the
+ * first cell says. */
+enum jr_status jr_sweep_open_folder(struct jr_sweep_run *run,
+                                    const struct jr_spec *first,
+                                    struct jr_error *err);
 
 /* Free all of it. */
 void jr_sweep_close(struct jr_sweep_run *run);

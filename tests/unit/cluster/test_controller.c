@@ -420,8 +420,9 @@ static int open_bench(struct bench *bench)
 
 static int brief_bench(struct bench *bench)
 {
-    return jr_controller_send_spec(bench->controller, "name: demo", "kill@0",
-                                   &bench->err);
+    const struct jr_controller_spec spec = {
+        .text = "name: demo", .inject = "kill@0", .cell = "7", .sweep = "s"};
+    return jr_controller_send_spec(bench->controller, &spec, &bench->err);
 }
 
 static int run_bench(struct bench *bench)
@@ -1250,8 +1251,9 @@ static void hands_out_a_large_spec(void)
     memset(large, 'x', sizeof large - 1);
     begin(&bench, HELLO "rest 50\n" READY BEGUN "end 0 00\nend 1 00\n");
     CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    const struct jr_controller_spec spec = {.text = large};
     CU_ASSERT_EQUAL(
-        jr_controller_send_spec(bench.controller, large, NULL, &bench.err), 0);
+        jr_controller_send_spec(bench.controller, &spec, &bench.err), 0);
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     wait_for_srun(&bench);
     struct stat st;

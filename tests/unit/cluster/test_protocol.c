@@ -95,10 +95,17 @@ static void says_what_the_rows_say(void)
                                               .host = "not of this one"});
     jr_message_put(&out, &(struct jr_message){
                              .type = JR_TO_NODES_SPEC, .node = 3, .spec = "a"});
+    jr_message_put(&out, &(struct jr_message){.type = JR_TO_NODES_SPEC,
+                                              .spec = "a",
+                                              .cell = "7",
+                                              .sweep = "s",
+                                              .cells = "/x"});
     JR_ASSERT_TEXT(out.data,
                    "{\"n\": 3, \"t\": \"done\", \"at\": 9, \"port\": 80, "
                    "\"signal\": 0, \"behind\": true}\n"
-                   "{\"t\": \"spec\", \"spec\": \"a\"}\n");
+                   "{\"t\": \"spec\", \"spec\": \"a\"}\n"
+                   "{\"t\": \"spec\", \"spec\": \"a\", \"cell\": \"7\", "
+                   "\"sweep\": \"s\", \"cells\": \"/x\"}\n");
 }
 
 /* What is missing, or of another type, is as if it had not been said; so the

@@ -19,6 +19,7 @@ struct row {
     uint64_t before_ms; /* of the deadline */
     const char *signal;
     struct option options[3]; /* of engine.slurm */
+    const char *array;
     const char *expected;
 };
 
@@ -45,6 +46,7 @@ static void check_script(const struct row *row)
                                       .cpus = row->cpus,
                                       .device = row->device,
                                       .policy = &policy,
+                                      .array = row->array,
                                       .command = command};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -52,8 +54,9 @@ static void check_script(const struct row *row)
     jr_buf_printf(
         &all,
         "#!/bin/sh\n#SBATCH --job-name=j\n#SBATCH --nodes=%u\n"
-        "#SBATCH --ntasks-per-node=1\n%s\nexec jobrun run 'a b.yaml'\n",
-        row->nodes, row->expected);
+        "#SBATCH --ntasks-per-node=1\n%s\nexec jobrun run%s 'a b.yaml'\n",
+        row->nodes, row->expected,
+        row->array == NULL ? "" : " --cell \"$SLURM_ARRAY_TASK_ID\"");
     JR_ASSERT_TEXT(out.data, all.data);
 }
 
@@ -85,6 +88,23 @@ static void asks_for_cpus_and_devices(void)
          .cpus = 1,
          .device = JR_DEVICE_CPU,
          .expected = "#SBATCH --cpus-per-task=1\n" SIGNAL_30 ONCE},
+    };
+    CHECK_ROWS(rows);
+}
+
+/* The cells of a sweep are the tasks of an array, and each task runs its own.
+ */
+static void makes_an_array_of_cells(void)
+{
+    static const struct row rows[] = {
+        {.nodes = 2,
+         .array = "0-7,9%4",
+         .expected = "#SBATCH --array=0-7,9%4\n" SIGNAL_30 ONCE},
+        {.nodes = 1,
+         .cpus = 2,
+         .array = "3",
+         .expected =
+             "#SBATCH --array=3\n#SBATCH --cpus-per-task=2\n" SIGNAL_30 ONCE},
     };
     CHECK_ROWS(rows);
 }
@@ -188,8 +208,8 @@ static void warns_of_the_deadline_and_queues_again(void)
         {.nodes = 1,
          .requeues = 1,
          .options = {{"open-mode", "truncate"}},
-         .expected = SIGNAL_30
-         "#SBATCH --requeue\n#SBATCH --open-mode=truncate\n"},
+         .expected =
+             SIGNAL_30 "#SBATCH --requeue\n#SBATCH --open-mode=truncate\n"},
         {.nodes = 1,
          .requeues = 1,
          .before_ms = 1000,
@@ -249,7 +269,7 @@ static void leaves_what_the_user_says(void)
 }
 
 JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices),
-             CASE(asks_for_the_time_of_the_run),
+             CASE(makes_an_array_of_cells), CASE(asks_for_the_time_of_the_run),
              CASE(starts_again_where_the_spec_does),
              CASE(warns_of_the_deadline_and_queues_again),
              CASE(leaves_what_the_user_says))

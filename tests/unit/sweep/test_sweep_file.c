@@ -69,6 +69,38 @@ static void says_what_has_not_begun(void)
     swept_close(&s);
 }
 
+/* Who runs the cells of a sweep that was submitted, known or not yet. */
+static void says_which_job_runs_the_cells(void)
+{
+    struct swept s;
+    struct jr_buf text = JR_BUF_INIT;
+    open_goal(&s, "min");
+    struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
+                                     {.number = 1, .status = "not_started"}};
+    struct jr_sweep_record record = {
+        .sweep_id = "id", .cells = &s.spec.cells, .states = states};
+    static const char *const vectors[][2] = {
+        {NULL, "{\"engine\": \"slurm\", \"job\": null}"},
+        {"12;c", "{\"engine\": \"slurm\", \"job\": \"12;c\"}"}};
+    for (size_t i = 0; i < 2; i++) {
+        record.submitted = true;
+        record.job = vectors[i][0];
+        jr_buf_clear(&text);
+        jr_sweep_record_json(&text, &record, NULL);
+        json_t *json = jr_json_parse(text.data, text.len, NULL);
+        check_part(json, "submitted", vectors[i][1]);
+        json_decref(json);
+    }
+    record.submitted = false;
+    jr_buf_clear(&text);
+    jr_sweep_record_json(&text, &record, NULL);
+    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    CU_ASSERT_PTR_NULL(json_object_get(json, "submitted"));
+    json_decref(json);
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
 static void names_the_best_that_delivered(void)
 {
     static const struct {
@@ -135,5 +167,6 @@ static void numbers_folders_in_four_digits(void)
 }
 
 JR_UNIT_MAIN("sweep_file", CASE(says_what_has_not_begun),
+             CASE(says_which_job_runs_the_cells),
              CASE(names_the_best_that_delivered), CASE(is_written_in_pieces),
              CASE(numbers_folders_in_four_digits))

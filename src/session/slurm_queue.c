@@ -1,0 +1,139 @@
+#include "session/slurm_queue.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/ask.h"
+
+#include "base/banned.h"
+
+/* How long squeue may take, which waits for its controller; and the bytes of
+ * its answer at most. */
+enum { LIMIT_MS = 30000, MOST_BYTES = 16 << 20 };
+
+/* A command of Slurm's. */
+struct command {
+    char **words;
+    char *const *envp;
+};
+
+void jr_slurm_queue_init(struct jr_slurm_queue *ret, char *const *envp)
+{
+    *ret = (struct jr_slurm_queue){
+        .arena = JR_ARENA_INIT, .envp = envp, .ids = JR_BUF_INIT};
+}
+
+void jr_slurm_queue_release(struct jr_slurm_queue *queue)
+{
+    jr_buf_release(&queue->ids);
+    jr_arena_release(&queue->arena);
+}
+
+/* Becomes the command. */
+static int exec_slurm(void *data, int fd)
+{
+    const struct command *command = data;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+        return 126;
+    (void)execvpe(command->words[0], command->words, command->envp);
+    return 127;
+}
+
+static const char *ask_slurm(struct jr_slurm_queue *queue, char **words,
+                             struct jr_buf *out)
+{
+    struct command command = {words, queue->envp};
+    const struct jr_ask ask = {.answer = exec_slurm,
+                               .data = &command,
+                               .limit_ms = LIMIT_MS,
+                               .most = MOST_BYTES};
+    const char *why = jr_ask(out, &queue->arena, &ask);
+    if (why == NULL && (out->failed || queue->arena.failed))
+        why = "left no memory";
+    return why;
+}
+
+/* A copy of a job's id, and its cluster, in the queue's memory. False: it is
+ * none. */
+static bool split_job(struct jr_slurm_queue *queue, const char *job,
+                      char **ret_id, char **ret_cluster)
+{
+    size_t digits = job == NULL ? 0 : strspn(job, "0123456789");
+    if (digits == 0 || (job[digits] != '\0' && job[digits] != ';'))
+        return false;
+    *ret_id = jr_arena_strndup(&queue->arena, job, digits);
+    *ret_cluster = job[digits] == ';'
+                       ? jr_arena_strdup(&queue->arena, job + digits + 1)
+                       : NULL;
+    return *ret_id != NULL;
+}
+
+static bool is_same_cluster(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Of an array, %A is the id of each task, and %F that of the array. */
+static void ask_queue(struct jr_slurm_queue *queue, char *cluster)
+{
+    char user[32], format[] = "%A\n%F";
+    char *words[] = {(char[]){"squeue"},
+                     (char[]){"--noheader"},
+                     (char[]){"--user"},
+                     user,
+                     (char[]){"--format"},
+                     format,
+                     cluster == NULL ? NULL : (char[]){"--clusters"},
+                     cluster,
+                     NULL};
+    if (queue->asked && is_same_cluster(queue->cluster, cluster))
+        return;
+    (void)snprintf(user, sizeof user, "%u", (unsigned)geteuid());
+    queue->asked = true;
+    queue->cluster = cluster;
+    jr_buf_clear(&queue->ids);
+    queue->silent = ask_slurm(queue, words, &queue->ids);
+}
+
+/* Whether a line of the queue is the id. */
+static bool is_queued(const struct jr_slurm_queue *queue, const char *id)
+{
+    size_t len = strlen(id);
+    const char *at = queue->ids.data, *end = at + queue->ids.len;
+    while (at != NULL && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t line = (size_t)((newline == NULL ? end : newline) - at);
+        if (line == len && memcmp(at, id, len) == 0)
+            return true;
+        at += line + 1;
+    }
+    return false;
+}
+
+enum jr_queue_place jr_slurm_queue_find(struct jr_slurm_queue *queue,
+                                        const char *job)
+{
+    char *id, *cluster;
+    if (!split_job(queue, job, &id, &cluster))
+        return JR_QUEUE_NO_JOB;
+    ask_queue(queue, cluster);
+    if (queue->silent != NULL)
+        return JR_QUEUE_SILENT;
+    return is_queued(queue, id) ? JR_QUEUE_QUEUED : JR_QUEUE_ENDED;
+}
+
+const char *jr_slurm_cancel(struct jr_slurm_queue *queue, const char *job)
+{
+    char *id, *cluster;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!split_job(queue, job, &id, &cluster))
+        return "has no job that is known";
+    char *words[] = {(char[]){"scancel"},
+                     cluster == NULL ? id : (char[]){"--clusters"}, cluster,
+                     cluster == NULL ? NULL : id, NULL};
+    return ask_slurm(queue, words, &out);
+}
