@@ -578,6 +578,33 @@ class Arrays(Rendering):
         results.unlink()  # as if its guard had been killed too
         self.assertEqual(self.statuses()[2], "lost")
 
+    def test_a_task_on_another_machine_is_as_slurm_says(self):
+        """Its process cannot be looked at: it runs while its job is queued, and
+        a sweep is not held up for ever by a machine that broke down."""
+        self.submit()
+        self.task(0)
+        cells, = (self.folder / "runs").glob("2*/cells")
+        shutil.copytree(cells / "0000", cells / "0002")
+        (cells / "0002" / "results.json").unlink()
+        path = cells / "0002" / "run.json"
+        run = json.loads(path.read_text())
+        run.update(host="far", boot_id="0", status="running", exit_code=None,
+                   finished=None)
+        path.write_text(json.dumps(run))
+        expected = ["succeeded", "not_started", "running", "not_started"]
+        self.assertEqual(self.statuses(), expected)
+        self.tool("squeue", "#!/bin/sh\nexit 1\n")
+        self.assertEqual(self.statuses(), expected)
+        done = self.on("s.jobrun.yaml", "--resume", code=2)
+        self.assertIn("cell 0002 is being run", done.stderr)
+        self.tool("squeue", "#!/bin/sh\n")
+        expected[2] = "lost"
+        self.assertEqual(self.statuses(), expected)
+        self.on("s.jobrun.yaml", "--resume")
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+        self.assertEqual(self.folders(),
+                         ["0000", "0001", "0002", "0002.1", "0003"])
+
     def test_old_ones_are_pruned(self):
         self.submit()
         for number in range(4):

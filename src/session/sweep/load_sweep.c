@@ -10,6 +10,7 @@
 #include "judge/words.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
+#include "session/slurm_queue.h"
 #include "store/run_folder.h"
 #include "sweep/cell_result.h"
 #include "sweep/journal.h"
@@ -135,21 +136,39 @@ static void count_cells(json_t *sweep, const json_t *cells)
     jr_json_set(sweep, "counts", counts);
 }
 
+/* The tasks of a job array. */
+struct tasks {
+    const char *cells_dir;
+    int dir_fd;
+    const char *job;
+    struct jr_slurm_queue queue; /* asked about cells on other machines */
+};
+
+/* Whether a cell that has begun, and has no results, still runs. Of one on
+ * another machine only Slurm knows. */
+static bool does_run(struct tasks *tasks, enum jr_standing standing)
+{
+    if (standing != JR_STANDING_ELSEWHERE)
+        return standing == JR_STANDING_RUNNING;
+    enum jr_queue_place place = jr_slurm_queue_find(&tasks->queue, tasks->job);
+    return place != JR_QUEUE_ENDED && place != JR_QUEUE_NO_JOB;
+}
+
 /* Bring a cell that is a task of a job array to what its folder says. */
-static void update_task(json_t *cell, const char *cells_dir, int dir_fd)
+static void update_task(json_t *cell, struct tasks *tasks)
 {
     struct jr_live live;
     char folder[16];
     uint32_t number = (uint32_t)jr_json_get_int(cell, "cell");
-    if (take_results(cell, dir_fd, number))
+    if (take_results(cell, tasks->dir_fd, number))
         return;
     jr_cell_folder(folder, number);
-    if (jr_live_open(&live, cells_dir, folder, NULL) != 0)
+    if (jr_live_open(&live, tasks->cells_dir, folder, NULL) != 0)
         return; /* it has not begun */
-    bool lost = live.standing == JR_STANDING_LOST;
+    bool runs = does_run(tasks, live.standing);
     jr_live_close(&live);
-    if (!take_results(cell, dir_fd, number)) /* it ended meanwhile */
-        jr_json_set_str(cell, "status", lost ? "lost" : "running");
+    if (!take_results(cell, tasks->dir_fd, number)) /* it ended meanwhile */
+        jr_json_set_str(cell, "status", runs ? "running" : "lost");
 }
 
 static void update_tasks(json_t *sweep, const char *log_dir, const char *id,
@@ -158,8 +177,12 @@ static void update_tasks(json_t *sweep, const char *log_dir, const char *id,
     json_t *cells = json_object_get(sweep, "cells");
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, log_dir, id);
+    struct tasks tasks = {.cells_dir = dir.data, .dir_fd = dir_fd};
+    (void)jr_sweep_is_submitted(sweep, &tasks.job);
+    jr_slurm_queue_init(&tasks.queue, environ);
     for (size_t i = 0; !dir.failed && i < json_array_size(cells); i++)
-        update_task(json_array_get(cells, i), dir.data, dir_fd);
+        update_task(json_array_get(cells, i), &tasks);
+    jr_slurm_queue_release(&tasks.queue);
     count_cells(sweep, cells);
     update_best(sweep, cells);
 }

@@ -275,7 +275,9 @@ static bool is_told_to_stop(void)
 }
 
 /* A cell that a jobrun which was killed is still ending: wait for its record.
- * What one left that is gone is ended. -1 with `err`: it goes on. */
+ * What one left that is gone is ended. One on another machine goes on for all
+ * that is known, unless it was a task of an array which Slurm has ended. -1 with
+ * `err`: it goes on. */
 static int settle_cell(struct jr_sweep_run *run, const char *folder,
                        struct jr_error *err)
 {
@@ -299,8 +301,9 @@ static int settle_cell(struct jr_sweep_run *run, const char *folder,
                           jr_clock_ns() + TURN_NS, NULL) < 0)
             break;
     }
-    bool running = live.standing == JR_STANDING_RUNNING ||
-                   live.standing == JR_STANDING_ELSEWHERE;
+    bool running =
+        live.standing == JR_STANDING_RUNNING ||
+        (live.standing == JR_STANDING_ELSEWHERE && !run->array_over);
     jr_live_close(&live);
     if (running)
         return jr_error_set(err, JR_STATUS_USAGE,
@@ -443,6 +446,8 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     enum jr_queue_place place = jr_sweep_is_submitted(sweep, &job)
                                     ? jr_slurm_queue_find(&queue, job)
                                     : JR_QUEUE_ENDED;
+    run->array_over =
+        jr_sweep_is_submitted(sweep, &job) && place == JR_QUEUE_ENDED;
     if (place == JR_QUEUE_QUEUED)
         status =
             jr_error_set(err, JR_STATUS_USAGE,
