@@ -118,6 +118,54 @@ class Arrays(Lab):
         self.slurm.await_gone()
         self.assertEqual(self.table()["counts"], {"succeeded": 1, "stopped": 2})
 
+    def allocation(self, spec, *words, nodes=2):
+        """jobrun leads the sweep in an allocation."""
+        return ("salloc", "-Q", f"-N{nodes}", JOBRUN, spec, *words)
+
+    def test_cells_of_several_nodes_in_an_allocation(self):
+        spec = self.sweep("mkdir busy.$RANK && sleep 0.1 && rmdir busy.$RANK && "
+                          f"[ $WORLD_SIZE = 2 ] && {DELIVER}",
+                          "nodes: 2\n", cells=4)
+        done = self.expect(self.on(*self.allocation(spec, nodes=4)), 0)
+        self.assertIn("each 2 nodes, one after the other", done.stderr)
+        self.assertNotIn("the allocation has", done.stderr)
+        self.assertEqual(self.table()["counts"], {"succeeded": 4})
+        for path in (self.folder / "runs").glob("2*/cells/*/results.json"):
+            ranks = json.loads(path.read_text())["ranks"]
+            self.assertEqual(len({rank["host"] for rank in ranks}), 2)
+            self.assertEqual(ranks[1]["stdout"], "attempt_0/1/stdout.log")
+
+    def test_cells_of_one_node_beside_those_of_two(self):
+        spec = self.sweep("[ $WORLD_SIZE = $NODES ] && [ %{cell} = "
+                          f"$JOBRUN_CELL ] && {DELIVER}",
+                          "nodes: 1\n")
+        spec.write_text(spec.read_text().replace(
+            "{vars.n: {from: 0, to: 11}}", "{vars.n: [0, 1], nodes: [1, 2]}")
+            .replace("env: {", "env: {NODES: '${nodes}', "))
+        done = self.expect(self.on(*self.allocation(spec)), 0)
+        self.assertIn("the allocation has 2 nodes, but cells of one node run "
+                      "on this machine alone", done.stderr)
+        self.assertEqual(self.table()["counts"], {"succeeded": 4})
+        done = self.expect(self.on(JOBRUN, spec), 4)
+        self.assertIn("nodes 2, and node_rank and master_addr are MISSING",
+                      done.stderr)
+
+    def test_a_sweep_over_nodes_that_is_stopped(self):
+        spec = self.sweep("echo $N >> began; [ -e go ] || exec sleep 1000; "
+                          f"{DELIVER}", "nodes: 2\n", cells=3)
+        process = self.begin(*self.allocation(spec))
+        self.slurm.wait(lambda: (self.folder / "began").exists() and len(
+            (self.folder / "began").read_text().split()) == 2, "both ranks")
+        self.expect(self.on(JOBRUN, "stop", "latest"), 0)
+        self.assertEqual(process.wait(lab.cluster.LIMIT), 128 + 15)
+        self.slurm.await_gone()
+        self.assertEqual(self.table()["counts"],
+                         {"stopped": 1, "not_started": 2})
+        (self.folder / "go").touch()
+        done = self.on(*self.allocation(spec, "--resume"))
+        self.expect(done, 0)
+        self.assertEqual(self.table()["counts"], {"succeeded": 3})
+
 
 if __name__ == "__main__":
     lab.main()

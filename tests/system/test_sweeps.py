@@ -162,6 +162,25 @@ class Cells(Sweep):
                            2)
         self.assertIn("no `sweep`", done.stderr)
 
+    def test_cells_of_several_nodes(self):
+        """Each has all nodes to itself; outside of an allocation there is one."""
+        self.write("n.jobrun.yaml", "version: 1\ndevice: cpu\nthreads: 1\n"
+                   "nodes: 2\nlocal_world_size: 1\nentrypoint: ['true']\n"
+                   "sweep: {axes: {env.N: [1, 2, 3]}}\n")
+        done = self.expect(self.jobrun("plan", "n.jobrun.yaml", "--on",
+                                       "4x0,8c"), 0)
+        self.assertIn("3 cells, 1 at once there, 3 rounds", done.stdout)
+        self.assertEqual(done.stdout.count("2 nodes"), 3)
+        done = self.expect(self.jobrun("plan", "n.jobrun.yaml", "--on",
+                                       "1x0,8c"), 4)
+        self.assertIn("--on 1x0,8c has 1", done.stderr)
+        done = self.expect(self.jobrun(
+            "n.jobrun.yaml", "--node-rank", "0", "-s", "master_addr=h"), 4)
+        self.assertIn("cell 0 (env.N=1) needs 2 nodes, and this machine is one",
+                      done.stderr)
+        self.assertIn("submit SPEC --engine slurm", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
     def test_rendered_commands_name_the_cell(self):
         self.spec()
         done = self.expect(self.jobrun(

@@ -165,6 +165,17 @@ static void find_pool(struct finding *finding, struct jr_cell_need *need,
         finding->needs->room.devices = need->pool;
 }
 
+/* Whether cells of several nodes get an agent on each, from an allocation of
+ * Slurm's. */
+static bool leads_allocation(const struct jr_session *session)
+{
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    return session->host.real && scheduler->name != NULL &&
+           strcmp(scheduler->name, "Slurm") == 0 && !scheduler->step &&
+           scheduler->problem == NULL && scheduler->nodes > 1 &&
+           session->options.node_rank == NULL;
+}
+
 /* What a resolved cell needs. A rank needs a core, or as many as its threads
  * are stated to be; ranks that the machine's CPUs were counted for need all of
  * its cores. */
@@ -178,6 +189,10 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
     ret->device = job->device;
     ret->device_name = job->device_name;
     ret->oversubscribe = spec->oversubscribe;
+    if (ret->nodes > 1) { /* of the allocation: nothing runs beside it */
+        ret->cores = cores;
+        return;
+    }
     uint32_t here = local ? job->world_size : job->local_world_sizes[0];
     if (job->own.devices_count > 0) {
         ret->devices = least(here, job->own.devices_count);
@@ -200,6 +215,15 @@ static void name_cell(struct jr_buf *out, const struct finding *finding,
     jr_buf_char(out, ')');
 }
 
+/* Whether a cell of several nodes can have them, one after the other. */
+static bool has_nodes(const struct jr_session *session, uint32_t nodes)
+{
+    const struct jr_host *host = &session->host;
+    if (!host->real)
+        return host->nodes >= nodes;
+    return leads_allocation(session) && host->scheduler.nodes >= nodes;
+}
+
 /* Whether a cell can run here if it is alone. */
 static bool check_room(struct finding *finding, const struct jr_cell_need *need)
 {
@@ -207,15 +231,15 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
     struct jr_buf cell JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags *diags = &finding->session->diags;
     name_cell(&cell, finding, need->cell);
-    if (need->nodes > 1) {
+    if (need->nodes > 1 && !has_nodes(finding->session, need->nodes)) {
         struct jr_diag *diag = jr_diags_error(
             diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
-            "%s needs %u nodes, and a sweep runs its cells on one",
+            "%s needs %u nodes, and this machine is one",
             cell.failed ? "" : cell.data, need->nodes);
         jr_diag_help(diags, diag,
-                     "state nodes: 1; or run it alone: --cell %zu; or all "
-                     "nodes' ranks here: --local",
-                     need->cell);
+                     "state nodes: 1; or run the sweep in an allocation of "
+                     "Slurm's, or submit it: jobrun submit SPEC --engine "
+                     "slurm; or all nodes' ranks here: --local");
         return false;
     }
     if (need->oversubscribe ||
@@ -243,9 +267,11 @@ static enum jr_status measure_cell(struct finding *finding,
     struct jr_session *session = finding->session;
     struct jr_spec_file *file = NULL;
     struct jr_resolution resolution = JR_RESOLUTION_INIT;
+    static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
         .local = session->options.local,
-        .node_rank = session->options.node_rank,
+        .node_rank = leads_allocation(session) ? &first_node
+                                               : session->options.node_rank,
         .args = session->options.args,
         .environ = session->options.envp,
         .skip_leases = true,

@@ -59,7 +59,9 @@ static void count_rounds(const struct telling *telling, uint32_t *ret_most,
 /* "3 devices", "1 core" */
 static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
 {
-    if (need->devices > 0)
+    if (need->nodes > 1)
+        jr_buf_printf(out, "%u nodes", need->nodes);
+    else if (need->devices > 0)
         jr_buf_printf(out, "%u %s", need->devices, need->device_name);
     else
         jr_buf_printf(out, "%u core%s", need->cores,

@@ -289,7 +289,10 @@ static void tell_begin(const struct jr_sweep_run *run)
                   count == 1 ? "" : "s");
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
-    if (needs->count == 1 && needs->kinds[0].devices > 0)
+    if (needs->count == 1 && needs->kinds[0].nodes > 1)
+        jr_buf_printf(&line, ", each %u nodes, one after the other",
+                      needs->kinds[0].nodes);
+    else if (needs->count == 1 && needs->kinds[0].devices > 0)
         jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
                       needs->kinds[0].pool, needs->kinds[0].device_name);
     else if (needs->count == 1)
@@ -303,6 +306,27 @@ static void tell_begin(const struct jr_sweep_run *run)
     jr_buf_printf(&line, "; %s/%s", run->log_dir, run->dir.id);
     if (!line.failed && run->options->line != NULL)
         run->options->line(run->options->data, line.data);
+}
+
+/* Cells of one node are run by this process, which is on one. */
+static void note_other_nodes(const struct jr_sweep_run *run)
+{
+    const struct jr_session *session = run->session;
+    const struct jr_host *host = &session->host;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t i = 0;
+    while (i < run->needs.count && run->needs.kinds[i].nodes > 1)
+        i++;
+    if (!host->real || host->scheduler.step || session->options.local ||
+        host->scheduler.nodes < 2 || i == run->needs.count)
+        return;
+    jr_buf_printf(&line,
+                  "the allocation has %u nodes, but cells of one node run on "
+                  "this machine alone; as tasks of a job array they run on "
+                  "all: jobrun submit SPEC --engine slurm",
+                  host->scheduler.nodes);
+    if (!line.failed)
+        jr_session_note(session, line.data);
 }
 
 enum jr_status jr_session_run_sweep(struct jr_session *session,
@@ -325,6 +349,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
         *ret_code = options->begun(options->data, &place);
     if (status == JR_STATUS_OK && *ret_code == 0) {
         tell_begin(&run);
+        note_other_nodes(&run);
         jr_sweep_loop(&run);
         *ret_code = jr_sweep_end(&run);
     }

@@ -276,8 +276,8 @@ static bool is_told_to_stop(void)
 
 /* A cell that a jobrun which was killed is still ending: wait for its record.
  * What one left that is gone is ended. One on another machine goes on for all
- * that is known, unless it was a task of an array which Slurm has ended. -1 with
- * `err`: it goes on. */
+ * that is known, unless it was a task of an array which Slurm has ended. -1
+ * with `err`: it goes on. */
 static int settle_cell(struct jr_sweep_run *run, const char *folder,
                        struct jr_error *err)
 {
@@ -301,9 +301,8 @@ static int settle_cell(struct jr_sweep_run *run, const char *folder,
                           jr_clock_ns() + TURN_NS, NULL) < 0)
             break;
     }
-    bool running =
-        live.standing == JR_STANDING_RUNNING ||
-        (live.standing == JR_STANDING_ELSEWHERE && !run->array_over);
+    bool running = live.standing == JR_STANDING_RUNNING ||
+                   (live.standing == JR_STANDING_ELSEWHERE && !run->array_over);
     jr_live_close(&live);
     if (running)
         return jr_error_set(err, JR_STATUS_USAGE,
