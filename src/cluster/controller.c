@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/names.h"
 #include "base/num.h"
 #include "cluster/controller_parts.h"
 #include "generated/version.h"
@@ -22,8 +20,6 @@ static void on_controller_timeout(void *owner)
 void jr_controller_turn(struct jr_controller *controller)
 {
     (void)jr_loop_turn(&controller->loop, false);
-    controller->ended = controller->out.fd < 0 && controller->err.fd < 0 &&
-                        controller->process.fd < 0;
 }
 
 bool jr_controller_awaits(const struct jr_controller *controller,
@@ -56,20 +52,6 @@ struct jr_controller_node jr_controller_node(
 
 #define START_MS 300000u
 
-void jr_controller_end(struct jr_buf *out,
-                       const struct jr_controller *controller)
-{
-    char name[JR_SIGNAL_NAME];
-    jr_signal_name(name, WTERMSIG(controller->status));
-    if (WIFSIGNALED(controller->status))
-        jr_buf_printf(out, "srun was killed by %s", name);
-    else
-        jr_buf_printf(out, "srun ended with exit code %d",
-                      WEXITSTATUS(controller->status));
-    if (controller->last_line[0] != '\0')
-        jr_buf_printf(out, "; its last output: %s", controller->last_line);
-}
-
 void jr_controller_name(struct jr_buf *out,
                         const struct jr_controller *controller, uint32_t node)
 {
@@ -91,30 +73,32 @@ static uint64_t patience_ms(const struct jr_controller *controller)
 static void add_start_limit(struct jr_buf *out,
                             const struct jr_controller *controller)
 {
+    const struct jr_link *link = &controller->links[0];
     jr_buf_str(out, " within ");
     jr_num_add_duration(out, patience_ms(controller));
     jr_buf_str(out, " (timeouts.start)");
-    if (controller->last_line[0] != '\0')
-        jr_buf_printf(out, "; the last output of srun: %s",
-                      controller->last_line);
+    if (link->last_line[0] != '\0')
+        jr_buf_printf(out, "; the last output of %s: %s",
+                      controller->transport->program, link->last_line);
 }
 
 static void add_waiting_reason(struct jr_buf *out,
                                const struct jr_controller *controller)
 {
+    const struct jr_transport *transport = controller->transport;
     if (controller->agent_exited) {
-        jr_buf_printf(out, ": %s", controller->last_line);
+        jr_buf_printf(out, ": %s", controller->exited_why);
         if (controller->nodes[controller->exited_node].state ==
                 JR_NODE_UNKNOWN &&
-            strstr(controller->last_line, ": task") !=
-                NULL) /* the node is there */
+            transport->has_exited != NULL &&
+            transport->has_exited(controller->exited_why))
             jr_buf_printf(out,
                           " (is jobrun there, as %s, and of version " JR_VERSION
                           "?)",
                           controller->options.program);
     } else if (controller->ended) {
         jr_buf_str(out, ": ");
-        jr_controller_end(out, controller);
+        jr_link_describe_end(out, &controller->links[0]);
     } else
         add_start_limit(out, controller);
 }
@@ -162,7 +146,7 @@ static int report_missing_nodes(const struct jr_controller *controller,
     add_waiting_reason(&text, controller);
     if (!controller->agent_exited &&
         !jr_controller_has_agent(controller)) /* as where a job has shrunk */
-        jr_buf_str(&text, "; squeue shows which nodes the job has now");
+        jr_buf_printf(&text, "; %s", controller->transport->nodes_hint);
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",
                         text.failed ? "out of memory" : text.data);
 }
@@ -211,7 +195,7 @@ int jr_controller_send_spec(struct jr_controller *controller,
 const char *jr_controller_lacks(const struct jr_controller *controller)
 {
     if (controller->ended)
-        return "srun has ended";
+        return controller->transport->has_ended;
     for (uint32_t i = 0; i < controller->options.nodes; i++)
         if (controller->nodes[i].state != JR_NODE_DONE)
             return "a node was lost, or is still at work";
@@ -248,11 +232,9 @@ int jr_controller_open(struct jr_controller **ret,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     *controller = (struct jr_controller){
         .options = *options,
+        .transport = options->transport,
         .loop = {.epoll_fd = -1},
-        .in = {.fd = -1},
-        .out = {.fd = -1},
-        .err = {.fd = -1},
-        .process = {.fd = -1},
+        .children = {.fd = -1},
         .deadline = {.due = on_controller_timeout, .owner = controller},
         .heartbeat = {.due = jr_heartbeat_due, .owner = controller},
     };
@@ -280,6 +262,7 @@ void jr_controller_close(struct jr_controller *controller)
         jr_console_writer_close(&controller->console);
     if (controller->loop.epoll_fd >= 0)
         (void)close(controller->loop.epoll_fd);
+    free(controller->links);
     free(controller->nodes);
     free(controller->bytes);
     free(controller);

@@ -1,8 +1,9 @@
 /*
- * The controller of a job on several nodes: it has srun start an agent on each
- * (agent.h), and exchanges messages with all of them through srun's standard
- * streams (protocol.h). So there is no port and no file between them, and the
- * input of an agent whose controller is gone has ended.
+ * The controller of a job on several nodes: it has a transport (transport.h)
+ * start an agent on each (agent.h), and exchanges messages with all of them
+ * through the standard streams of its programs (protocol.h). So there is no
+ * port and no file between them, and the input of an agent whose controller is
+ * gone has ended.
  *
  * The controller waits for events, and for signs of life (heartbeat.h).
  * Policies are those of the runner on each node; the controller tells the other
@@ -21,15 +22,18 @@
 
 struct jr_controller;
 struct jr_run_options;
+struct jr_transport;
 
 struct jr_controller_options {
-    const char *program; /* jobrun, as nodes find it */
+    const struct jr_transport *transport; /* srun.h */
+    const char *program;                  /* jobrun, as nodes find it */
     uint32_t nodes;
     char *const *hosts; /* as the scheduler lists them, for nodes of which
                            nothing was heard yet; NULL: not known */
     char *const *envp;
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
-    void (*note)(void *data, const char *line); /* what srun says; NULL */
+    void (*note)(void *data, const char *line); /* what its programs say;
+                                                    NULL */
     void *data;
 };
 
@@ -96,7 +100,7 @@ bool jr_controller_show_rest(struct jr_controller *controller,
                              const struct jr_policy *policy,
                              const sigset_t *ignored, bool stopped);
 
-/* Let the agents go, and wait for srun to end. NULL is allowed. */
+/* Let the agents go, and wait for what started them to end. NULL is allowed. */
 void jr_controller_close(struct jr_controller *controller);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * What comes from the nodes: the messages of agents, each by the table of
  * node_state.h; the events of their ranks, for events.jsonl by our clock, and
- * for what is known of ranks when their node is lost later; and what srun
- * prints about nodes. controller_parts.h and controller_run.h declare it.
+ * for what is known of ranks when their node is lost later; and what the
+ * programs of the links print about nodes. controller_parts.h and
+ * controller_run.h declare it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,9 +104,8 @@ static void fail_start(struct jr_controller *controller, uint32_t node,
         return;
     controller->agent_exited = true;
     controller->exited_node = node;
-    if (why != controller->last_line)
-        (void)snprintf(controller->last_line, sizeof controller->last_line,
-                       "%s", why);
+    (void)snprintf(controller->exited_why, sizeof controller->exited_why, "%s",
+                   why);
 }
 
 /* What a state does, of what needs no run. False: it is not among it. */
@@ -209,12 +209,15 @@ void jr_controller_receive(struct jr_controller *controller, const json_t *line)
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-void jr_controller_handle_srun(struct jr_controller *controller)
+void jr_controller_handle_errors(struct jr_controller *controller,
+                                 const struct jr_link *link)
 {
-    for (uint32_t i = 0; i < controller->options.nodes; i++)
-        if (jr_srun_lost(controller->last_line, i, controller->nodes[i].host))
+    const struct jr_transport *transport = controller->transport;
+    for (uint32_t i = 0;
+         transport->has_lost != NULL && i < controller->options.nodes; i++)
+        if (transport->has_lost(link->last_line, i, controller->nodes[i].host))
             jr_controller_step_node(controller, i, JR_NODE_ON_EXITED,
-                                    controller->last_line);
+                                    link->last_line);
 }
 
 /* The timeout of silence. */

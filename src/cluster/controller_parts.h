@@ -1,6 +1,6 @@
 /* What the files of the controller share: controller.c waits for all agents,
- * from the start to the end; connect_agents.c moves bytes between them and the
- * controller through srun, controller_messages.c handles their messages,
+ * from the start to the end; connect_agents.c has the links to them
+ * (link.h), controller_messages.c handles their messages,
  * controller_console.c shows what all nodes print, and controller_run.c (with
  * controller_run.h) runs an attempt. connect_agents.c and controller_messages.c
  * have no other header. Not for other layers. */
@@ -10,8 +10,8 @@
 #include "cluster/controller.h"
 #include "cluster/heartbeat.h"
 #include "cluster/node_state.h"
+#include "cluster/link.h"
 #include "cluster/protocol.h"
-#include "cluster/srun.h"
 #include "eventloop/loop.h"
 #include "eventloop/signals.h"
 #include "output/console.h"
@@ -40,24 +40,19 @@ struct jr_controller_run;
 
 struct jr_controller {
     struct jr_controller_options options;
-    struct jr_srun srun;
+    const struct jr_transport *transport;
     struct jr_loop loop;
-    struct jr_watch out, err; /* srun's */
-    struct jr_watch in, process;
-    bool blind; /* there are no pidfds: `process` hears of every child's end */
-    struct jr_inlet out_lines, err_lines;
-    struct jr_buf outbox; /* what srun has not taken yet */
-    size_t sent;
-    bool in_watched;
+    struct jr_link *links; /* one for all agents, or one for each node */
+    uint32_t links_count, ended_count;
+    struct jr_watch children; /* without pidfds: it hears of every end */
     struct jr_timer deadline, heartbeat;
     struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
     struct jr_timer preempted; /* when its ranks have had their time */
     bool timed_out;            /* the deadline has passed */
     bool agent_exited;         /* an agent ended before it was to */
     uint32_t exited_node;      /* whose */
-    bool ended;                /* srun is gone, and all it had is read */
-    int status;                /* of waitpid(2), then */
-    char last_line[512];       /* of srun, or why an agent ended */
+    bool ended;                /* all links have */
+    char exited_why[512];      /* and how that is known */
     struct jr_error refusal;   /* the first of a node */
     bool refused;
     struct jr_cluster_node *nodes;
@@ -70,12 +65,12 @@ struct jr_controller {
     uint64_t received_bytes, sent_bytes;
 };
 
-/* connect_agents.c: start srun, which starts the agents. -1 with `err`. */
+/* connect_agents.c: open the links, which start the agents. -1 with `err`. */
 int jr_controller_connect(struct jr_controller *controller,
                           struct jr_error *err);
 
-/* The same file: close the input of the agents, wait a while for srun, and kill
- * it then. */
+/* The same file: close the input of the agents, wait a while for the programs
+ * of the links, and kill them then. */
 void jr_controller_disconnect(struct jr_controller *controller);
 
 /* The same file: send a message to all agents. */
@@ -93,9 +88,14 @@ void jr_controller_close_input(struct jr_controller *controller);
 void jr_controller_receive(struct jr_controller *controller,
                            const json_t *line);
 
-/* The same file: handle the last line of srun (`last_line`), as far as it is
- * about tasks and nodes. */
-void jr_controller_handle_srun(struct jr_controller *controller);
+/* The same file: handle the last line of a link's errors (`last_line`), as far
+ * as it is about nodes. */
+void jr_controller_handle_errors(struct jr_controller *controller,
+                                 const struct jr_link *link);
+
+/* connect_agents.c: a link has ended, and all it had is read. */
+void jr_controller_handle_end(struct jr_controller *controller,
+                              const struct jr_link *link);
 
 /* The same file: something happens to a node, and what node_state.h has for it
  * is done. `why` is what is reported of a node that is lost by it. */
@@ -118,8 +118,5 @@ bool jr_controller_awaits(const struct jr_controller *controller,
 /* The same file: whether any agent has said hello. */
 bool jr_controller_has_agent(const struct jr_controller *controller);
 
-/* The same file: append how srun ended, once it has. */
-void jr_controller_end(struct jr_buf *out,
-                       const struct jr_controller *controller);
 
 #endif

@@ -316,14 +316,14 @@ static int find_ranks(struct jr_controller_run *run)
     return 0;
 }
 
-/* srun is gone, or the wait is over: unless a node was lost before, all nodes
- * that were at work are lost. */
+/* The links have ended, or the wait is over: unless a node was lost before, all
+ * nodes that were at work are lost. */
 static void lose_nodes(struct jr_controller_run *run)
 {
     struct jr_controller *controller = run->controller;
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->ended)
-        jr_controller_end(&how, controller);
+        jr_link_describe_end(&how, &controller->links[0]);
     else
         jr_buf_str(&how,
                    "it was told to stop its ranks, but has not confirmed it");

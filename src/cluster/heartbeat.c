@@ -82,13 +82,12 @@ static void describe_silence(struct jr_buf *out,
     jr_buf_printf(out, " since %s, for ", since);
     jr_clock_human(out, silent_ns);
     if (all)
-        jr_buf_printf(out, ": this machine is cut off, or srun (pid %d) hangs",
-                      (int)controller->srun.pid);
+        jr_buf_printf(out, ": this machine is cut off, or %s (pid %d) hangs",
+                      controller->transport->program,
+                      (int)controller->links[0].pid);
     else
-        jr_buf_printf(out,
-                      ": it is down, cut off or stopped; see `scontrol "
-                      "show node %s`",
-                      peer->host);
+        jr_buf_printf(out, ": it is down, cut off or stopped; %s%s`",
+                      controller->transport->silent_hint, peer->host);
 }
 
 /* Before there is a run, a node that is lost is the end. */

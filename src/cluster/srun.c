@@ -1,13 +1,10 @@
 #include "cluster/srun.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/rank_set.h"
-#include "base/subprocess.h"
+#include "cluster/controller.h"
 
 #include "base/banned.h"
 
@@ -65,55 +62,14 @@ char **jr_srun_environment(struct jr_arena *arena, char *const *envp)
     return env.items;
 }
 
-static void close_ends(int ends[3][2])
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 2; j++)
-            if (ends[i][j] >= 0)
-                (void)close(ends[i][j]);
-}
-
-/* The child's end of each pipe becomes its descriptor of the same number. */
-static int spawn_srun(pid_t *ret, int ends[3][2], char *const *words,
-                      char *const *envp)
-{
-    const int fds[3] = {ends[0][0], ends[1][1], ends[2][1]};
-    const struct jr_subprocess srun = {
-        .argv = words, .envp = envp, .fds = fds, .session = true};
-    *ret = jr_subprocess_start(&srun);
-    return *ret < 0 ? errno : 0;
-}
-
-static int open_ends(int ends[3][2])
-{
-    for (int i = 0; i < 3; i++) {
-        if (pipe2(ends[i], O_CLOEXEC) != 0 ||
-            fcntl(ends[i][i == 0 ? 1 : 0], F_SETFL, O_NONBLOCK) != 0)
-            return -1;
-        (void)fcntl(ends[i][1], F_SETPIPE_SZ, 1 << 20);
-    }
-    return 0;
-}
-
-int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
+int jr_srun_start(struct jr_carrier *ret, const char *program, uint32_t nodes,
                   char *const *envp, struct jr_error *err)
 {
-    int ends[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     struct jr_arena arena = JR_ARENA_INIT;
     char **words = jr_srun_words(&arena, program, nodes);
     char **env = jr_srun_environment(&arena, envp);
-    errno = ENOMEM;
-    int failed = arena.failed || open_ends(ends) != 0 ? errno : 0;
-    if (failed == 0)
-        failed = spawn_srun(&ret->pid, ends, words, env);
+    int failed = arena.failed ? ENOMEM : jr_carrier_start(ret, words, env);
     jr_arena_release(&arena);
-    if (failed == 0) {
-        ret->in_fd = ends[0][1];
-        ret->out_fd = ends[1][0];
-        ret->err_fd = ends[2][0];
-        ends[0][1] = ends[1][0] = ends[2][0] = -1;
-    }
-    close_ends(ends);
     errno = failed;
     if (failed == ENOENT)
         return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -175,3 +131,36 @@ bool jr_srun_lost(const char *line, uint32_t node, const char *host)
     return failure != NULL ? line_names_host(failure, host)
                            : line_names_task(line, node);
 }
+
+/* Whether it is about a task: the node is there. */
+static bool line_has_task(const char *line)
+{
+    return strstr(line, ": task") != NULL;
+}
+
+/* A line of no interest: that CPUs cannot be bound, which is not requested. */
+static bool is_srun_line_idle(const char *line, size_t len)
+{
+    return memmem(line, len, "lacks support for cpu binding", 29) != NULL;
+}
+
+static int start_srun(struct jr_carrier *ret,
+                      const struct jr_controller_options *options,
+                      uint32_t node, struct jr_error *err)
+{
+    (void)node;
+    return jr_srun_start(ret, options->program, options->nodes, options->envp,
+                         err);
+}
+
+const struct jr_transport jr_srun_transport = {
+    .program = "srun",
+    .start = start_srun,
+    .is_idle = is_srun_line_idle,
+    .has_lost = jr_srun_lost,
+    .has_exited = line_has_task,
+    .has_ended = "srun has ended",
+    .nodes_hint = "squeue shows which nodes the job has now",
+    .hang_hint = "squeue --steps shows whether its step is gone",
+    .silent_hint = "see `scontrol show node ",
+};

@@ -7,20 +7,17 @@
 #define JR_SRUN_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/strv.h"
-#include <jobrun/error.h>
+#include "cluster/transport.h"
 
-struct jr_srun {
-    pid_t pid;
-    int in_fd;          /* what all agents read; ours are not blocking */
-    int out_fd, err_fd; /* what they and srun write */
-};
+/* One srun for the agents of all nodes, in a session of its own, so that no
+ * terminal's signal reaches it. */
+extern const struct jr_transport jr_srun_transport;
 
-/* Start `program agent` on `nodes` nodes, in a session of its own, so that no
- * terminal's signal reaches it; `envp` is jobrun's. Returns 0, or -1. */
-int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
+/* Start `program agent` on `nodes` nodes; `envp` is jobrun's. Returns 0, or -1.
+ */
+int jr_srun_start(struct jr_carrier *ret, const char *program, uint32_t nodes,
                   char *const *envp, struct jr_error *err);
 
 /* The words of that line, NULL-terminated, in `arena`. NULL without memory. */

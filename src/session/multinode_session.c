@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "cluster/srun.h"
 #include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "session/session.h"
@@ -298,6 +299,7 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     const uint32_t nodes = count_wanted_nodes(session);
     const struct jr_strv *hosts = &session->host.scheduler.hosts;
     const struct jr_controller_options options = {
+        .transport = &jr_srun_transport,
         .program = own_program(session),
         .nodes = nodes,
         .hosts = hosts->count == nodes ? hosts->items : NULL,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller_run.h"
+#include "cluster/srun.h"
 #include "scratch.h"
 #include "cluster/controller_steps.h"
 #include "spawn/run_options.h"
@@ -25,6 +26,7 @@ enum { FAKE_NODES = 3, FAKE_EACH = 2, FAKE_WORLD = FAKE_NODES * FAKE_EACH };
 struct fake_controller {
     struct scratch scratch;
     struct jr_controller controller;
+    struct jr_link link; /* with nothing behind it */
     struct jr_controller_run run;
     struct jr_cluster_node nodes[FAKE_NODES];
     struct jr_policy policy;
@@ -76,12 +78,14 @@ static inline void fake_controller_start(struct fake_controller *fake)
         (struct jr_outcome){.count = FAKE_WORLD, .ranks = fake->outcomes};
     fake->controller = (struct jr_controller){
         .options = {.program = "/opt/jobrun", .nodes = FAKE_NODES},
-        .in = {.fd = pair[1], .owner = &fake->controller},
-        .out = {.fd = -1},
-        .err = {.fd = -1},
-        .process = {.fd = -1},
+        .transport = &jr_srun_transport,
+        .links = &fake->link,
+        .links_count = 1,
+        .children = {.fd = -1},
         .nodes = fake->nodes,
         .run = &fake->run};
+    jr_link_init(&fake->link, &fake->controller, 0);
+    fake->link.in.fd = pair[1];
     fake->run = (struct jr_controller_run){.controller = &fake->controller,
                                            .plan = &fake->plan,
                                            .options = &fake->options,
@@ -148,12 +152,8 @@ static inline void fake_controller_end(struct fake_controller *fake)
     jr_progress_free(fake->outcome.progress);
     if (controller->console_open)
         jr_console_writer_close(&controller->console);
-    jr_inlet_release(&controller->out_lines);
-    jr_inlet_release(&controller->err_lines);
-    jr_buf_release(&controller->outbox);
+    jr_link_close(&fake->link);
     jr_events_close(&fake->run.events);
-    if (controller->in.fd >= 0)
-        (void)close(controller->in.fd);
     if (fake->sent >= 0)
         (void)close(fake->sent);
     (void)close(controller->loop.epoll_fd);

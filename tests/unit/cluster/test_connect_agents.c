@@ -9,6 +9,7 @@
 #include "generated/version.h"
 
 static struct fake_controller fake;
+static struct jr_link linked; /* as it was when it was left */
 static char notes[1024];
 static char command[] = "exec sleep 1000";
 
@@ -27,7 +28,7 @@ static void connect(const char *text)
     char file[128];
     fake_controller_start(&fake);
     notes[0] = '\0';
-    (void)close(fake.controller.in.fd);
+    jr_link_close(&fake.link);
     (void)snprintf(path, sizeof path, "PATH=%s", fake.scratch.dir);
     envp[0] = path;
     CU_ASSERT_EQUAL(setenv("PATH", fake.scratch.dir, 1), 0);
@@ -47,8 +48,9 @@ static void leave(void)
 {
     jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
     jr_controller_disconnect(&fake.controller);
+    linked = fake.controller.links[0];
+    free(fake.controller.links);
     free(fake.controller.bytes);
-    fake.controller.in.fd = -1;
     fake_controller_end(&fake);
 }
 
@@ -68,9 +70,9 @@ static void counts_what_it_sends(void)
     CU_ASSERT_TRUE(one > 0);
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
     CU_ASSERT_EQUAL(fake.controller.sent_bytes, 2 * one);
-    CU_ASSERT_EQUAL(fake.controller.outbox.len, 0);
-    CU_ASSERT_EQUAL(fake.controller.sent, 0);
-    CU_ASSERT_FALSE(fake.controller.in_watched);
+    CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
+    CU_ASSERT_EQUAL(fake.link.sent, 0);
+    CU_ASSERT_FALSE(fake.link.in_watched);
     fake_controller_check_sent(&fake, "stop stop");
     fake_controller_end(&fake);
 }
@@ -82,22 +84,23 @@ static void waits_for_room(void)
     static char spec[200000];
     connect("exec cat > /dev/null");
     memset(spec, 's', sizeof spec - 1);
-    int before = fake.controller.srun.pid;
+    int before = fake.controller.links[0].pid;
     CU_ASSERT_EQUAL(kill(before, SIGSTOP), 0);
     for (int i = 0; i < 30; i++)
         jr_controller_send(
             &fake.controller,
             &(struct jr_message){.type = JR_TO_NODES_SPEC, .spec = spec});
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_TRUE(fake.controller.outbox.len > 0);
-    CU_ASSERT_TRUE(fake.controller.in_watched);
-    CU_ASSERT_TRUE(fake.controller.sent < fake.controller.outbox.len);
+    CU_ASSERT_TRUE(fake.controller.links[0].outbox.len > 0);
+    CU_ASSERT_TRUE(fake.controller.links[0].in_watched);
+    CU_ASSERT_TRUE(fake.controller.links[0].sent <
+                   fake.controller.links[0].outbox.len);
     CU_ASSERT_TRUE(fake.controller.sent_bytes > 5999000);
     CU_ASSERT_EQUAL(kill(before, SIGCONT), 0);
-    while (fake.controller.outbox.len > 0)
+    while (fake.controller.links[0].outbox.len > 0)
         jr_controller_turn(&fake.controller);
-    CU_ASSERT_FALSE(fake.controller.in_watched);
-    CU_ASSERT_EQUAL(fake.controller.sent, 0);
+    CU_ASSERT_FALSE(fake.controller.links[0].in_watched);
+    CU_ASSERT_EQUAL(fake.controller.links[0].sent, 0);
     leave();
 }
 
@@ -108,8 +111,8 @@ static void nothing_waits_for_nobody(void)
     (void)close(fake.sent);
     fake.sent = -1;
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_EQUAL(fake.controller.outbox.len, 0);
-    CU_ASSERT_EQUAL(fake.controller.sent, 0);
+    CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
+    CU_ASSERT_EQUAL(fake.link.sent, 0);
     fake_controller_end(&fake);
 }
 
@@ -119,11 +122,11 @@ static void closes_its_input(void)
     char byte;
     fake_controller_start(&fake);
     jr_controller_close_input(&fake.controller);
-    CU_ASSERT_EQUAL(fake.controller.in.fd, -1);
+    CU_ASSERT_EQUAL(fake.link.in.fd, -1);
     CU_ASSERT_EQUAL(read(fake.sent, &byte, 1), 0);
     jr_controller_close_input(&fake.controller);
     jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
-    CU_ASSERT_EQUAL(fake.controller.in.fd, -1);
+    CU_ASSERT_EQUAL(fake.link.in.fd, -1);
     fake_controller_end(&fake);
 }
 
@@ -151,8 +154,8 @@ static void takes_lines(void)
         connect(vectors[i].text);
         turn_to_the_end();
         JR_ASSERT_TEXT(notes, vectors[i].notes);
-        JR_ASSERT_TEXT(fake.controller.last_line, vectors[i].last);
-        CU_ASSERT_EQUAL(fake.controller.srun.pid, 0);
+        JR_ASSERT_TEXT(fake.controller.links[0].last_line, vectors[i].last);
+        CU_ASSERT_EQUAL(fake.controller.links[0].pid, 0);
         leave();
     }
 }
@@ -174,7 +177,7 @@ static void says_how_srun_ended(void)
         struct jr_buf text = JR_BUF_INIT;
         connect(vectors[i].text);
         turn_to_the_end();
-        jr_controller_end(&text, &fake.controller);
+        jr_link_describe_end(&text, &fake.controller.links[0]);
         JR_ASSERT_TEXT(text.data, vectors[i].said);
         jr_buf_release(&text);
         leave();
@@ -196,11 +199,11 @@ static void a_line_without_an_end_is_taken(void)
 static void an_srun_without_agents_is_ended(void)
 {
     connect(command);
-    CU_ASSERT_TRUE(fake.controller.srun.pid > 0);
+    CU_ASSERT_TRUE(fake.controller.links[0].pid > 0);
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].state = JR_NODE_UNKNOWN;
     leave();
-    CU_ASSERT_EQUAL(WTERMSIG(fake.controller.status), SIGTERM);
+    CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGTERM);
     JR_ASSERT_TEXT(notes, "");
 }
 
@@ -259,7 +262,7 @@ static void an_srun_that_hangs_is_killed(void)
     while (notes[0] == '\0')
         jr_controller_turn(&fake.controller);
     notes[0] = '\0';
-    int pid = fake.controller.srun.pid;
+    int pid = fake.controller.links[0].pid;
     struct jr_timer now = {.at = 1, .due = expire, .owner = &fake.controller};
     jr_loop_timer(&fake.controller.loop, &now);
     leave();
@@ -269,7 +272,7 @@ static void an_srun_that_hangs_is_killed(void)
                    "shows whether its step is gone]",
                    pid);
     JR_ASSERT_TEXT(notes, expected);
-    CU_ASSERT_EQUAL(WTERMSIG(fake.controller.status), SIGKILL);
+    CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGKILL);
 }
 
 JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),

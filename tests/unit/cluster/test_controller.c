@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller.h"
+#include "cluster/srun.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
 #include "generated/version.h"
@@ -349,13 +350,15 @@ static void begin(struct bench *bench, const char *script)
     bench->envp[0] = bench->script;
     bench->envp[1] = bench->heard_env;
     bench->envp[2] = labels;
-    bench->options = (struct jr_controller_options){.program = "/opt/jobrun",
-                                                    .nodes = NODES,
-                                                    .hosts = hosts,
-                                                    .envp = bench->envp,
-                                                    .start_ms = 30000,
-                                                    .note = take_note,
-                                                    .data = bench};
+    bench->options =
+        (struct jr_controller_options){.transport = &jr_srun_transport,
+                                       .program = "/opt/jobrun",
+                                       .nodes = NODES,
+                                       .hosts = hosts,
+                                       .envp = bench->envp,
+                                       .start_ms = 30000,
+                                       .note = take_note,
+                                       .data = bench};
     for (uint32_t i = 0; i < RANKS; i++)
         bench->ranks[i] =
             (struct jr_plan_rank){.rank = i, .node_rank = i / EACH};

@@ -188,10 +188,10 @@ static void a_node_that_ends_ends_the_start(void)
     jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "gone");
     CU_ASSERT_TRUE(fake.controller.agent_exited);
     CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
-    JR_ASSERT_TEXT(fake.controller.last_line, "gone");
+    JR_ASSERT_TEXT(fake.controller.exited_why, "gone");
     jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "later");
     CU_ASSERT_EQUAL(fake.controller.exited_node, 2);
-    JR_ASSERT_TEXT(fake.controller.last_line, "gone");
+    JR_ASSERT_TEXT(fake.controller.exited_why, "gone");
     fake_controller_end(&fake);
 }
 
@@ -441,7 +441,7 @@ static void a_lost_node_loses_its_ranks(void)
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
         CU_ASSERT_TRUE(fake.nodes[1].returned);
         CU_ASSERT_EQUAL(fake.run.stopped, !goes_on);
-        CU_ASSERT_EQUAL(fake.controller.in.fd >= 0, goes_on);
+        CU_ASSERT_EQUAL(fake.link.in.fd >= 0, goes_on);
         fake_controller_check_sent(&fake, "");
         jr_controller_step_node(&fake.controller, 2, JR_NODE_ON_EXITED, "too");
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
@@ -453,9 +453,9 @@ static void a_lost_node_loses_its_ranks(void)
 static void hears_of_lost_tasks(void)
 {
     fake_controller_start(&fake);
-    (void)snprintf(fake.controller.last_line, sizeof fake.controller.last_line,
+    (void)snprintf(fake.link.last_line, sizeof fake.link.last_line,
                    "srun: error: n1: task 1: Killed");
-    jr_controller_handle_srun(&fake.controller);
+    jr_controller_handle_errors(&fake.controller, &fake.link);
     CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_RUNNING);
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_LOST);
     CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_RUNNING);
@@ -490,7 +490,6 @@ static void says_who_did_not_come(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_controller_start(&fake);
         fake.controller.options.start_ms = 1;
-        fake.controller.out.fd = fake.sent; /* srun has not ended */
         fake.controller.deadline =
             (struct jr_timer){.due = note_deadline, .owner = &fake.controller};
         jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);

@@ -1,6 +1,7 @@
 #include "cluster/agent_parts.h"
 #include "cluster/controller_console.h"
 #include "cluster/controller_run.h"
+#include "cluster/srun.h"
 #include "store/outcome.h"
 
 #include <sys/epoll.h>
@@ -21,6 +22,7 @@ struct side {
     struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
     struct jr_controller controller;
+    struct jr_link link; /* which takes all, and sends nothing */
 };
 
 static void begin(struct side *side, enum jr_on_failure on_failure)
@@ -36,9 +38,12 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
                                            .events = {.fd = -1},
                                            .first = side->first};
     side->controller = (struct jr_controller){.options.nodes = NODES,
-                                              .in = {.fd = -1},
+                                              .transport = &jr_srun_transport,
+                                              .links = &side->link,
+                                              .links_count = 1,
                                               .nodes = side->nodes,
                                               .run = &side->run};
+    jr_link_init(&side->link, &side->controller, 0);
     jr_controller_open_console(&side->controller, -1, -1);
     jr_heartbeat_begin(&side->controller);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -51,7 +56,7 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
 static void end(struct side *side)
 {
     jr_console_writer_close(&side->controller.console);
-    jr_buf_release(&side->controller.outbox);
+    jr_buf_release(&side->link.outbox);
     jr_buf_release(&side->run.events.lines);
 }
 
@@ -86,8 +91,8 @@ static void asks_while_all_answer(void)
     turn(&side, 100, 7);
     CU_ASSERT_EQUAL(lost(&side), 0);
     CU_ASSERT_NOT_EQUAL(side.controller.heartbeat.at, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(side.controller.outbox.data, "heartbeat"));
-    CU_ASSERT_PTR_NULL(strstr(side.controller.outbox.data, "stop"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.link.outbox.data, "heartbeat"));
+    CU_ASSERT_PTR_NULL(strstr(side.link.outbox.data, "stop"));
     end(&side);
 }
 
@@ -170,14 +175,13 @@ static void loses_one_before_the_run(void)
         turn(&side, 3, 7);
         turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
         CU_ASSERT_FALSE(side.controller.agent_exited);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(side.controller.outbox.data, "heartbeat"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.link.outbox.data, "heartbeat"));
         turn(&side, 1, 1);
         CU_ASSERT_TRUE(side.controller.agent_exited);
         CU_ASSERT_EQUAL(side.controller.exited_node, 1);
         CU_ASSERT_PTR_NOT_NULL(
-            strstr(side.controller.last_line, "node 1 (n2)"));
-        CU_ASSERT_EQUAL(strstr(side.controller.last_line, "1 other") != NULL,
+            strstr(side.controller.exited_why, "node 1 (n2)"));
+        CU_ASSERT_EQUAL(strstr(side.controller.exited_why, "1 other") != NULL,
                         i == 1);
         CU_ASSERT_EQUAL(side.controller.heartbeat.at, 0);
         end(&side);
@@ -218,7 +222,7 @@ static void goes_on_with_the_others_where_it_is_to(void)
     turn(&side, JR_HEARTBEAT_MISSES, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_FALSE(side.run.stopped);
-    CU_ASSERT_EQUAL(side.controller.outbox.len, 0); /* nothing may be said */
+    CU_ASSERT_EQUAL(side.link.outbox.len, 0); /* nothing may be said */
     turn(&side, JR_HEARTBEAT_MISSES - 1, 1);
     CU_ASSERT_EQUAL(lost(&side), 2);
     turn(&side, 1, 1); /* and the next one is noticed, too */

@@ -161,7 +161,7 @@ static void starts_srun_apart_from_jobrun(void)
     char *const envp[] = {(char[]){"SLURM_JOB_ID=7"},
                           (char[]){"SLURM_LABELIO=1"}, NULL};
     struct path path;
-    struct jr_srun srun = {.pid = -1};
+    struct jr_carrier srun = {.pid = -1};
     struct jr_error err = {0};
     char out[1024], told[1024];
     int status = -1;
@@ -225,7 +225,7 @@ static void says_why_srun_cannot_be_started(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char *const envp[] = {NULL};
         struct path path;
-        struct jr_srun srun = {.pid = -1};
+        struct jr_carrier srun = {.pid = -1};
         struct jr_error err = {0};
         struct rlimit limit, less;
         path_start(&path, vectors[i].script, 0600);

@@ -1,0 +1,323 @@
+#include "cluster/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/pidfd.h"
+#include "base/subprocess.h"
+#include "cluster/controller_run.h"
+
+#include "base/banned.h"
+
+#define LINE_MOST (256U << 10) /* bytes of what is not a frame */
+
+/* The carrier. */
+
+static void close_carrier_ends(int ends[3][2])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 2; j++)
+            if (ends[i][j] >= 0)
+                (void)close(ends[i][j]);
+}
+
+static int open_carrier_ends(int ends[3][2])
+{
+    for (int i = 0; i < 3; i++) {
+        if (pipe2(ends[i], O_CLOEXEC) != 0 ||
+            fcntl(ends[i][i == 0 ? 1 : 0], F_SETFL, O_NONBLOCK) != 0)
+            return -1;
+        (void)fcntl(ends[i][1], F_SETPIPE_SZ, 1 << 20);
+    }
+    return 0;
+}
+
+/* The child's end of each pipe becomes its descriptor of the same number. */
+static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp)
+{
+    const int fds[3] = {ends[0][0], ends[1][1], ends[2][1]};
+    const struct jr_subprocess program = {
+        .argv = argv, .envp = envp, .fds = fds, .session = true};
+    return jr_subprocess_start(&program);
+}
+
+int jr_carrier_start(struct jr_carrier *ret, char *const *argv,
+                     char *const *envp)
+{
+    int ends[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    pid_t pid =
+        open_carrier_ends(ends) == 0 ? spawn_carrier(ends, argv, envp) : -1;
+    int failed = pid < 0 ? errno : 0;
+    if (failed == 0) {
+        *ret = (struct jr_carrier){pid, ends[0][1], ends[1][0], ends[2][0]};
+        ends[0][1] = ends[1][0] = ends[2][0] = -1;
+    }
+    close_carrier_ends(ends);
+    return failed;
+}
+
+/* The streams. */
+
+static void close_link_watch(struct jr_link *link, struct jr_watch *watch)
+{
+    if (watch->fd < 0)
+        return;
+    jr_loop_remove(&link->controller->loop, watch);
+    (void)close(watch->fd);
+    watch->fd = -1;
+}
+
+static void watch_link_input(struct jr_link *link, bool wanted)
+{
+    if (wanted == link->in_watched || link->in.fd < 0)
+        return;
+    link->in_watched = wanted;
+    if (wanted)
+        (void)jr_loop_add(&link->controller->loop, &link->in, EPOLLOUT);
+    else
+        jr_loop_remove(&link->controller->loop, &link->in);
+}
+
+static void send_link_input(struct jr_link *link)
+{
+    struct jr_buf *box = &link->outbox;
+    while (link->in.fd >= 0 && link->sent < box->len) {
+        ssize_t len =
+            write(link->in.fd, box->data + link->sent, box->len - link->sent);
+        if (len < 0 && errno == EAGAIN)
+            break;
+        if (len < 0 && errno != EINTR)
+            link->sent = box->len; /* its end is known from its process */
+        else if (len > 0)
+            link->sent += (size_t)len;
+    }
+    if (link->sent == box->len) {
+        jr_buf_clear(box);
+        link->sent = 0;
+    }
+    watch_link_input(link, box->len > 0);
+}
+
+static void on_link_room(void *owner, uint32_t events)
+{
+    (void)events;
+    send_link_input(owner);
+}
+
+void jr_link_send(struct jr_link *link, const char *bytes, size_t len)
+{
+    jr_buf_add(&link->outbox, bytes, len);
+    send_link_input(link);
+}
+
+void jr_link_close_input(struct jr_link *link)
+{
+    watch_link_input(link, false);
+    if (link->in.fd >= 0)
+        (void)close(link->in.fd);
+    link->in.fd = -1;
+}
+
+static bool is_idle_line(const struct jr_link *link, const char *line,
+                         size_t len)
+{
+    const struct jr_transport *transport = link->controller->transport;
+    return len == 0 ||
+           (transport->is_idle != NULL && transport->is_idle(line, len));
+}
+
+/* What is not a frame: what a prolog prints, or the program itself; except for
+ * what it says of its own end. */
+static void forward_other_line(const struct jr_link *link, int stream,
+                               const char *line, size_t len)
+{
+    struct jr_controller *controller = link->controller;
+    if (is_idle_line(link, line, len))
+        return;
+    if (controller->run != NULL)
+        jr_controller_run_print(controller->run, stream, line, len);
+    else if (controller->options.note != NULL && link->in.fd >= 0) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
+        controller->options.note(controller->options.data, text);
+    }
+}
+
+static void take_link_output(struct jr_link *link)
+{
+    const char *line;
+    size_t len;
+    while ((line = jr_inlet_line(&link->out_lines, &len)) != NULL) {
+        json_t *frame = jr_message_read(line, len);
+        if (frame != NULL)
+            jr_controller_receive(link->controller, frame);
+        else
+            forward_other_line(link, 0, line, len);
+        json_decref(frame);
+    }
+}
+
+static void take_link_errors(struct jr_link *link)
+{
+    const char *line;
+    size_t len;
+    while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
+        forward_other_line(link, 1, line, len);
+        if (is_idle_line(link, line, len))
+            continue;
+        (void)snprintf(link->last_line, sizeof link->last_line, "%.*s",
+                       (int)len, line);
+        jr_controller_handle_errors(link->controller, link);
+    }
+}
+
+/* Read what there is; at the end close. */
+static void read_link_stream(struct jr_link *link, struct jr_watch *watch,
+                             struct jr_inlet *inlet)
+{
+    struct jr_controller *controller = link->controller;
+    ssize_t len = read(watch->fd, controller->bytes, JR_CONTROLLER_PIECE);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0) {
+        close_link_watch(link, watch);
+        jr_inlet_add(inlet, "\n", 1); /* a last line without its end */
+        return;
+    }
+    size_t waiting;
+    controller->received_bytes += (uint64_t)len;
+    jr_inlet_add(inlet, controller->bytes, (size_t)len);
+    (void)jr_inlet_rest(inlet, &waiting);
+    if (waiting > LINE_MOST)
+        jr_inlet_add(inlet, "\n", 1);
+}
+
+/* Once nothing more can come. */
+static void check_link_end(struct jr_link *link)
+{
+    if (link->ended || link->pid > 0 || link->out.fd >= 0 || link->err.fd >= 0)
+        return;
+    link->ended = true;
+    jr_controller_handle_end(link->controller, link);
+}
+
+static void on_link_output(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_link *link = owner;
+    read_link_stream(link, &link->out, &link->out_lines);
+    take_link_output(link);
+    check_link_end(link);
+}
+
+static void on_link_errors(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_link *link = owner;
+    read_link_stream(link, &link->err, &link->err_lines);
+    take_link_errors(link);
+    check_link_end(link);
+}
+
+void jr_link_reap(struct jr_link *link)
+{
+    if (link->pid == 0 ||
+        waitpid(link->pid, &link->status, WNOHANG) != link->pid)
+        return;
+    close_link_watch(link, &link->process);
+    link->pid = 0;
+    check_link_end(link);
+}
+
+static void on_link_process(void *owner, uint32_t events)
+{
+    (void)events;
+    jr_link_reap(owner);
+}
+
+/* From start to end. */
+
+void jr_link_init(struct jr_link *link, struct jr_controller *controller,
+                  uint32_t node)
+{
+    *link = (struct jr_link){
+        .controller = controller,
+        .node = node,
+        .in = {-1, on_link_room, link},
+        .out = {-1, on_link_output, link},
+        .err = {-1, on_link_errors, link},
+        .process = {-1, on_link_process, link},
+    };
+}
+
+static int watch_link_streams(struct jr_link *link)
+{
+    struct jr_loop *loop = &link->controller->loop;
+    if (jr_loop_add(loop, &link->out, EPOLLIN) != 0 ||
+        jr_loop_add(loop, &link->err, EPOLLIN) != 0)
+        return -1;
+    if (link->controller->children.fd >= 0) /* it tells of each end */
+        return 0;
+    link->process.fd = jr_pidfd_open(link->pid);
+    return link->process.fd < 0 ? -1
+                                : jr_loop_add(loop, &link->process, EPOLLIN);
+}
+
+int jr_link_open(struct jr_link *link, struct jr_error *err)
+{
+    const struct jr_controller *controller = link->controller;
+    const struct jr_transport *transport = controller->transport;
+    struct jr_carrier carrier;
+    if (transport->start(&carrier, &controller->options, link->node, err) != 0)
+        return -1;
+    link->pid = carrier.pid;
+    link->in.fd = carrier.in_fd;
+    link->out.fd = carrier.out_fd;
+    link->err.fd = carrier.err_fd;
+    return watch_link_streams(link) == 0
+               ? 0
+               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s",
+                              transport->program);
+}
+
+void jr_link_kill(struct jr_link *link)
+{
+    if (link->pid == 0)
+        return;
+    (void)kill(link->pid, SIGKILL);
+    (void)waitpid(link->pid, &link->status, 0);
+    close_link_watch(link, &link->process);
+    link->pid = 0;
+}
+
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link)
+{
+    const char *program = link->controller->transport->program;
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, WTERMSIG(link->status));
+    if (WIFSIGNALED(link->status))
+        jr_buf_printf(out, "%s was killed by %s", program, name);
+    else
+        jr_buf_printf(out, "%s ended with exit code %d", program,
+                      WEXITSTATUS(link->status));
+    if (link->last_line[0] != '\0')
+        jr_buf_printf(out, "; its last output: %s", link->last_line);
+}
+
+void jr_link_close(struct jr_link *link)
+{
+    jr_link_close_input(link);
+    close_link_watch(link, &link->process);
+    close_link_watch(link, &link->out);
+    close_link_watch(link, &link->err);
+    jr_inlet_release(&link->out_lines);
+    jr_inlet_release(&link->err_lines);
+    jr_buf_release(&link->outbox);
+}

@@ -1,0 +1,55 @@
+/*
+ * The controller's end of the three streams of a carrier (transport.h): what is
+ * sent waits for room, and what comes is taken line by line. Not for other
+ * layers.
+ */
+#ifndef JR_LINK_H
+#define JR_LINK_H
+
+#include "cluster/protocol.h"
+#include "cluster/transport.h"
+#include "eventloop/loop.h"
+
+struct jr_controller;
+
+struct jr_link {
+    struct jr_controller *controller;
+    uint32_t node; /* that it reaches, where the transport has one for each */
+    pid_t pid;     /* 0: it has ended */
+    struct jr_watch in, out, err, process;
+    struct jr_inlet out_lines, err_lines;
+    struct jr_buf outbox; /* what the program has not taken yet */
+    size_t sent;
+    bool in_watched;
+    bool ended;          /* the program is gone, and all it had is read */
+    int status;          /* of waitpid(2), then */
+    char last_line[512]; /* of its standard error */
+};
+
+/* Prepare a link, with nothing behind it. */
+void jr_link_init(struct jr_link *link, struct jr_controller *controller,
+                  uint32_t node);
+
+/* Start its program. -1 with `err`; jr_link_close closes it in any case. */
+int jr_link_open(struct jr_link *link, struct jr_error *err);
+
+/* Send bytes; what there is no room for waits. */
+void jr_link_send(struct jr_link *link, const char *bytes, size_t len);
+
+/* Send no more: who reads sees the end. */
+void jr_link_close_input(struct jr_link *link);
+
+/* Take note of the end of its program, if it has ended. */
+void jr_link_reap(struct jr_link *link);
+
+/* Kill the program, and wait for its end. */
+void jr_link_kill(struct jr_link *link);
+
+/* Append how its program ended: "srun ended with exit code 1; its last output:
+ * ...". */
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link);
+
+/* Close what is open, once its program has ended. */
+void jr_link_close(struct jr_link *link);
+
+#endif

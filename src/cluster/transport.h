@@ -1,0 +1,57 @@
+/*
+ * A transport: which program on this machine carries the messages between the
+ * controller and its agents. That of srun (srun.h) is one process for the
+ * agents of all nodes; others have a process for each node. link.h has its
+ * streams.
+ *
+ * What a node's messages mean does not depend on it (node_state.h).
+ */
+#ifndef JR_TRANSPORT_H
+#define JR_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include <jobrun/error.h>
+
+struct jr_controller_options;
+
+/* A process that carries messages. */
+struct jr_carrier {
+    pid_t pid;
+    int in_fd;          /* what the agents read; ours are not blocking */
+    int out_fd, err_fd; /* what they and the program write */
+};
+
+struct jr_transport {
+    const char *program; /* its name, for messages */
+    bool each;           /* there is a process for each node */
+    /* Start the process of a node, or that of all. 0, or -1 with `err`. */
+    int (*start)(struct jr_carrier *ret,
+                 const struct jr_controller_options *options, uint32_t node,
+                 struct jr_error *err);
+    /* Whether a line that it printed is of no interest; NULL: all are. */
+    bool (*is_idle)(const char *line, size_t len);
+    /* Whether a line of its standard error says that a node is lost, or the
+     * agent on it. `host` is NULL where that is not known yet. NULL: only the
+     * end of its process says so. */
+    bool (*has_lost)(const char *line, uint32_t node, const char *host);
+    /* Whether a line says so of the task of a node that is there. NULL: none
+     * does. */
+    bool (*has_exited)(const char *line);
+    const char *has_ended;  /* "srun has ended" */
+    const char *nodes_hint; /* where no agent has answered: "squeue shows..." */
+    const char *hang_hint;  /* where its process does not end */
+    const char *silent_hint; /* where to look for a silent node, up to its
+                                host: "see `scontrol show node " */
+};
+
+/* Start a program whose three standard streams are those of a carrier, in a
+ * session of its own. 0, or an errno. */
+int jr_carrier_start(struct jr_carrier *ret, char *const *argv,
+                     char *const *envp);
+
+#endif
