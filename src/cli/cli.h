@@ -73,7 +73,8 @@ struct jr_cli {
     const char *inject;
     const char *from, *output; /* new */
     const char *rev;           /* diff */
-    const char *engine;        /* render, submit */
+    const char *engine;        /* render, submit; of run: ssh */
+    const char *hosts;
     const char *log_dir, *older;
     const char *timeout;               /* wait */
     const char *wait;                  /* run, submit; "": without a time */

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -225,6 +226,7 @@ int jr_cmd_resolve(struct jr_cli *cli)
 int jr_cmd_agent(struct jr_cli *cli)
 {
     struct jr_error err = {0};
-    int status = jr_session_serve(cli->environ, &err);
+    bool assigned = cli->words_count == 1 && strcmp(cli->words[0], "ssh") == 0;
+    int status = jr_session_serve(cli->environ, assigned, &err);
     return status == JR_STATUS_OK ? 0 : jr_cli_say(cli, status, "%s", err.text);
 }

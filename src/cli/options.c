@@ -147,8 +147,11 @@ const struct jr_option jr_options[] = {
     TEXT('o', "output", "FILE", output, "new report schema",
          "write to FILE, which must not exist yet; for schema, an earlier "
          "schema is replaced"),
-    TEXT(0, "engine", "ENGINE", engine, "render submit",
-         "the engine that starts the job"),
+    TEXT(0, "engine", "ENGINE", engine, "run plan resolve rerun render submit",
+         "render, submit: the engine that starts the job; else ssh: start on "
+         "`hosts`, by ssh"),
+    TEXT(0, "hosts", "HOSTS", hosts, "run plan resolve rerun",
+         "start on these hosts, by ssh: gpu01,gpu02 or gpu[01-16]"),
     MAYBE(
         "wait", wait, "run rerun submit",
         "run: wait in a queue until the devices are free (--wait=30m: at most "
@@ -212,6 +215,7 @@ WORDS(diff_formats, PLAIN("text") PLAIN("json") PLAIN("markdown"))
 WORDS(report_formats, PLAIN("text") PLAIN("html"))
 WORDS(when, PLAIN("auto") PLAIN("always") PLAIN("never"))
 WORDS(engines, PLAIN("slurm") PLAIN("kubernetes") PLAIN("mpi"))
+WORDS(launchers, PLAIN("ssh"))
 WORDS(shells, PLAIN("bash") PLAIN("zsh") PLAIN("fish"))
 WORDS(kinds, JR_STARTERS(KIND_ROW))
 
@@ -223,6 +227,10 @@ static const struct jr_value values[] = {
     {"FORMAT", NULL, JR_VALUE_WORD, formats},
     {"KIND", NULL, JR_VALUE_WORD, kinds},
     {"WHEN", NULL, JR_VALUE_WORD, when},
+    {"ENGINE", "run", JR_VALUE_WORD, launchers},
+    {"ENGINE", "plan", JR_VALUE_WORD, launchers},
+    {"ENGINE", "resolve", JR_VALUE_WORD, launchers},
+    {"ENGINE", "rerun", JR_VALUE_WORD, launchers},
     {"ENGINE", NULL, JR_VALUE_WORD, engines},
     {"SHELL", NULL, JR_VALUE_WORD, shells},
     {"SPEC", NULL, JR_VALUE_SPEC, NULL},

@@ -284,6 +284,21 @@ static int check_root(const struct jr_cli *cli)
         cli->root);
 }
 
+/* What starts ranks itself is ssh; to others a job is handed over. */
+static int check_engine(const struct jr_cli *cli)
+{
+    const char *verb = cli->verb->name;
+    bool hands_over =
+        strcmp(verb, "render") == 0 || strcmp(verb, "submit") == 0;
+    if (cli->engine == NULL || hands_over || strcmp(cli->engine, "ssh") == 0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "--engine of %s is ssh, which starts the ranks on "
+                      "`hosts`; for slurm, kubernetes and mpi there are "
+                      "render and submit: jobrun render SPEC --engine slurm",
+                      verb);
+}
+
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
@@ -299,6 +314,8 @@ static int check_line(const struct reading *reading)
                                          reading->argv[reading->at]);
     if (status == 0)
         status = check_allowed(reading);
+    if (status == 0)
+        status = check_engine(cli);
     return status != 0 ? status : check_root(cli);
 }
 

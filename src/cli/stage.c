@@ -28,6 +28,8 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
     return (struct jr_session_options){
         .envp = cli->environ,
         .sets = cli->sets.items,
+        .hosts = cli->hosts,
+        .ssh = cli->engine != NULL && strcmp(cli->engine, "ssh") == 0,
         .sweeps = cli->sweeps.items,
         .cell = cli->cell,
         .root = cli->root,

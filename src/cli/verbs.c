@@ -58,7 +58,7 @@ const struct jr_verb jr_verbs[] = {
     {"migrate", "PATH...",
      "update specs to the current version of the spec language", jr_cmd_migrate,
      JR_VERB_RARE},
-    {"agent", "", "run one node's ranks; jobrun starts this itself",
+    {"agent", "[ssh]", "run one node's ranks; jobrun starts this itself",
      jr_cmd_agent, JR_VERB_RARE},
     {0},
 };
@@ -101,7 +101,8 @@ static const struct jr_usage usages[] = {
      "jobrun -n 4 -- ./program"},
     {"agent",
      "Runs the ranks of one node. jobrun starts one agent on each node of an "
-     "allocation, by srun. The agent speaks with that jobrun through standard "
+     "allocation by srun, and on each of `hosts` by ssh. The agent speaks with "
+     "that jobrun through standard "
      "input and output, and stops its ranks when its input ends. There is no "
      "reason to start it by hand; if you do, it says so and exits with status "
      "2.",

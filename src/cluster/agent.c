@@ -99,7 +99,7 @@ static void on_output_room(void *owner, uint32_t events)
 void jr_agent_send(struct jr_agent *agent, const struct jr_message *message)
 {
     struct jr_message whole = *message;
-    whole.node = agent->node;
+    whole.node = agent->sender.node;
     whole.at_ns = (int64_t)jr_clock_ns();
     jr_message_put(&agent->outbox, &whole);
     jr_agent_flush(agent);
@@ -109,7 +109,7 @@ void jr_agent_send(struct jr_agent *agent, const struct jr_message *message)
 static void refuse_controller(struct jr_agent *agent,
                               const struct jr_error *why)
 {
-    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_WHY, why->text,
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, why->text,
                    strlen(why->text));
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
                                               .code = why->status,
@@ -127,7 +127,7 @@ static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
         refuse_controller(agent, &err);
         return;
     }
-    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_RESOURCES,
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
                    resources.data, resources.len);
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
 }
@@ -198,7 +198,7 @@ static void handle_message(struct jr_agent *agent,
     const struct response *response = &responses[message->type];
     if (response->act != NULL)
         response->act(agent, message);
-    else if (agent->commands_fd >= 0)
+    else if (response->command != 0 && agent->commands_fd >= 0)
         (void)!write(agent->commands_fd, &response->command, 1);
 }
 
@@ -235,6 +235,39 @@ void jr_agent_on_input(void *owner, uint32_t events)
 
 /* From the begin to the end. */
 
+#define ASSIGNMENT_MOST (1U << 20)
+
+/* Byte by byte: what follows the line belongs to whoever reads on. */
+static bool read_assignment_line(struct jr_buf *line)
+{
+    char byte;
+    ssize_t len;
+    do {
+        len = read(STDIN_FILENO, &byte, 1);
+        if (len == 1)
+            jr_buf_char(line, byte);
+    } while ((len == 1 && byte != '\n' && line->len < ASSIGNMENT_MOST) ||
+             (len < 0 && errno == EINTR));
+    return len == 1 && byte == '\n' && !line->failed;
+}
+
+int jr_agent_await_assignment(struct jr_message *ret, json_t **ret_object,
+                              struct jr_error *err)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool whole = read_assignment_line(&line);
+    json_t *object = whole ? jr_json_parse(line.data, line.len, NULL) : NULL;
+    if (jr_message_of_controller(ret, object) &&
+        ret->type == JR_TO_NODES_ASSIGN && ret->host != NULL) {
+        *ret_object = object;
+        return 0;
+    }
+    json_decref(object);
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "an agent is started by jobrun itself, which tells it "
+                        "who it is; started by hand it does nothing");
+}
+
 static void send_node_facts(struct jr_agent *agent)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
@@ -245,7 +278,7 @@ static void send_node_facts(struct jr_agent *agent)
         refuse_controller(agent, &err);
         return;
     }
-    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_FACTS, facts.data,
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_FACTS, facts.data,
                    facts.len);
     jr_agent_send(agent,
                   &(struct jr_message){.type = JR_FROM_NODE_HELLO,
@@ -306,12 +339,13 @@ static bool has_agent_work(const struct jr_agent *agent)
     return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0;
 }
 
-int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
-                   const char *host, struct jr_error *err)
+int jr_agent_serve(const struct jr_agent_hooks *hooks,
+                   const struct jr_sender *self, const char *host,
+                   struct jr_error *err)
 {
     struct jr_agent agent = {
         .hooks = hooks,
-        .node = node,
+        .sender = *self,
         .host = host,
         .loop = {.epoll_fd = -1},
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
@@ -334,7 +368,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
                               "node %u (%s): the controller of this job has "
                               "not been heard from for "
                               "ten minutes: its ranks here were stopped",
-                              node, host);
+                              self->node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

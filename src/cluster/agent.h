@@ -1,11 +1,13 @@
 /*
- * The agent: what a controller (controller.h) has on a node. It is one task of
- * srun: it reports the node's facts, receives the spec, and for each attempt
- * forks a process that runs the node's ranks as any jobrun would; it sends on
- * what they print, their events and their outcomes. It decides nothing.
+ * The agent: what a controller (controller.h) has on a node. It is a task of
+ * srun, or the command of an ssh: it reports the node's facts, receives the
+ * spec, and for each attempt forks a process that runs the node's ranks as any
+ * jobrun would; it sends on what they print, their events and their outcomes.
+ * It decides nothing.
  *
  * When its input ends, or its commands do, the ranks are stopped with their
- * grace; that holds when controller, srun or the agent itself are killed. Where
+ * grace; that holds when controller, srun, ssh or the agent itself are
+ * killed. Where
  * they are cut off, missing heartbeats show it (heartbeat.h).
  */
 #ifndef JR_AGENT_H
@@ -49,9 +51,16 @@ struct jr_agent_hooks {
     void (*show)(void *data);
 };
 
-/* Serve a controller at descriptors 0 and 1, as node `node`, until the input
- * ends. Returns 0, or -1 where that cannot be begun. */
-int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
-                   const char *host, struct jr_error *err);
+/* Wait at descriptor 0 for the message `assign`, which says who this agent is.
+ * Its texts are borrowed from *ret_object, which is the caller's. -1: the input
+ * has ended before. */
+int jr_agent_await_assignment(struct jr_message *ret, json_t **ret_object,
+                              struct jr_error *err);
+
+/* Serve a controller at descriptors 0 and 1, as the agent `self`, until the
+ * input ends. Returns 0, or -1 where that cannot be begun. */
+int jr_agent_serve(const struct jr_agent_hooks *hooks,
+                   const struct jr_sender *self, const char *host,
+                   struct jr_error *err);
 
 #endif

@@ -23,7 +23,7 @@ struct jr_agent_source {
 
 struct jr_agent {
     const struct jr_agent_hooks *hooks;
-    uint32_t node;
+    struct jr_sender sender;
     const char *host;
     struct jr_loop loop;
     struct jr_watch in, out, signals;

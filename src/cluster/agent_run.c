@@ -151,7 +151,7 @@ static void end_console(struct jr_agent *agent)
         while (sources[i].watch.fd >= 0 &&
                (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
                    0)
-            jr_channel_put(&agent->outbox, agent->node, sources[i].type,
+            jr_channel_put(&agent->outbox, &agent->sender, sources[i].type,
                            agent->bytes, (size_t)len);
         if (sources[i].watch.fd >= 0)
             end_source(&sources[i]);
@@ -238,8 +238,8 @@ static void take_source(struct jr_agent_source *source, size_t len)
     if (source->type == JR_CHANNEL_COUNT)
         send_reports(agent, agent->bytes, len);
     else
-        jr_channel_put(&agent->outbox, agent->node, source->type, agent->bytes,
-                       len);
+        jr_channel_put(&agent->outbox, &agent->sender, source->type,
+                       agent->bytes, len);
 }
 
 static void on_bytes(void *owner, uint32_t events)

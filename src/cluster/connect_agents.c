@@ -77,6 +77,22 @@ static int hear_children(struct jr_controller *controller)
                : jr_loop_add(&controller->loop, &controller->children, EPOLLIN);
 }
 
+/* An agent that has a link of its own is told who it is. */
+static void assign_node(struct jr_controller *controller, uint32_t node)
+{
+    const struct jr_controller_options *options = &controller->options;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_message_put(&text, &(struct jr_message){
+                              .type = JR_TO_NODES_ASSIGN,
+                              .as = node,
+                              .host = options->hosts[node],
+                              .piece = (int64_t)controller->transport->piece,
+                              .env = options->agent_env,
+                              .device = options->device,
+                              .folder = options->folder});
+    send_bytes(controller, &controller->links[node], &text);
+}
+
 int jr_controller_connect(struct jr_controller *controller,
                           struct jr_error *err)
 {
@@ -94,15 +110,29 @@ int jr_controller_connect(struct jr_controller *controller,
     for (uint32_t i = 0; i < count; i++)
         if (jr_link_open(&controller->links[i], err) != 0)
             return -1;
+    for (uint32_t i = 0; i < count && controller->transport->each; i++)
+        assign_node(controller, i);
     return 0;
+}
+
+/* An agent does not end before its input does. */
+static void lose_linked_node(struct jr_controller *controller,
+                             const struct jr_link *link)
+{
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool answered = controller->nodes[link->node].state != JR_NODE_UNKNOWN;
+    jr_link_describe_end(&why, link, answered);
+    jr_controller_step_node(controller, link->node, JR_NODE_ON_EXITED,
+                            why.failed ? "" : why.data);
 }
 
 void jr_controller_handle_end(struct jr_controller *controller,
                               const struct jr_link *link)
 {
-    (void)link;
     if (++controller->ended_count == controller->links_count)
         controller->ended = true;
+    if (controller->transport->each)
+        lose_linked_node(controller, link);
 }
 
 static void report_killed_program(const struct jr_controller *controller,
@@ -136,15 +166,22 @@ static void kill_programs(struct jr_controller *controller)
     }
 }
 
+/* Whether somebody reads the input of a link, and sees that it ends. */
+static bool has_reader(const struct jr_controller *controller, uint32_t link)
+{
+    return controller->transport->each
+               ? controller->nodes[link].state != JR_NODE_UNKNOWN
+               : jr_controller_has_agent(controller);
+}
+
 /* The input of the agents ends, and they stop their ranks. */
 static void end_programs(struct jr_controller *controller)
 {
-    bool answered = jr_controller_has_agent(controller);
     jr_controller_close_input(controller);
     controller->timed_out = false;
     controller->deadline.at = jr_clock_ns() + LEAVE_S * UINT64_C(1000000000);
-    for (uint32_t i = 0; i < controller->links_count && !answered; i++)
-        if (controller->links[i].pid > 0) /* nobody reads its input */
+    for (uint32_t i = 0; i < controller->links_count; i++)
+        if (controller->links[i].pid > 0 && !has_reader(controller, i))
             (void)kill(controller->links[i].pid, SIGTERM);
     while (is_program_left(controller) && !controller->timed_out)
         jr_controller_turn(controller);

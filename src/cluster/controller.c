@@ -98,7 +98,7 @@ static void add_waiting_reason(struct jr_buf *out,
                           controller->options.program);
     } else if (controller->ended) {
         jr_buf_str(out, ": ");
-        jr_link_describe_end(out, &controller->links[0]);
+        jr_link_describe_end(out, &controller->links[0], false);
     } else
         add_start_limit(out, controller);
 }
@@ -145,6 +145,7 @@ static int report_missing_nodes(const struct jr_controller *controller,
     jr_buf_printf(&text, " did not %s", what);
     add_waiting_reason(&text, controller);
     if (!controller->agent_exited &&
+        controller->transport->nodes_hint != NULL &&
         !jr_controller_has_agent(controller)) /* as where a job has shrunk */
         jr_buf_printf(&text, "; %s", controller->transport->nodes_hint);
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",

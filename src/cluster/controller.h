@@ -31,6 +31,9 @@ struct jr_controller_options {
     char *const *hosts; /* as the scheduler lists them, for nodes of which
                            nothing was heard yet; NULL: not known */
     char *const *envp;
+    const struct jr_ssh *ssh; /* of ssh.h; else NULL */
+    /* Of agents that have a link each, in `assign`; NULL: nothing. */
+    const char *agent_env, *device, *folder;
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
     void (*note)(void *data, const char *line); /* what its programs say;
                                                     NULL */

@@ -118,5 +118,4 @@ bool jr_controller_awaits(const struct jr_controller *controller,
 /* The same file: whether any agent has said hello. */
 bool jr_controller_has_agent(const struct jr_controller *controller);
 
-
 #endif

@@ -42,13 +42,14 @@ void jr_controller_run_stop(struct jr_controller_run *run)
 {
     const struct jr_policy *policy = run->plan->policy;
     uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
-    if (run->lost)
+    bool silent = run->lost && !run->controller->transport->each;
+    if (silent)
         jr_controller_close_input(run->controller);
     if (run->stopped)
         return;
     run->stopped = true;
     jr_controller_steps_stop(run);
-    if (!run->lost)
+    if (!silent)
         jr_controller_send_type(run->controller, JR_TO_NODES_STOP);
     run->controller->timed_out = false;
     run->controller->deadline.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
@@ -212,6 +213,8 @@ void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
                             const char *how)
 {
     run->lost = true;
+    if (run->controller->transport->each) /* it may only be cut off */
+        jr_link_close_input(&run->controller->links[node]);
     lose_node(run, node, JR_END_LOST, how);
     jr_controller_run_returned(run, node);
     jr_controller_run_silence(run);
@@ -323,7 +326,7 @@ static void lose_nodes(struct jr_controller_run *run)
     struct jr_controller *controller = run->controller;
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->ended)
-        jr_link_describe_end(&how, &controller->links[0]);
+        jr_link_describe_end(&how, &controller->links[0], true);
     else
         jr_buf_str(&how,
                    "it was told to stop its ranks, but has not confirmed it");

@@ -32,9 +32,10 @@ struct jr_controller_run {
     struct jr_error *err;
 };
 
-/* Tell all nodes to stop their ranks; who does not in time is given up. Once an
- * agent has ended, srun would end all others at the next message to it, so then
- * the end of their input tells them. */
+/* Tell all nodes to stop their ranks; who does not in time is given up. Where
+ * one program carries the messages of all, and an agent has ended, srun would
+ * end all others at the next message to it: then the end of their input tells
+ * them. */
 void jr_controller_run_stop(struct jr_controller_run *run);
 
 /* All ranks of a node have returned, or are not waited for: open the exit

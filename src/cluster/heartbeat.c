@@ -81,7 +81,9 @@ static void describe_silence(struct jr_buf *out,
                       found->silent > 2 ? "s" : "");
     jr_buf_printf(out, " since %s, for ", since);
     jr_clock_human(out, silent_ns);
-    if (all)
+    if (all && controller->transport->each)
+        jr_buf_str(out, ": this machine is cut off");
+    else if (all)
         jr_buf_printf(out, ": this machine is cut off, or %s (pid %d) hangs",
                       controller->transport->program,
                       (int)controller->links[0].pid);
@@ -121,7 +123,8 @@ void jr_heartbeat_due(void *owner)
     bool unasked =
         controller->run != NULL &&
         controller->run->plan->policy->on_failure == JR_ON_FAILURE_CONTINUE;
-    if (controller->run != NULL && controller->run->lost && !unasked)
+    if (controller->run != NULL && controller->run->lost && !unasked &&
+        !controller->transport->each)
         return; /* nothing may be sent, and all are told to stop */
     const struct silence found = count_turn(controller);
     if (found.silent > 0)

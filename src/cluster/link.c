@@ -164,6 +164,15 @@ static void take_link_output(struct jr_link *link)
     }
 }
 
+/* The first says more than those that follow from it. */
+static void note_telling_line(struct jr_link *link)
+{
+    const struct jr_transport *transport = link->controller->transport;
+    if (link->telling[0] == '\0' && transport->is_telling != NULL &&
+        transport->is_telling(link->last_line))
+        memcpy(link->telling, link->last_line, sizeof link->telling);
+}
+
 static void take_link_errors(struct jr_link *link)
 {
     const char *line;
@@ -174,6 +183,7 @@ static void take_link_errors(struct jr_link *link)
             continue;
         (void)snprintf(link->last_line, sizeof link->last_line, "%.*s",
                        (int)len, line);
+        note_telling_line(link);
         jr_controller_handle_errors(link->controller, link);
     }
 }
@@ -297,8 +307,27 @@ void jr_link_kill(struct jr_link *link)
     link->pid = 0;
 }
 
-void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link)
+/* Why a node was never reached. */
+static void describe_refusal(struct jr_buf *out, const struct jr_link *link)
 {
+    const struct jr_controller *controller = link->controller;
+    const char *line =
+        link->telling[0] != '\0' ? link->telling : link->last_line;
+    jr_buf_str(out, line);
+    jr_buf_str(out, "; ");
+    controller->transport->add_advice(out, line,
+                                      controller->nodes[link->node].host);
+}
+
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
+                          bool answered)
+{
+    bool advised = !answered && link->last_line[0] != '\0' &&
+                   link->controller->transport->add_advice != NULL;
+    if (advised) {
+        describe_refusal(out, link);
+        return;
+    }
     const char *program = link->controller->transport->program;
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, WTERMSIG(link->status));

@@ -24,6 +24,8 @@ struct jr_link {
     bool ended;          /* the program is gone, and all it had is read */
     int status;          /* of waitpid(2), then */
     char last_line[512]; /* of its standard error */
+    char telling[512];   /* the first of its lines that says why the node cannot
+                            be reached; "": none has */
 };
 
 /* Prepare a link, with nothing behind it. */
@@ -46,8 +48,9 @@ void jr_link_reap(struct jr_link *link);
 void jr_link_kill(struct jr_link *link);
 
 /* Append how its program ended: "srun ended with exit code 1; its last output:
- * ...". */
-void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link);
+ * ...", and where no agent has `answered` what is to be done about it. */
+void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
+                          bool answered);
 
 /* Close what is open, once its program has ended. */
 void jr_link_close(struct jr_link *link);

@@ -142,12 +142,13 @@ enum jr_channel jr_channel_find(const char *word)
     return (enum jr_channel)i;
 }
 
-void jr_channel_put(struct jr_buf *out, uint32_t node, enum jr_channel channel,
-                    const char *bytes, size_t len)
+void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender,
+                    enum jr_channel channel, const char *bytes, size_t len)
 {
-    for (size_t at = 0; at < len; at += JR_MESSAGE_RAW) {
-        size_t some = len - at < JR_MESSAGE_RAW ? len - at : JR_MESSAGE_RAW;
-        jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", node,
+    size_t most = sender->piece > 0 ? sender->piece : JR_MESSAGE_RAW;
+    for (size_t at = 0; at < len; at += most) {
+        size_t some = len - at < most ? len - at : most;
+        jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", sender->node,
                       channel_words[channel]);
         jr_base64_add(out, bytes + at, some);
         jr_buf_str(out, "\"}\n");

@@ -1,8 +1,8 @@
 /*
  * The protocol between the controller of a job on several nodes and the agents
- * on them, through srun's standard streams: one table of the messages in both
- * directions, and one of the channels, which carry bytes; the events of the run
- * are lines of one.
+ * on them, through the streams of a transport (transport.h): one table of the
+ * messages in both directions, and one of the channels, which carry bytes; the
+ * events of the run are lines of one.
  *
  * A message is a JSON object, one a line. What an agent says is at most
  * JR_MESSAGE_MOST bytes long, because srun moves what tasks print in pieces of
@@ -16,6 +16,7 @@
  * is of any length, and every agent hears all of it.
  *
  *   agent                        controller
+ *                           <-   assign    to one that has a link of its own
  *   facts... hello          ->
  *                           <-   spec      once
  *   resources... ready, or
@@ -68,7 +69,12 @@
     X(ATTEMPT, "attempt", INT, number) /* from 1 on */                         \
     X(RUN_ID, "run_id", TEXT, run_id)                                          \
     X(HEARTBEATS, "heartbeats", FLAG, heartbeats) /* it sends them */          \
-    X(ON, "on", FLAG, on)
+    X(ON, "on", FLAG, on)                                                      \
+    X(AS, "as", INT, as)              /* the index of the agent's node */      \
+    X(PIECE, "piece", INT, piece)     /* bytes of a channel in one line */     \
+    X(ENV, "env", TEXT, env)          /* a JSON list of NAME=VALUE */          \
+    X(DEVICE, "device", TEXT, device) /* of the user's own kind: its name */   \
+    X(FOLDER, "folder", TEXT, folder) /* and where its facts are */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -102,6 +108,11 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     FROM(QUIET, "quiet", JR_KEY(SILENCE))                                      \
     /* SIGTERM came there, or a rank died of it. */                            \
     FROM(TERMINATED, "terminated", 0)                                          \
+    /* Who an agent is: the first message, where each has a link of its own.   \
+     */                                                                        \
+    TO(ASSIGN, "assign",                                                       \
+       JR_KEY(AS) | JR_KEY(HOST) | JR_KEY(PIECE) | JR_KEY(ENV) |               \
+           JR_KEY(DEVICE) | JR_KEY(FOLDER))                                    \
     /* What is to be run. */                                                   \
     TO(SPEC, "spec",                                                           \
        JR_KEY(SPEC) | JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) |          \
@@ -151,9 +162,10 @@ struct jr_message {
     enum jr_message_type type;
     uint32_t node; /* of the agent that says it */
     int64_t at_ns, wall_ns, for_ns;
-    int64_t port, code, signal, number;
+    int64_t port, code, signal, number, as, piece;
     const char *version, *host, *spec, *inject, *run_id; /* borrowed */
     const char *cell, *sweep, *cells;                    /* the same */
+    const char *env, *device, *folder;                   /* the same */
     bool behind, heartbeats, on;
 };
 
@@ -186,9 +198,15 @@ const char *jr_channel_word(enum jr_channel channel);
 /* The channel of a word; JR_CHANNEL_COUNT: it is none. */
 enum jr_channel jr_channel_find(const char *word);
 
+/* An agent, as its lines begin. */
+struct jr_sender {
+    uint32_t node;
+    size_t piece; /* bytes of a channel in one line; 0: JR_MESSAGE_RAW */
+};
+
 /* Append bytes of a channel, as many lines as it takes. */
-void jr_channel_put(struct jr_buf *out, uint32_t node, enum jr_channel channel,
-                    const char *bytes, size_t len);
+void jr_channel_put(struct jr_buf *out, const struct jr_sender *sender,
+                    enum jr_channel channel, const char *bytes, size_t len);
 
 /* Append the bytes that a line of a channel holds; false: it is no base64. */
 bool jr_channel_take(struct jr_buf *to, const json_t *object);

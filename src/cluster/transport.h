@@ -1,8 +1,7 @@
 /*
  * A transport: which program on this machine carries the messages between the
- * controller and its agents. That of srun (srun.h) is one process for the
- * agents of all nodes; others have a process for each node. link.h has its
- * streams.
+ * controller and its agents. srun (srun.h) is one process for the agents of all
+ * nodes; of ssh (ssh.h) there is one for each. link.h has the streams.
  *
  * What a node's messages mean does not depend on it (node_state.h).
  */
@@ -29,6 +28,8 @@ struct jr_carrier {
 struct jr_transport {
     const char *program; /* its name, for messages */
     bool each;           /* there is a process for each node */
+    size_t piece;        /* bytes of a channel that an agent says in one line;
+                            0: JR_MESSAGE_RAW */
     /* Start the process of a node, or that of all. 0, or -1 with `err`. */
     int (*start)(struct jr_carrier *ret,
                  const struct jr_controller_options *options, uint32_t node,
@@ -42,6 +43,10 @@ struct jr_transport {
     /* Whether a line says so of the task of a node that is there. NULL: none
      * does. */
     bool (*has_exited)(const char *line);
+    /* Of `each`: whether a line of its standard error says why the node cannot
+     * be reached; and append what is to be done about a line. */
+    bool (*is_telling)(const char *line);
+    void (*add_advice)(struct jr_buf *out, const char *line, const char *host);
     const char *has_ended;  /* "srun has ended" */
     const char *nodes_hint; /* where no agent has answered: "squeue shows..." */
     const char *hang_hint;  /* where its process does not end */

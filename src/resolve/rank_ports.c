@@ -130,6 +130,17 @@ static enum jr_fired search_free_port(struct jr_resolver *r,
     return JR_FIRED;
 }
 
+/* Whether it is known at which port rank 0 listens: where it is not for this
+ * machine to choose. */
+static bool has_rank0_port(const struct jr_resolver *r,
+                           const struct jr_host_scheduler *scheduler)
+{
+    bool elsewhere = !r->hw->real && !r->options->local && scheduler != NULL &&
+                     scheduler->step;
+    return (has_several_jobruns(r) || elsewhere) && scheduler != NULL &&
+           scheduler->master_port != 0;
+}
+
 enum jr_fired jr_rule_master_port(struct jr_resolver *r,
                                   struct jr_field_value *out)
 {
@@ -141,8 +152,7 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r,
         out->number = *stated;
         return lease_stated_port(r, out);
     }
-    if (stated == NULL && has_several_jobruns(r) && scheduler != NULL &&
-        scheduler->master_port != 0) {
+    if (stated == NULL && has_rank0_port(r, scheduler)) {
         out->origin = JR_ORIGIN_SCHEDULER;
         out->number = scheduler->master_port;
         out->detail = jr_place_said(r, "master_port");

@@ -10,6 +10,7 @@
 #include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "session/session.h"
+#include "session/ssh_session.h"
 #include "session/stages.h"
 
 #include "base/banned.h"
@@ -32,8 +33,11 @@ static bool is_controller(const struct jr_session *session)
 {
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const struct jr_spec *spec = jr_spec_get(session->file);
-    if (spec == NULL || !session->host.real || is_local_only(session) ||
-        spec->node_rank != NULL)
+    if (spec == NULL || !session->host.real || is_local_only(session))
+        return false;
+    if (jr_ssh_session_is(session)) /* a run of ours says that it is node 0 */
+        return spec->node_rank == NULL || *spec->node_rank == 0;
+    if (spec->node_rank != NULL)
         return false;
     return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
            !scheduler->step && scheduler->problem == NULL &&
@@ -55,20 +59,25 @@ static int check_asked_options(const struct jr_session *session,
 {
     const struct jr_session_options *options = &session->options;
     bool debug = options->debug_rank != NULL;
+    const char *where = jr_ssh_session_is(session)
+                            ? "other hosts"
+                            : "the nodes of the allocation";
     if (options->wait)
         return jr_error_set(
             err, JR_STATUS_USAGE,
             "--wait waits for the devices of this machine, but the ranks are "
-            "on the nodes of the allocation: leave it out, or start them all "
-            "here with --local");
+            "on %s: leave it out, or start them all here with --local",
+            where);
     if (debug || options->stdin_rank != NULL)
         return jr_error_set(
             err, JR_STATUS_USAGE,
-            "%s is for ranks on this machine, but these are on the nodes of "
-            "the allocation: start them all here with --local, or %s",
-            debug ? "--debug" : "--stdin",
-            debug ? "debug a running one with srun --overlap --jobid=JOB -w "
-                    "NODE --pty gdb -p PID"
+            "%s is for ranks on this machine, but these are on %s: start them "
+            "all here with --local, or %s",
+            debug ? "--debug" : "--stdin", where,
+            debug ? jr_ssh_session_is(session)
+                        ? "debug a running one with ssh -t HOST gdb -p PID"
+                        : "debug a running one with srun --overlap --jobid=JOB "
+                          "-w NODE --pty gdb -p PID"
                   : "let the rank read a file, as by shell: "
                     "'./train < FILE'");
     return 0;
@@ -164,8 +173,9 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
         return jr_error_set(
             err, JR_STATUS_UNRESOLVED,
             "%s: jobrun could not tell which of its files are new; set the "
-            "clock (chrony, ntpd), or leave the node out (sbatch --exclude)",
-            line.failed ? "out of memory" : line.data);
+            "clock (chrony, ntpd), or leave the node out%s",
+            line.failed ? "out of memory" : line.data,
+            jr_ssh_session_is(session) ? "" : " (sbatch --exclude)");
     jr_buf_str(&line, "; the times in its logs are those of its own clock");
     if (!line.failed)
         jr_session_note(session, line.data);
@@ -222,6 +232,8 @@ static void finalize_facts(struct jr_session *session,
 {
     struct jr_host host = joint->first;
     host.scheduler = session->host.scheduler;
+    if (jr_ssh_session_is(session))
+        host.scheduler = (struct jr_host_scheduler){.name = "ssh"};
     host.scheduler.step = true;
     host.scheduler.nodes = joint->devices.count;
     host.scheduler.node_rank = 0;
@@ -258,33 +270,68 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
     return 0;
 }
 
-/* With whose facts agents have to look for, before they know of a spec. */
-static char **agent_environment(struct jr_session *session)
+/* What agents have to look for before they know of a spec: devices of the
+ * user's own kind. */
+static void tell_own_devices(struct jr_session *session,
+                             struct jr_controller_options *ret)
+{
+    const char *device = jr_spec_get(session->file)->device;
+    if (device == NULL || strncmp(device, CUSTOM, sizeof CUSTOM - 1) != 0)
+        return;
+    ret->device = device;
+    ret->folder = jr_spec_folder_of(session->file);
+}
+
+/* The same for tasks of srun, which get no message of their own. */
+static char **agent_environment(struct jr_session *session,
+                                const struct jr_controller_options *options)
 {
     struct jr_arena *arena = &session->arena;
-    const char *device = jr_spec_get(session->file)->device;
     struct jr_strv env = {0};
     jr_strv_copy(&env, arena, session->options.envp);
     jr_env_unset(&env, JR_AGENT_DEVICE);
     jr_env_unset(&env, JR_AGENT_FOLDER);
-    if (device == NULL || strncmp(device, CUSTOM, sizeof CUSTOM - 1) != 0)
+    if (options->device == NULL)
         return env.items;
-    jr_strv_push(&env, arena,
-                 jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", device));
-    jr_strv_push(&env, arena,
-                 jr_arena_printf(arena, JR_AGENT_FOLDER "=%s",
-                                 jr_spec_folder_of(session->file)));
+    jr_strv_push(
+        &env, arena,
+        jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", options->device));
+    jr_strv_push(
+        &env, arena,
+        jr_arena_printf(arena, JR_AGENT_FOLDER "=%s", options->folder));
     return env.items;
+}
+
+/* How agents are started, and on how many nodes; 0: there are to be none. */
+static int choose_transport(struct jr_session *session,
+                            struct jr_controller_options *ret,
+                            struct jr_error *err)
+{
+    tell_own_devices(session, ret);
+    if (jr_ssh_session_is(session)) {
+        ret->envp = session->options.envp;
+        return jr_ssh_session_prepare(session, ret, err);
+    }
+    const struct jr_strv *hosts = &session->host.scheduler.hosts;
+    ret->transport = &jr_srun_transport;
+    ret->nodes = count_wanted_nodes(session);
+    ret->hosts = hosts->count == ret->nodes ? hosts->items : NULL;
+    ret->envp = agent_environment(session, ret);
+    return 0;
 }
 
 /* A dry run is expected to start nothing. */
 static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line,
-                  "asking the %u nodes of the allocation for their facts in a "
-                  "job step (--on FACTS avoids this)",
-                  nodes);
+    jr_buf_printf(
+        &line,
+        jr_ssh_session_is(session)
+            ? "asking %u host%s for their facts by ssh (--on FACTS "
+              "avoids this)"
+            : "asking the %u node%s of the allocation for their facts "
+              "in a job step (--on FACTS avoids this)",
+        nodes, nodes == 1 ? "" : "s");
     if (!line.failed)
         jr_session_note(session, line.data);
 }
@@ -295,27 +342,22 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     if (session->controller != NULL || !is_controller(session))
         return JR_STATUS_OK;
-    const struct jr_spec *spec = jr_spec_get(session->file);
-    const uint32_t nodes = count_wanted_nodes(session);
-    const struct jr_strv *hosts = &session->host.scheduler.hosts;
-    const struct jr_controller_options options = {
-        .transport = &jr_srun_transport,
+    struct jr_controller_options options = {
         .program = own_program(session),
-        .nodes = nodes,
-        .hosts = hosts->count == nodes ? hosts->items : NULL,
-        .envp = agent_environment(session),
-        .start_ms = spec->policy.timeouts.start_ms,
+        .start_ms = jr_spec_get(session->file)->policy.timeouts.start_ms,
         .note = note_agent_line,
         .data = session,
     };
-    if (options.nodes == 0)
-        return JR_STATUS_OK;
-    if (session->options.dry_run)
-        warn_of_agents(session, options.nodes);
     if (check_asked_options(session, &why) == 0 &&
-        jr_controller_open(&session->controller, &options, &why) == 0 &&
-        join_facts(session, options.nodes, &why) == 0)
-        return JR_STATUS_OK;
+        choose_transport(session, &options, &why) == 0) {
+        if (options.nodes == 0)
+            return JR_STATUS_OK;
+        if (session->options.dry_run)
+            warn_of_agents(session, options.nodes);
+        if (jr_controller_open(&session->controller, &options, &why) == 0 &&
+            join_facts(session, options.nodes, &why) == 0)
+            return JR_STATUS_OK;
+    }
     (void)jr_error_set(err, why.status, "%s", why.text);
     return why.status;
 }

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "cluster/agent.h"
@@ -19,6 +20,7 @@
 #include "session/attempts.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/ssh_session.h"
 #include "session/stages.h"
 #include "sweep/sweep_file.h"
 
@@ -32,9 +34,11 @@ struct node_session {
     uint32_t node;
     const char *host;
     const char *device,
-        *folder;  /* see multinode_session.h; NULL: of no such kind */
-    char *inject; /* --inject; NULL */
-    int lease_fd; /* of the port that was offered; -1 */
+        *folder;        /* see multinode_session.h; NULL: of no such kind */
+    json_t *assignment; /* by ssh: what the controller gives to it; NULL */
+    size_t piece;       /* see jr_sender */
+    char *inject;       /* --inject; NULL */
+    int lease_fd;       /* of the port that was offered; -1 */
     uint32_t port;
 };
 
@@ -160,6 +164,10 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     drop_lease(agent);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
+    if (agent->assignment != NULL &&
+        jr_ssh_session_check_address(session->resolution.job.master_addr,
+                                     err) != 0)
+        return -1;
     jr_node_resources_tell(resources, &session->resolution.job.own);
     return resources->failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
@@ -276,6 +284,24 @@ static void show_replay(void *data)
                      &none);
 }
 
+/* By ssh: who this is, and the variables that ranks get from the controller. */
+static int take_assignment(struct node_session *agent, struct jr_strv *env,
+                           struct jr_arena *arena, struct jr_error *err)
+{
+    struct jr_message word;
+    if (jr_agent_await_assignment(&word, &agent->assignment, err) != 0)
+        return -1;
+    agent->node = (uint32_t)word.as;
+    agent->host = word.host;
+    agent->piece = (size_t)word.piece;
+    agent->device = word.device;
+    agent->folder = word.folder;
+    return jr_ssh_session_take_environment(env, arena, &word) == 0
+               ? 0
+               : jr_error_set(err, JR_STATUS_LAUNCH,
+                              "the controller sent variables that are none");
+}
+
 /* The index of this process among the tasks of the step. */
 static int find_place(struct node_session *agent, char *const *envp,
                       struct jr_error *err)
@@ -293,37 +319,12 @@ static int find_place(struct node_session *agent, char *const *envp,
         "srun; started by hand it does nothing");
 }
 
-/* What is for the agent is not for ranks. */
-static char **own_environment(struct jr_arena *arena, char *const *envp)
-{
-    struct jr_strv env = {0};
-    jr_strv_copy(&env, arena, envp);
-    jr_env_unset(&env, JR_AGENT_DEVICE);
-    jr_env_unset(&env, JR_AGENT_FOLDER);
-    return env.items;
-}
-
-int jr_session_serve(char *const *envp, struct jr_error *err)
+static int serve_session(struct node_session *agent, struct jr_error *err)
 {
     struct utsname here = {0};
-    struct node_session agent = {.lease_fd = -1};
-    if (find_place(&agent, envp, err) != 0)
-        return JR_STATUS_USAGE;
     (void)uname(&here);
-    struct jr_arena arena = JR_ARENA_INIT;
-    const struct jr_session_options options = {
-        .envp = own_environment(&arena, envp),
-        .node_rank = &agent.node,
-        .end_children = true};
-    agent.session = jr_session_open(&options);
-    if (agent.session == NULL || arena.failed) {
-        jr_session_close(agent.session);
-        jr_arena_release(&arena);
-        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-        return JR_STATUS_LAUNCH;
-    }
     const struct jr_agent_hooks hooks = {
-        .data = &agent,
+        .data = agent,
         .describe = send_agent_facts,
         .offer = offer_free_port,
         .resolve = resolve_agent_spec,
@@ -332,12 +333,37 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
         .is_behind = is_replay_behind,
         .show = show_replay,
     };
-    int failed =
-        jr_agent_serve(&hooks, agent.node,
-                       agent.host != NULL ? agent.host : here.nodename, err);
-    drop_lease(&agent);
+    const struct jr_sender self = {agent->node, agent->piece};
+    int failed = jr_agent_serve(
+        &hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
+    drop_lease(agent);
+    return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+}
+
+int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
+{
+    struct node_session agent = {.lease_fd = -1};
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, &arena, envp);
+    int failed = assigned ? take_assignment(&agent, &env, &arena, err)
+                          : find_place(&agent, envp, err);
+    jr_env_unset(&env, JR_AGENT_DEVICE); /* they are not for ranks */
+    jr_env_unset(&env, JR_AGENT_FOLDER);
+    const struct jr_session_options options = {
+        .envp = env.items, .node_rank = &agent.node, .end_children = true};
+    if (failed == 0)
+        agent.session = jr_session_open(&options);
+    int status = JR_STATUS_USAGE;
+    if (failed == 0 && agent.session != NULL && !arena.failed) {
+        status = serve_session(&agent, err);
+    } else if (failed == 0) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        status = JR_STATUS_LAUNCH;
+    }
     jr_session_close(agent.session);
     jr_arena_release(&arena);
+    json_decref(agent.assignment);
     free(agent.inject);
-    return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+    return status;
 }

@@ -2,10 +2,13 @@
 #ifndef JR_NODE_SESSION_H
 #define JR_NODE_SESSION_H
 
+#include <stdbool.h>
+
 #include <jobrun/error.h>
 
-/* Be the agent of this node, which srun has started, to the end of standard
- * input. Returns the exit status, and tells in `err`. */
-int jr_session_serve(char *const *envp, struct jr_error *err);
+/* Be the agent of this node to the end of standard input: as srun has started
+ * it, or, where it is `assigned`, as the first message there says. Returns the
+ * exit status, and tells in `err`. */
+int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err);
 
 #endif

@@ -219,9 +219,13 @@ int jr_frozen_source_copy(struct jr_session *session,
     return jr_session_write(session, JR_PATCH_FILE, &patch, err);
 }
 
-/* A rehearsal of several nodes keeps them: they are no machines of then. */
-static bool is_machine_field(const char *key, bool local)
+/* A rehearsal of several nodes keeps them: they are no machines of then. Hosts
+ * that were reached by ssh were stated, and are kept with all that reaches
+ * them. */
+static bool is_machine_field(const char *key, bool local, bool ssh)
 {
+    if (ssh && (strcmp(key, "hosts") == 0 || strcmp(key, "engine") == 0))
+        return false;
     return jr_part_moves(key) &&
            !(local && (strcmp(key, "nodes") == 0 ||
                        strcmp(key, "local_world_size") == 0));
@@ -234,10 +238,11 @@ static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
                            const struct jr_record_origin *origin)
 {
     const struct jr_node *method = jr_doc_get(root, "init_method");
+    bool ssh = jr_doc_find(root, "engine.ssh") != NULL;
     for (size_t i = 0; i < root->count; i++) {
         const char *key = root->pairs[i].key->text;
         bool any = origin->any_devices && strcmp(key, "devices") == 0;
-        if (is_machine_field(key, origin->local))
+        if (is_machine_field(key, origin->local, ssh))
             jr_strv_push(
                 sets, arena,
                 jr_arena_printf(arena, "%s=%s", key, any ? "any" : "null"));

@@ -18,6 +18,7 @@
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/session_mpi.h"
+#include "session/ssh_session.h"
 #include "session/support.h"
 #include "session/sweep/session_cells.h"
 
@@ -137,7 +138,8 @@ enum jr_status jr_session_load(struct jr_session *session,
     size_t first = session->diags.count;
     char *const *sweeps = session->options.sweeps;
     const struct jr_spec_options options = {
-        .sets = session->options.sets,
+        .sets = jr_ssh_session_sets(session),
+        .ssh = session->options.ssh || session->options.hosts != NULL,
         .sweeps = true,
         .swept = sweeps != NULL && sweeps[0] != NULL,
         .cell = session->cell != NULL,

@@ -79,6 +79,20 @@ static void drop_sweep(struct jr_doc *doc)
         root->count = kept;
 }
 
+/* Whether a spec says that its hosts are reached by ssh, or what is wrong with
+ * that is reported. */
+static bool states_ssh(const struct jr_node *root)
+{
+    const struct jr_node *engine = NULL, *ssh = NULL;
+    if (root->kind != JR_NODE_MAPPING)
+        return true;
+    engine = jr_doc_get(root, "engine");
+    if (engine != NULL && engine->kind == JR_NODE_MAPPING)
+        ssh = jr_doc_get(engine, "ssh");
+    return ssh != NULL && (ssh->kind != JR_NODE_SCALAR ||
+                           jr_scalar_type(ssh) != JR_SCALAR_NULL);
+}
+
 /* Put in what --set says, and the values of a cell, which are chosen among
  * what the spec with --set says. */
 static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
@@ -88,6 +102,8 @@ static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
     for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
         if (!jr_override_is_parent(options->sets[i]))
             jr_override(doc, shapes, options->sets[i], assembly->here, diags);
+    if (options->ssh && !states_ssh(doc->root))
+        jr_override(doc, shapes, "engine.ssh={}", assembly->here, diags);
     if (options->values_count > 0 || options->cell)
         drop_sweep(doc);
     for (size_t i = 0; i < options->values_count; i++) {
@@ -190,7 +206,8 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
     bool refers = doc->root->kind == JR_NODE_MAPPING &&
                   (jr_doc_pair(doc->root, "extends") != NULL ||
                    jr_profiles_named(doc->root));
-    if ((refers || options->sets != NULL || options->values_count > 0) &&
+    if ((refers || options->sets != NULL || options->values_count > 0 ||
+         options->ssh) &&
         assemble_doc(doc, assembly, &shapes, diags) != 0)
         return -1;
     if (!doc->dollars || jr_assembly_sweeps(assembly, doc))

@@ -231,6 +231,12 @@ static const cyaml_schema_field_t fields_MPI[] = {
 };
 #undef OF
 
+#define OF struct jr_ssh
+static const cyaml_schema_field_t fields_SSH[] = {
+    JR_FIELDS_SSH(BIND_X) CYAML_FIELD_END,
+};
+#undef OF
+
 #define OF struct jr_engine
 static const cyaml_schema_field_t fields_ENGINE[] = {
     JR_FIELDS_ENGINE(BIND_X) CYAML_FIELD_END,

@@ -261,6 +261,7 @@ TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,
      .wants = "all, any, none, or a list of indices or UUIDs")
 TYPE(LINKS, LIST_OF(PATH), .min = 1, .words = word_links,
      .wants = "all, none, or a list of paths that git ignores")
+TYPE(LINES, LIST_OF(LINE), .wants = "a list of words")
 TYPE(SCALARS, LIST_OF(SCALAR), .min = 1, .wants = "a list of values")
 TYPE(LABELS, NAMES_OF(SCALAR))
 TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .declared = true, .gone = true)
@@ -312,7 +313,8 @@ MAPPING(ON_HANG, .wants = "a mapping of signal, wait and command")
 MAPPING(LIMITS, .wants = "a mapping of limits")
 MAPPING(KUBERNETES, .wants = "a mapping")
 MAPPING(MPI, .wants = "a mapping of dialect and launcher")
-MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes and mpi")
+MAPPING(SSH, .stated = true, .wants = "a mapping of options, program and env")
+MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes, mpi and ssh")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(CODE, .shorthand = "mode", .stated = true,
         .wants = "record, freeze, or a mapping of mode and link")

@@ -191,7 +191,7 @@
       "class", "which exit status jobrun takes from a failed rank")            \
     X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
       PLACEMENT, "none",                                                       \
-      "options of `render` and `submit` for slurm, kubernetes or mpi")
+      "how other machines run the job: slurm, kubernetes, mpi or ssh")
 
 #define JR_FIELDS_SWEEP(X)                                                     \
     X("axes", AXES, OPTIONAL, SKIP, NULL, NULL, SOURCE,                        \
@@ -388,7 +388,18 @@
     X("kubernetes", KUBERNETES, OPTIONAL, MAP(kubernetes, KUBERNETES), NULL,   \
       NULL, PLACEMENT, "none", "how the pods are made")                        \
     X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, PLACEMENT, "none",      \
-      "which MPI starts the ranks")
+      "which MPI starts the ranks")                                            \
+    X("ssh", SSH, OPTIONAL, POINTER(ssh, SSH), NULL, NULL, PLACEMENT,          \
+      "none; --hosts states it", "start the ranks on `hosts`, by ssh")
+
+#define JR_FIELDS_SSH(X)                                                       \
+    X("options", LINES, OPTIONAL, STRS(options), NULL, NULL, PLACEMENT,        \
+      "none", "words for ssh, such as -J and a jump host")                     \
+    X("program", LINE, OPTIONAL, STR(program), NULL, NULL, PLACEMENT,          \
+      "the same path as here, else what PATH finds there",                     \
+      "the path of jobrun on the hosts")                                       \
+    X("env", TEXTS, OPTIONAL, STRS(env), NULL, NULL, PLACEMENT, "none",        \
+      "names or globs of variables that ranks get from here")
 
 #define JR_FIELDS_KUBERNETES(X)                                                \
     X("image", IMAGE, OPTIONAL, STR(image), NULL, NULL, PLACEMENT,              \
@@ -503,6 +514,7 @@
     X(ENGINE, "engine")                                                        \
     X(KUBERNETES, "engine.kubernetes")                                         \
     X(MPI, "engine.mpi")                                                       \
+    X(SSH, "engine.ssh")                                                       \
     X(PROGRESS, "progress")                                                    \
     X(CODE, "code")                                                            \
     X(RESULTS, "results")                                                      \

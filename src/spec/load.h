@@ -30,6 +30,7 @@ struct jr_spec_options {
     bool cell;        /* it is one of a sweep's, so that %{cell} is known */
     bool sweeps;      /* stop at a `sweep`: see jr_spec_sweeps */
     bool swept;       /* and it is one without that field, too */
+    bool ssh;         /* state `engine.ssh`, unless it is stated */
     const char *root; /* the folder below which parents lie; NULL: the top
                          of the checkout around the spec, else its folder */
     const char *here; /* absolute: what a path in --set is relative to; NULL: a

@@ -95,6 +95,22 @@
     N("engine.mpi.dialect", "", "engine: {mpi: {dialect: hydra}}")             \
     N("engine.mpi.launcher", "",                                               \
       "engine: {mpi: {launcher: /opt/openmpi/bin/mpirun}}")                    \
+    N("engine.ssh",                                                            \
+      "One jobrun then runs the job on all `hosts`. `--hosts gpu01,gpu02` "     \
+      "states both, and `--engine ssh` this field alone.",                     \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {}}")                              \
+    N("engine.ssh.options",                                                    \
+      "They come before the host's name. BatchMode is always on: nobody is "   \
+      "asked for a password.",                                                 \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {options: [-J, gate]}}")           \
+    N("engine.ssh.program",                                                    \
+      "`~/` is the home folder there. A program that is stated is not looked " \
+      "for elsewhere.",                                                        \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {program: ~/bin/jobrun}}")         \
+    N("engine.ssh.env",                                                        \
+      "All other variables are those of a login there that is not "            \
+      "interactive.",                                                          \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {env: [\"NCCL_*\", HF_HOME]}}")    \
     N("parallelism.model", "", "parallelism: {model: 2}")                      \
     N("parallelism.pipeline", "", "parallelism: {pipeline: 2}")                \
     N("parallelism.data", "", "parallelism: {data: 4}")                        \

@@ -11,6 +11,7 @@
 
 #include "cluster/controller_console.h"
 #include "cluster/controller_run.h"
+#include "cluster/srun.h"
 #include "cluster/outcome_message.h"
 
 enum { NODES = 3, RANKS = 2 * NODES, PIECE = 97 };
@@ -25,6 +26,7 @@ struct side {
     struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
     struct jr_controller controller;
+    struct jr_link link;
     struct jr_error err;
 };
 
@@ -42,9 +44,12 @@ static void begin(struct side *side, bool runs)
                                            .first = side->first,
                                            .err = &side->err};
     side->controller = (struct jr_controller){.options.nodes = NODES,
-                                              .in = {.fd = -1},
+                                              .transport = &jr_srun_transport,
+                                              .links = &side->link,
+                                              .links_count = 1,
                                               .nodes = side->nodes,
                                               .run = runs ? &side->run : NULL};
+    jr_link_init(&side->link, &side->controller, 0);
     jr_controller_open_console(&side->controller, -1, -1);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].state = runs ? JR_NODE_RUNNING : JR_NODE_UNKNOWN;
@@ -56,7 +61,7 @@ static void begin(struct side *side, bool runs)
 static void end(struct side *side)
 {
     jr_console_writer_close(&side->controller.console);
-    jr_buf_release(&side->controller.outbox);
+    jr_buf_release(&side->link.outbox);
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {
         free(side->nodes[i].host);
@@ -106,7 +111,8 @@ static void check_frame(const json_t *frame)
         require(bytes.len == 0);
         return;
     }
-    jr_channel_put(&frames, 7, JR_CHANNEL_OUT, bytes.data, bytes.len);
+    jr_channel_put(&frames, &(struct jr_sender){.node = 7}, JR_CHANNEL_OUT,
+                   bytes.data, bytes.len);
     for (size_t at = 0, len; at < frames.len; at += len + 1) {
         const char *text = frames.data + at;
         len = (size_t)((char *)memchr(text, '\n', frames.len - at) - text);
@@ -128,9 +134,9 @@ static void hear_line(struct side *side, const char *line, size_t len)
         json_decref(frame);
         return;
     }
-    (void)snprintf(side->controller.last_line,
-                   sizeof side->controller.last_line, "%.*s", (int)len, line);
-    jr_controller_handle_srun(&side->controller);
+    (void)snprintf(side->link.last_line, sizeof side->link.last_line, "%.*s",
+                   (int)len, line);
+    jr_controller_handle_errors(&side->controller, &side->link);
 }
 
 /* The lines of the bytes, as they come in pieces. */

@@ -198,7 +198,7 @@ class ProgressBar(harness.Case):
     def test_of_several_nodes(self):
         """The controller shows the job's, from a node that is not its own."""
         (self.folder / "bin").mkdir()
-        os.symlink(agents.FAKE, self.folder / "bin" / "srun")
+        os.symlink(agents.cases.FAKES / "fakesrun", self.folder / "bin" / "srun")
         self.spec(", ranks: 1")
         path = self.folder / "train.jobrun.yaml"
         path.write_text(path.read_text().replace(

@@ -42,6 +42,9 @@ struct jr_session_options {
     char *const *envp; /* the environment that the ranks inherit and ${env:NAME}
                           reads, NULL-terminated; NULL: this process's own */
     char *const *sets; /* PATH=VALUE of --set, NULL-terminated; NULL: none */
+    const char *hosts; /* those that are reached by ssh, with commas between: in
+                          place of the spec's; NULL: the spec's */
+    bool ssh;          /* reach them by ssh, whether the spec says so or not */
     char *const *sweeps; /* PATH=A,B of --sweep, NULL-terminated; NULL: none */
     const char *cell;  /* which cell of the sweep to take: its number, or values
                           that only one has, "vars.lr=0.1,vars.seed=2"; NULL:

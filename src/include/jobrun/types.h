@@ -524,6 +524,16 @@ struct jr_mpi {
     char *launcher;
 };
 
+/* How hosts are reached by ssh. */
+struct jr_ssh {
+    char **options; /* words for ssh, before the host's name */
+    uint32_t options_count;
+    char *program; /* jobrun's path there; NULL: that of this one, else what
+                      PATH finds */
+    char **env;    /* globs of variables that ranks there get from here */
+    uint32_t env_count;
+};
+
 /* Each engine's own options. Those of sbatch are long ones without dashes; a
  * value of "false" takes one away that jobrun would give. */
 struct jr_engine {
@@ -531,6 +541,8 @@ struct jr_engine {
     uint32_t slurm_count;
     struct jr_kubernetes kubernetes;
     struct jr_mpi mpi;
+    struct jr_ssh *ssh; /* the ranks are started on `hosts`; NULL: they are
+                           not */
 };
 
 /* What the ranks execute, and what a copy of it has as links to the original:

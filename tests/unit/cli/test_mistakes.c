@@ -79,8 +79,6 @@ static void names_the_line_to_type(void)
         {"-H host1,host2 -np 4 ./train",
          "'run' has no option '-H'; type:\n        jobrun -n 4 -s "
          "'hosts=[host1,host2]' -- ./train"},
-        {"--host a:4,b:4 a.yaml",
-         "'run' has no option '--host'; type -s hosts=[A,B]"},
         {"--hostfile hosts a.yaml", "'run' has no option '--hostfile'; type -s "
                                     "hosts=[A,B] with the hosts of the file"},
         {"--num_processes 2 --mixed_precision bf16 train.py",

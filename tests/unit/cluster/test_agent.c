@@ -248,7 +248,8 @@ static _Noreturn void serve(int in, int out)
     (void)close(in);
     (void)close(out);
     limit_descriptors();
-    int result = jr_agent_serve(&calls, NODE, "gpu\"03", &err);
+    int result = jr_agent_serve(&calls, &(struct jr_sender){.node = NODE},
+                                "gpu\"03", &err);
     _exit(result == 0 ? 0 : 9);
 }
 
@@ -823,6 +824,50 @@ static void holds_no_stream_of_a_run(void)
         (void)close(run.fds[i]);
 }
 
+/* The first line says who it is; what follows stays where it is. */
+static void awaits_its_assignment(void)
+{
+    static const struct {
+        const char *input;
+        int64_t as; /* -1: it is none */
+    } vectors[] = {
+        {"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}\nrest", 4},
+        {"{\"t\":\"assign\",\"as\":0,\"host\":\"n1\",\"piece\":9}\nrest", 0},
+        {"{\"t\":\"assign\",\"as\":4}\nrest", -1},
+        {"{\"t\":\"spec\",\"host\":\"n5\"}\nrest", -1},
+        {"{\"t\":\"assign\",\"as\":4,\"host\":\"n5\"}", -1},
+        {"nonsense\nrest", -1},
+        {"", -1},
+    };
+    int kept = dup(STDIN_FILENO);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_message word = {0};
+        struct jr_error err = {0};
+        json_t *object = NULL;
+        char rest[8] = {0};
+        int pair[2];
+        CU_ASSERT_EQUAL_FATAL(pipe(pair), 0);
+        put(pair[1], vectors[i].input);
+        (void)close(pair[1]);
+        (void)dup2(pair[0], STDIN_FILENO);
+        (void)close(pair[0]);
+        int failed = jr_agent_await_assignment(&word, &object, &err);
+        CU_ASSERT_EQUAL(failed, vectors[i].as < 0 ? -1 : 0);
+        if (failed == 0) {
+            CU_ASSERT_EQUAL(word.as, vectors[i].as);
+            CU_ASSERT_EQUAL(word.host[0], 'n');
+            CU_ASSERT_EQUAL(read(STDIN_FILENO, rest, 7), 4);
+            JR_ASSERT_TEXT(rest, "rest");
+        } else {
+            CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
+            CU_ASSERT_PTR_NULL(object);
+        }
+        json_decref(object);
+    }
+    (void)dup2(kept, STDIN_FILENO);
+    (void)close(kept);
+}
+
 int main(void)
 {
     static const struct jr_unit_case cases[] = {
@@ -846,6 +891,7 @@ int main(void)
         CASE(waits_for_a_controller_that_does_not_read),
         CASE(ends_without_a_controller),
         CASE(holds_no_stream_of_a_run),
+        CASE(awaits_its_assignment),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
     return jr_unit_run("agent", cases, sizeof cases / sizeof *cases);

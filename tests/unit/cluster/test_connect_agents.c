@@ -177,7 +177,7 @@ static void says_how_srun_ended(void)
         struct jr_buf text = JR_BUF_INIT;
         connect(vectors[i].text);
         turn_to_the_end();
-        jr_link_describe_end(&text, &fake.controller.links[0]);
+        jr_link_describe_end(&text, &fake.controller.links[0], true);
         JR_ASSERT_TEXT(text.data, vectors[i].said);
         jr_buf_release(&text);
         leave();
@@ -212,8 +212,8 @@ static void an_srun_with_agents_is_waited_for(void)
 {
     connect("trap 'exit 9' TERM; cat > /dev/null; exit 3");
     leave();
-    CU_ASSERT_EQUAL(fake.controller.status, 3 << 8);
-    CU_ASSERT_EQUAL(fake.controller.srun.pid, 0);
+    CU_ASSERT_EQUAL(linked.status, 3 << 8);
+    CU_ASSERT_EQUAL(linked.pid, 0);
     JR_ASSERT_TEXT(notes, "");
 }
 
@@ -275,10 +275,71 @@ static void an_srun_that_hangs_is_killed(void)
     CU_ASSERT_EQUAL(WTERMSIG(linked.status), SIGKILL);
 }
 
+/* A program for each node: every one is told who its agent is, all hear all
+ * else, and the end of one is the end of its node alone. */
+static int start_reader(struct jr_carrier *ret,
+                        const struct jr_controller_options *options,
+                        uint32_t node, struct jr_error *err)
+{
+    static char shell[] = "/bin/sh", option[] = "-c";
+    static char ends[] = "read line; echo \"gone: $line\" >&2; exit 5";
+    static char stays[] = "exec cat > /dev/null";
+    char *const argv[] = {shell, option, node == 1 ? ends : stays, NULL};
+    (void)options;
+    (void)err;
+    return jr_carrier_start(ret, argv, (char *const[]){NULL}) == 0 ? 0 : -1;
+}
+
+static void add_reader_advice(struct jr_buf *out, const char *line,
+                              const char *host)
+{
+    jr_buf_printf(out, "%zu, see %s", strlen(line), host);
+}
+
+static void each_node_has_its_own(void)
+{
+    static const struct jr_transport each = {.program = "reader",
+                                             .each = true,
+                                             .piece = 7,
+                                             .start = start_reader,
+                                             .add_advice = add_reader_advice,
+                                             .hang_hint = "look"};
+    static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
+    static char *hosts[] = {n0, n1, n2};
+    fake_controller_start(&fake);
+    jr_link_close(&fake.link);
+    fake.controller.transport = &each;
+    fake.controller.options.hosts = hosts;
+    fake.controller.bytes = malloc(JR_CONTROLLER_PIECE);
+    fake.controller.run = NULL;
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        fake.nodes[i].state = i == 1 ? JR_NODE_UNKNOWN : JR_NODE_KNOWN;
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
+                          0);
+    CU_ASSERT_EQUAL(fake.controller.links_count, FAKE_NODES);
+    while (!fake.controller.agent_exited)
+        jr_controller_turn(&fake.controller);
+    CU_ASSERT_EQUAL(fake.controller.exited_node, 1);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(fake.controller.exited_why,
+               "gone: {\"t\": \"assign\", \"host\": \"n1\", \"as\": 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.exited_why, ", see n1"));
+    CU_ASSERT_FALSE(fake.controller.ended);
+    jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
+    jr_controller_disconnect(&fake.controller);
+    CU_ASSERT_TRUE(fake.controller.ended);
+    CU_ASSERT_EQUAL(WEXITSTATUS(fake.controller.links[0].status), 0);
+    CU_ASSERT_EQUAL(WEXITSTATUS(fake.controller.links[1].status), 5);
+    free(fake.controller.links);
+    free(fake.controller.bytes);
+    fake_controller_end(&fake);
+}
+
 JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(nothing_waits_for_nobody), CASE(closes_its_input),
              CASE(takes_lines), CASE(says_how_srun_ended),
              CASE(a_line_without_an_end_is_taken),
              CASE(an_srun_without_agents_is_ended),
              CASE(an_srun_with_agents_is_waited_for),
-             CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed))
+             CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed),
+             CASE(each_node_has_its_own))

@@ -95,7 +95,8 @@ static void say_flow(unsigned node, enum jr_channel flow, const char *text)
 {
     struct jr_buf out = JR_BUF_INIT, bytes = JR_BUF_INIT;
     jr_buf_replaced(&bytes, text, "\\n", "\n");
-    jr_channel_put(&out, node, flow, bytes.data, bytes.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, flow, bytes.data,
+                   bytes.len);
     jr_buf_release(&bytes);
     write_out(&out);
 }
@@ -130,7 +131,8 @@ static void play_event(unsigned node, const char *words)
     jr_event_put(&line, &event);
     if (line.data[line.len - 1] != '\n')
         jr_buf_char(&line, '\n');
-    jr_channel_put(&out, node, JR_CHANNEL_EVENT, line.data, line.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_EVENT,
+                   line.data, line.len);
     jr_buf_release(&line);
     write_out(&out);
 }
@@ -180,7 +182,8 @@ static void play_end(unsigned node, const char *codes)
     if (codes[EACH] == 'r')
         outcome.runner_signal = SIGSEGV;
     jr_outcome_message_add(&text, &outcome);
-    jr_channel_put(&out, node, JR_CHANNEL_OUTCOME, text.data, text.len);
+    jr_channel_put(&out, &(struct jr_sender){.node = node}, JR_CHANNEL_OUTCOME,
+                   text.data, text.len);
     jr_buf_release(&text);
     write_out(&out);
     say_message(node, (struct jr_message){.type = JR_FROM_NODE_DONE,

@@ -309,8 +309,10 @@ static void lives_without_being_asked(void)
     int ends[2];
     char said[256] = "";
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
-    struct jr_agent agent = {
-        .loop = {.epoll_fd = -1}, .out = {.fd = ends[1]}, .node = 3, .pid = 1};
+    struct jr_agent agent = {.loop = {.epoll_fd = -1},
+                             .out = {.fd = ends[1]},
+                             .sender = {.node = 3},
+                             .pid = 1};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
     jr_heartbeat_listen(&agent);

@@ -163,7 +163,8 @@ static void carry(const char *bytes, size_t len)
     struct jr_inlet inlet = {0};
     const char *line;
     size_t line_len, frames = 0;
-    jr_channel_put(&sent, 1048575, JR_CHANNEL_OUTCOME, bytes, len);
+    jr_channel_put(&sent, &(struct jr_sender){.node = 1048575},
+                   JR_CHANNEL_OUTCOME, bytes, len);
     jr_inlet_add(&inlet, sent.len == 0 ? "" : sent.data, sent.len);
     while ((line = jr_inlet_line(&inlet, &line_len)) != NULL) {
         json_t *frame = jr_message_read(line, line_len);
@@ -258,10 +259,27 @@ static void knows_its_flows(void)
                         (enum jr_channel)i);
 }
 
+/* Where a transport can carry more in a line, it is more. */
+static void a_transport_may_carry_more(void)
+{
+    static char bytes[100000];
+    struct jr_buf few JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf many JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t lines = 0;
+    jr_channel_put(&many, &(struct jr_sender){.node = 1}, JR_CHANNEL_OUT, bytes,
+                   sizeof bytes);
+    jr_channel_put(&few, &(struct jr_sender){1, 50000}, JR_CHANNEL_OUT, bytes,
+                   sizeof bytes);
+    for (size_t i = 0; i < few.len; i++)
+        lines += few.data[i] == '\n';
+    CU_ASSERT_EQUAL(lines, 2);
+    CU_ASSERT_TRUE(few.len < many.len);
+}
+
 JR_UNIT_MAIN("protocol", CASE(refuses_what_is_no_frame),
              CASE(reads_the_first_node_and_the_last),
              CASE(each_is_read_as_it_was_written), CASE(says_what_the_rows_say),
              CASE(reads_what_other_builds_say), CASE(refuses_what_is_no_base64),
              CASE(carries_any_bytes), CASE(finds_lines_in_pieces),
              CASE(finds_lines_across_pieces), CASE(keeps_its_words),
-             CASE(knows_its_flows))
+             CASE(knows_its_flows), CASE(a_transport_may_carry_more))

@@ -233,6 +233,9 @@ static const struct {
      ENTRY "engine: {kubernetes: {device_resource: a.b/c}}\n"},
     {"engine.mpi.dialect", ENTRY, ENTRY "engine: {mpi: {dialect: hydra}}\n"},
     {"engine.mpi.launcher", ENTRY, ENTRY "engine: {mpi: {launcher: a}}\n"},
+    {"engine.ssh.options", ENTRY, ENTRY "engine: {ssh: {options: [-4]}}\n"},
+    {"engine.ssh.program", ENTRY, ENTRY "engine: {ssh: {program: a}}\n"},
+    {"engine.ssh.env", ENTRY, ENTRY "engine: {ssh: {env: [A]}}\n"},
     {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
 };
 

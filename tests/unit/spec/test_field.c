@@ -12,7 +12,7 @@ static void rows_are_whole(void)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
-    CU_ASSERT_EQUAL(count, 23);
+    CU_ASSERT_EQUAL(count, 24);
     for (size_t i = 0; i < count; i++) {
         const struct jr_spec_field *row = groups[i].fields;
         CU_ASSERT_PTR_NOT_NULL(row->key);

@@ -1,0 +1,188 @@
+#include "cluster/ssh.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <jobrun/types.h>
+
+#include "base/shell_words.h"
+#include "base/strv.h"
+#include "cluster/controller.h"
+
+#include "base/banned.h"
+
+/* What one line of base64 holds of a channel: only one agent speaks through an
+ * ssh, so nothing is mixed, and long lines cost less. */
+#define PIECE (24U << 10)
+
+/* For ssh_config(5), the first value of an option counts. These come before the
+ * user's words: nobody is there to be asked, a connection is this run's alone,
+ * and the command is ours. */
+static const char *const firm_options[] = {
+    "-T",
+    "-oBatchMode=yes",
+    "-oControlMaster=no",
+    "-oControlPath=none",
+    "-oRemoteCommand=none",
+};
+
+/* And these after them. A link that is cut for half a minute loses nothing. */
+static const char *const soft_options[] = {
+    "-oConnectTimeout=10",
+    "-oServerAliveInterval=0",
+    "-oLogLevel=ERROR",
+};
+
+#define PUSH_ALL(words, arena, list)                                           \
+    for (size_t at_ = 0; at_ < sizeof(list) / sizeof *(list); at_++)           \
+    jr_strv_push(words, arena, jr_arena_strdup(arena, (list)[at_]))
+
+/* Append a path, of which a first `~` is the home folder there. */
+static void add_remote_path(struct jr_buf *out, const char *path)
+{
+    bool home = strncmp(path, "~/", 2) == 0;
+    if (home)
+        jr_buf_str(out, "\"$HOME\"/");
+    jr_shell_quote(out, home ? path + 2 : path);
+}
+
+/* A program that is named is that one; else it is where it is here, or in PATH.
+ */
+static void add_remote_script(struct jr_buf *out, const struct jr_ssh *ssh,
+                              const char *program)
+{
+    bool stated = ssh->program != NULL;
+    jr_buf_str(out, "p=");
+    add_remote_path(out, stated ? ssh->program : program);
+    jr_buf_str(out, "; q=$p; ");
+    if (!stated)
+        jr_buf_str(out, "[ -x \"$p\" ] || p=jobrun; ");
+    jr_buf_printf(out,
+                  "command -v \"$p\" >/dev/null 2>&1 || { printf '%%s\\n' "
+                  "\"there is no jobrun: %s\" >&2; exit 127; }; "
+                  "exec \"$p\" agent ssh",
+                  stated ? "$q" : "not as $q, nor in PATH");
+}
+
+const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh *ssh,
+                           const char *program)
+{
+    struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_remote_script(&script, ssh, program);
+    jr_buf_str(&line, "exec sh -c ");
+    if (!script.failed)
+        jr_shell_quote(&line, script.data);
+    line.failed |= script.failed;
+    return jr_buf_keep(&line, arena);
+}
+
+char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
+                    const char *program, const char *host)
+{
+    struct jr_strv words = {0};
+    if (strcmp(host, "localhost") == 0) {
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, program));
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, "agent"));
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));
+        return words.items;
+    }
+    jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));
+    PUSH_ALL(&words, arena, firm_options);
+    for (uint32_t i = 0; i < ssh->options_count; i++)
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, ssh->options[i]));
+    PUSH_ALL(&words, arena, soft_options);
+    jr_strv_push(&words, arena, jr_arena_strdup(arena, "--"));
+    jr_strv_push(&words, arena, jr_arena_strdup(arena, host));
+    const char *command = jr_ssh_command(arena, ssh, program);
+    if (command == NULL)
+        arena->failed = true;
+    else
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, command));
+    return words.items;
+}
+
+static int start_ssh(struct jr_carrier *ret,
+                     const struct jr_controller_options *options, uint32_t node,
+                     struct jr_error *err)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    char **words = jr_ssh_words(&arena, options->ssh, options->program,
+                                options->hosts[node]);
+    int failed =
+        arena.failed ? ENOMEM : jr_carrier_start(ret, words, options->envp);
+    jr_arena_release(&arena);
+    errno = failed;
+    if (failed == ENOENT)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "ssh is not in PATH; jobrun needs it to start on "
+                            "other hosts (Debian: openssh-client)");
+    return failed == 0
+               ? 0
+               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start ssh");
+}
+
+/* What ssh says of a host that it does not reach, and what is to be done; of
+ * several, the first counts. HOST stands for its name. */
+struct refusal {
+    const char *part, *advice;
+};
+
+static const struct refusal refusals[] = {
+    {"REMOTE HOST IDENTIFICATION HAS CHANGED",
+     "its key is not the one that this machine knows: ask why; if that is as "
+     "it should be, type: ssh-keygen -R HOST; ssh HOST true"},
+    {"host key is known for",
+     "this machine does not know its key yet, and jobrun accepts none: look at "
+     "it once with: ssh HOST true"},
+    {"Host key verification failed",
+     "this machine does not know its key, or another one: type: ssh HOST true"},
+    {"Permission denied (",
+     "jobrun never asks for a password: give it a key (ssh-copy-id HOST), and "
+     "try: ssh -o BatchMode=yes HOST true"},
+    {"there is no jobrun: ",
+     "install it there, or name it: -s engine.ssh.program=PATH"},
+    {"Could not resolve hostname",
+     "is that its name? An alias belongs into ~/.ssh/config; try: ssh HOST "
+     "true"},
+};
+
+static size_t find_refusal(const char *line)
+{
+    size_t i = 0;
+    while (i < sizeof refusals / sizeof *refusals &&
+           strstr(line, refusals[i].part) == NULL)
+        i++;
+    return i;
+}
+
+static bool is_ssh_line_telling(const char *line)
+{
+    return find_refusal(line) < sizeof refusals / sizeof *refusals;
+}
+
+static void add_ssh_advice(struct jr_buf *out, const char *line,
+                           const char *host)
+{
+    size_t i = find_refusal(line);
+    const char *text = i < sizeof refusals / sizeof *refusals
+                           ? refusals[i].advice
+                           : "try: ssh HOST true";
+    for (const char *at; (at = strstr(text, "HOST")) != NULL; text = at + 4) {
+        jr_buf_add(out, text, (size_t)(at - text));
+        jr_buf_safe(out, host);
+    }
+    jr_buf_str(out, text);
+}
+
+const struct jr_transport jr_ssh_transport = {
+    .program = "ssh",
+    .each = true,
+    .piece = PIECE,
+    .start = start_ssh,
+    .is_telling = is_ssh_line_telling,
+    .add_advice = add_ssh_advice,
+    .has_ended = "ssh has ended",
+    .hang_hint = "log in there, and look for `jobrun agent`",
+    .silent_hint = "try: `ssh ",
+};

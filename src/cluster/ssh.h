@@ -1,0 +1,30 @@
+/*
+ * The line by which an agent is started on a host: one ssh(1) for each, the
+ * user's own, with the user's configuration, keys and jump hosts, and with a
+ * command that finds jobrun there. `localhost` needs none: the agent is started
+ * as it is.
+ */
+#ifndef JR_SSH_H
+#define JR_SSH_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "cluster/transport.h"
+
+struct jr_ssh;
+
+/* One ssh for each host. The agents know who they are by the message `assign`
+ * (protocol.h). */
+extern const struct jr_transport jr_ssh_transport;
+
+/* The words of the line that reaches a host, NULL-terminated, in `arena`.
+ * `program` is the path of jobrun here. NULL without memory. */
+char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
+                    const char *program, const char *host);
+
+/* The command that starts the agent there, for whatever shell the user has. */
+const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh *ssh,
+                           const char *program);
+
+#endif

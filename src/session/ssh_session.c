@@ -1,0 +1,161 @@
+#include "session/ssh_session.h"
+
+#include <fnmatch.h>
+#include <netdb.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strv.h"
+#include "cluster/controller.h"
+#include "cluster/protocol.h"
+#include "cluster/ssh.h"
+#include "doc/emit.h"
+#include "session/session.h"
+
+#include "base/banned.h"
+
+bool jr_ssh_session_is(const struct jr_session *session)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    return spec != NULL && spec->policy.engine.ssh != NULL;
+}
+
+/* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the
+ * checks of the field. */
+static void add_host_list(struct jr_buf *out, struct jr_arena *arena,
+                          const char *text)
+{
+    struct jr_strv hosts = {0};
+    const char *bad;
+    if (strchr(text, '[') == text || /* an IPv6 address */
+        !jr_hostlist_expand(&hosts, arena, text, &bad)) {
+        hosts = (struct jr_strv){0};
+        for (size_t len; *text != '\0'; text += len + (text[len] == ',')) {
+            len = strcspn(text, ",");
+            jr_strv_push(&hosts, arena, jr_arena_strndup(arena, text, len));
+        }
+    }
+    for (size_t i = 0; i < hosts.count && !arena->failed; i++) {
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        jr_quote_double(out, hosts.items[i], strlen(hosts.items[i]));
+    }
+}
+
+char *const *jr_ssh_session_sets(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    const struct jr_session_options *options = &session->options;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_strv sets = {0};
+    if (options->hosts == NULL)
+        return options->sets;
+    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+        jr_strv_push(&sets, arena, jr_arena_strdup(arena, options->sets[i]));
+    jr_buf_str(&text, "hosts=[");
+    add_host_list(&text, arena, options->hosts);
+    jr_buf_char(&text, ']');
+    jr_strv_push(&sets, arena, jr_buf_keep(&text, arena));
+    return sets.items;
+}
+
+/* The variables from here that ranks there get, as a list of JSON. */
+static const char *collect_environment(struct jr_session *session,
+                                       const struct jr_ssh *ssh)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *list = json_array();
+    for (char *const *entry = session->options.envp; *entry != NULL; entry++) {
+        const char *name =
+            jr_arena_strndup(&session->arena, *entry, strcspn(*entry, "="));
+        bool wanted = false;
+        for (uint32_t i = 0; i < ssh->env_count && name != NULL; i++)
+            wanted = wanted || fnmatch(ssh->env[i], name, 0) == 0;
+        if (wanted)
+            jr_json_append(list, jr_json_str(*entry));
+    }
+    jr_json_print(&text, list, 0);
+    json_decref(list);
+    return jr_buf_keep(&text, &session->arena);
+}
+
+static int refuse_hosts(const struct jr_spec *spec, struct jr_error *err)
+{
+    if (spec->hosts_count == 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "`engine.ssh` starts the ranks on `hosts`, and "
+                            "none are stated: type --hosts gpu01,gpu02");
+    if (spec->hosts_count > 1 && spec->master_addr == NULL &&
+        strcmp(spec->hosts[0], "localhost") == 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "the ranks meet at the first of `hosts`, and "
+                            "'localhost' is another machine on each of them: "
+                            "state master_addr, by a name or an address that "
+                            "this machine has for the others");
+    return 0;
+}
+
+int jr_ssh_session_prepare(struct jr_session *session,
+                           struct jr_controller_options *ret,
+                           struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const struct jr_ssh *ssh = spec->policy.engine.ssh;
+    if (refuse_hosts(spec, err) != 0)
+        return -1;
+    ret->transport = &jr_ssh_transport;
+    ret->nodes = spec->hosts_count;
+    ret->hosts = spec->hosts;
+    ret->ssh = ssh;
+    ret->agent_env = collect_environment(session, ssh);
+    return session->arena.failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
+}
+
+int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,
+                                    const struct jr_message *assignment)
+{
+    const char *text = assignment->env;
+    json_t *list =
+        text == NULL ? NULL : jr_json_parse(text, strlen(text), NULL);
+    int failed = text != NULL && !json_is_array(list) ? -1 : 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *entry = json_string_value(json_array_get(list, i));
+        if (entry == NULL || strchr(entry, '=') == NULL) {
+            failed = -1;
+            continue;
+        }
+        const char *name = jr_arena_strndup(arena, entry, strcspn(entry, "="));
+        if (name != NULL)
+            jr_env_unset(env, name);
+        jr_strv_push(env, arena, jr_arena_strdup(arena, entry));
+    }
+    json_decref(list);
+    return failed;
+}
+
+int jr_ssh_session_check_address(const char *address, struct jr_error *err)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    size_t len = strlen(address);
+    char name[256];
+    if (address[0] == '[') { /* [fe80::1] */
+        address++;
+        len = strcspn(address, "]");
+    }
+    if (len >= sizeof name)
+        return 0;
+    memcpy(name, address, len);
+    name[len] = '\0';
+    int failed = getaddrinfo(name, NULL, &wanted, &found);
+    if (failed == 0)
+        freeaddrinfo(found);
+    return failed == 0
+               ? 0
+               : jr_error_set(err, JR_STATUS_UNRESOLVED,
+                              "the ranks meet at '%s' (master_addr), and that "
+                              "name is not known there: %s; state master_addr "
+                              "by a name or an address that all hosts know",
+                              name, gai_strerror(failed));
+}

@@ -1,0 +1,186 @@
+/* What ssh is started with, what a shell makes of the command for the host, and
+ * what is said of a host that is not reached. */
+#include "cluster/ssh.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jobrun/types.h>
+
+#include "cluster/controller.h"
+#include "scratch.h"
+
+static char jump[] = "-J", gate[] = "gate", limit[] = "-oConnectTimeout=3";
+
+/* The words with a blank between, but for the command. */
+static void check_words(const struct jr_ssh *ssh, const char *host,
+                        const char *expected)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf text = JR_BUF_INIT;
+    char **words = jr_ssh_words(&arena, ssh, "/opt/jobrun", host);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(words);
+    for (size_t i = 0; words[i] != NULL && strncmp(words[i], "exec ", 5); i++)
+        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", words[i]);
+    JR_ASSERT_TEXT(text.data, expected);
+    jr_buf_release(&text);
+    jr_arena_release(&arena);
+}
+
+static void the_users_words_stand_between_ours(void)
+{
+    char *options[] = {jump, gate, limit};
+    const struct jr_ssh plain = {0},
+                        stated = {.options = options, .options_count = 3};
+    check_words(&plain, "gpu01",
+                "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
+                "-oRemoteCommand=none -oConnectTimeout=10 "
+                "-oServerAliveInterval=0 -oLogLevel=ERROR -- gpu01");
+    check_words(&stated, "fe80::1",
+                "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
+                "-oRemoteCommand=none -J gate -oConnectTimeout=3 "
+                "-oConnectTimeout=10 -oServerAliveInterval=0 "
+                "-oLogLevel=ERROR -- fe80::1");
+    check_words(&stated, "localhost", "/opt/jobrun agent ssh");
+}
+
+/* What is printed by the command for a host, run by a shell here. */
+static void run_command(const struct scratch *scratch, const char *command,
+                        char ret[static 1024])
+{
+    struct jr_buf line = JR_BUF_INIT;
+    jr_buf_printf(&line,
+                  "cd '%s'; HOME='%s/home' PATH='%s/path:/bin:/usr/bin'; "
+                  "export HOME PATH; %s 2>&1",
+                  scratch->dir, scratch->dir, scratch->dir, command);
+    FILE *pipe = popen(line.data, "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+    size_t len = fread(ret, 1, 1023, pipe);
+    ret[len] = '\0';
+    int status = pclose(pipe);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    (void)snprintf(ret + len, 1024 - len, "%d", WEXITSTATUS(status));
+    jr_buf_release(&line);
+}
+
+static void put_program(const struct scratch *scratch, const char *folder,
+                        const char *name, const char *says)
+{
+    char path[128], text[128];
+    (void)mkdirat(scratch->fd, folder, 0700);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)snprintf(text, sizeof text, "#!/bin/sh\necho %s \"$@\"\n", says);
+    scratch_write(scratch, path, text);
+    CU_ASSERT_EQUAL(fchmodat(scratch->fd, path, 0700, 0), 0);
+}
+
+/* Where a program is looked for; %s is the folder. */
+static void finds_the_program(void)
+{
+    static const struct {
+        const char *stated, *here, *expected;
+    } vectors[] = {
+        {NULL, "%s/o'p t/jobrun", "same agent ssh\n0"},
+        {NULL, "%s/gone/jobrun", "in path agent ssh\n0"},
+        {"~/jobrun", "%s/o'p t/jobrun", "home agent ssh\n0"},
+        {"own", "%s/o'p t/jobrun", "own agent ssh\n0"},
+        {"/no where/jobrun", "%s/o'p t/jobrun",
+         "there is no jobrun: /no where/jobrun\n127"},
+        {"$(touch made)", "/x", "there is no jobrun: $(touch made)\n127"},
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    put_program(&scratch, "o'p t", "jobrun", "same");
+    put_program(&scratch, "path", "jobrun", "in path");
+    put_program(&scratch, "path", "own", "own");
+    put_program(&scratch, "home", "jobrun", "home");
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        char here[128], out[1024];
+        const char *at = strstr(vectors[i].here, "%s");
+        (void)snprintf(here, sizeof here, "%s%s", at ? scratch.dir : "",
+                       at ? at + 2 : vectors[i].here);
+        const struct jr_ssh ssh = {.program =
+                                       (char *)(uintptr_t)vectors[i].stated};
+        const char *command = jr_ssh_command(&arena, &ssh, here);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(command);
+        run_command(&scratch, command, out);
+        JR_ASSERT_TEXT(out, vectors[i].expected);
+        jr_arena_release(&arena);
+    }
+    CU_ASSERT_NOT_EQUAL(faccessat(scratch.fd, "made", F_OK, 0), 0);
+    scratch_end(&scratch);
+}
+
+/* Neither there nor in PATH. */
+static void says_that_there_is_none(void)
+{
+    struct scratch scratch;
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_ssh ssh = {0};
+    char out[1024];
+    scratch_start(&scratch);
+    run_command(&scratch, jr_ssh_command(&arena, &ssh, "/no 'where'/jobrun"),
+                out);
+    JR_ASSERT_TEXT(out, "there is no jobrun: not as /no 'where'/jobrun, nor in "
+                        "PATH\n127");
+    jr_arena_release(&arena);
+    scratch_end(&scratch);
+}
+
+static void advises_by_what_ssh_says(void)
+{
+    static const struct {
+        const char *line, *advice;
+        bool telling;
+    } vectors[] = {
+        {"ssh: connect to host a port 22: No route to host",
+         "try: ssh gpu01 true", false},
+        {"u@a: Permission denied (publickey).",
+         "jobrun never asks for a password: give it a key (ssh-copy-id gpu01), "
+         "and try: ssh -o BatchMode=yes gpu01 true",
+         true},
+        {"bash: /x: Permission denied", "try: ssh gpu01 true", false},
+        {"Host key verification failed.",
+         "this machine does not know its key, or another one: type: ssh gpu01 "
+         "true",
+         true},
+        {"there is no jobrun: /x",
+         "install it there, or name it: -s engine.ssh.program=PATH", true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf text = JR_BUF_INIT;
+        jr_ssh_transport.add_advice(&text, vectors[i].line, "gpu01");
+        JR_ASSERT_TEXT(text.data, vectors[i].advice);
+        CU_ASSERT_EQUAL(jr_ssh_transport.is_telling(vectors[i].line),
+                        vectors[i].telling);
+        jr_buf_release(&text);
+    }
+}
+
+static void says_that_ssh_is_missing(void)
+{
+    static char localhost[] = "localhost", other[] = "n1";
+    struct scratch scratch;
+    struct jr_carrier carrier;
+    struct jr_error err = {0};
+    char *hosts[] = {other, localhost};
+    char *const envp[] = {NULL};
+    const struct jr_ssh ssh = {0};
+    const struct jr_controller_options options = {.program = "/nowhere/jobrun",
+                                                  .hosts = hosts,
+                                                  .envp = envp,
+                                                  .ssh = &ssh};
+    scratch_start(&scratch);
+    CU_ASSERT_EQUAL(setenv("PATH", scratch.dir, 1), 0);
+    CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 0, &err), -1);
+    JR_ASSERT_TEXT(err.text, "ssh is not in PATH; jobrun needs it to start on "
+                             "other hosts (Debian: openssh-client)");
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours),
+             CASE(finds_the_program), CASE(says_that_there_is_none),
+             CASE(advises_by_what_ssh_says), CASE(says_that_ssh_is_missing))
