@@ -35,7 +35,7 @@ FILES = {"python", "yaml", "sh"}
 KINDS = {"console": r"( status=\d+| stand-in)?", "text": "",
          "python": r" file=[\w./-]+", "yaml": r" (file=[\w./-]+|part)"}
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
-PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/nodes",
+PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/ssh", "docs/nodes",
          "docs/recovery", "docs/machines", "docs/progress", "docs/frozen-code",
          "docs/sweeps", "docs/mpi",
          "docs/ci/README"]
@@ -61,6 +61,10 @@ STAND_INS = {
     "pip install jobrun-*.whl": "by tests/install/test_wheel.py",
     "sbatch -N 2 --gpus-per-node 8 --wrap 'jobrun train.jobrun.yaml'":
         "jobrun train.jobrun.yaml --local -s device=cpu",
+    "jobrun train.jobrun.yaml --hosts gpu01,gpu02":
+        "jobrun train.jobrun.yaml --hosts localhost",
+    "jobrun train.jobrun.yaml --hosts 'gpu[01-16]'":
+        "jobrun plan train.jobrun.yaml --hosts 'gpu[01-16]' --on 16x0,4c",
     "salloc -N 2 jobrun train.jobrun.yaml":
         "jobrun train.jobrun.yaml --local -s device=cpu",
     "jobrun submit train.jobrun.yaml --engine slurm --wait":

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Hosts that a real ssh reaches: an sshd of the test's own on loopback, with keys,
+configuration and port of its own. The hosts n1, n2, ... are names in the ssh
+configuration, and all are this machine. Without sshd it is SKIPPED."""
+import contextlib
+import getpass
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "system"))
+
+import harness  # noqa: E402
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/sbin:" + os.environ["PATH"])
+MOMENTS = int(os.environ.get("MOMENTS", "300"))
+
+if SSHD is None or shutil.which("ssh") is None:
+    print("SKIPPED: no sshd: install openssh-server and openssh-client")
+    sys.exit(77)
+
+SERVER = """Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host
+PidFile none
+AuthorizedKeysFile {folder}/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+MaxStartups 100
+AcceptEnv none
+LogLevel ERROR
+"""
+CLIENT = """Host n*
+    HostName 127.0.0.1
+    HostKeyAlias loopback
+    Port {port}
+    User {user}
+    IdentityFile {folder}/user
+    IdentitiesOnly yes
+    UserKnownHostsFile {folder}/known
+    GlobalKnownHostsFile /dev/null
+"""
+SPEC = """version: 1
+local_world_size: 2
+oversubscribe: true
+device: cpu
+master_addr: 127.0.0.1
+{more}
+entrypoint: {{shell: '{script}'}}
+"""
+
+
+class Server:
+    """An sshd, and what a client has to know of it."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-ssh-"))
+        with socket.socket() as trial:
+            trial.bind(("127.0.0.1", 0))
+            self.port = trial.getsockname()[1]
+        for name in ("host", "user", "other"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+                            self.folder / name], check=True)
+        words = {"folder": self.folder, "port": self.port,
+                 "user": getpass.getuser()}
+        (self.folder / "sshd_config").write_text(SERVER.format(**words))
+        (self.folder / "config").write_text(CLIENT.format(**words))
+        self.know("host")
+        if os.geteuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)
+        self.process = subprocess.Popen(
+            [SSHD, "-D", "-E", self.folder / "log", "-f",
+             self.folder / "sshd_config"])
+        self.await_answer()
+
+    def know(self, key):
+        kind, text = (self.folder / f"{key}.pub").read_text().split()[:2]
+        (self.folder / "known").write_text(f"loopback {kind} {text}\n")
+
+    def await_answer(self):
+        until = time.monotonic() + harness.LIMIT
+        while subprocess.run(
+                ["ssh", "-F", self.folder / "config", "-oBatchMode=yes", "n1",
+                 "true"], capture_output=True).returncode != 0:
+            if time.monotonic() > until or self.process.poll() is not None:
+                print("SKIPPED: sshd lets nobody in here: " +
+                      (self.folder / "log").read_text())
+                self.close()
+                sys.exit(77)
+            time.sleep(0.05)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(harness.LIMIT)
+        shutil.rmtree(self.folder)
+
+
+SERVER_HERE = None
+
+
+def setUpModule():
+    global SERVER_HERE
+    SERVER_HERE = Server()
+    unittest.addModuleCleanup(SERVER_HERE.close)
+
+
+def processes_with(marker):
+    """The processes that have a word in their environment or command line."""
+    found = set()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            data = pathlib.Path(f"/proc/{entry}/environ").read_bytes()
+            data += pathlib.Path(f"/proc/{entry}/cmdline").read_bytes()
+            if marker.encode() in data:
+                found.add(int(entry))
+    return found
+
+
+class Hosts(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.server = SERVER_HERE
+        self.addCleanup(self.server.know, "host")
+        self.marker = f"marker-{os.getpid()}-{time.monotonic_ns()}"
+
+    def spec(self, script, more=""):
+        return self.write("t.jobrun.yaml", SPEC.format(
+            script=script, more=f"{more}\nenv: {{MARKER: {self.marker}}}"))
+
+    def line(self, script, hosts="n1,n2", more="", words=()):
+        options = f"[-F, '{self.server.folder / 'config'}']"
+        return [self.spec(script, more), "--hosts", hosts, "-s",
+                f"engine.ssh.options={options}", *words]
+
+    def run_on(self, code, script, **options):
+        done = self.expect(self.jobrun(*self.line(script, **options)), code)
+        self.nobody_is_left()
+        return done
+
+    def nobody_is_left(self, limit=harness.LIMIT):
+        """No rank, and no ssh of ours."""
+        until = time.monotonic() + limit
+        while left := processes_with(self.marker):
+            self.assertLess(time.monotonic(), until, left)
+            time.sleep(0.02)
+
+    def begin(self, script="sleep 1000", **options):
+        process = self.start(*self.line(script, **options))
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / "runs" / "latest" / "events.jsonl").exists():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        for rank in range(4):
+            self.await_event(event="rank_started", rank=rank)
+        return process
+
+
+class Runs(Hosts):
+    def test_all_ranks_of_all_hosts(self):
+        done = self.run_on(0, "echo $RANK $NODE_RANK $WORLD_SIZE "
+                           "$(echo $SSH_CONNECTION | wc -w)")
+        lines = sorted(line.split() for line in done.stdout.splitlines())
+        self.assertEqual([line[1:] for line in lines], [
+            ["0", "0", "4", "4"], ["1", "0", "4", "4"], ["2", "1", "4", "4"],
+            ["3", "1", "4", "4"]])
+        self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
+                         ["n1", "n1", "n2", "n2"])
+
+    def test_eight_hosts(self):
+        done = self.run_on(0, "echo $RANK", hosts="n[1-8]")
+        self.assertEqual(len(done.stdout.splitlines()), 16)
+
+    def test_lines_of_any_length(self):
+        done = self.run_on(
+            0, "head -c 300000 /dev/zero | tr \"\\\\0\" x; echo")
+        self.assertEqual(done.stdout.count("x"), 4 * 300000)
+
+    def test_the_first_failure_stops_all_hosts(self):
+        done = self.run_on(1, "test $RANK != 3 || exit 7; sleep 1000")
+        self.assertIn("rank 3 exited with code 7", done.stderr)
+        self.assertIn("node 1 (n2)", done.stderr)
+        self.assertIn("ranks 0-2 stopped by jobrun (SIGTERM)", done.stderr)
+        ended = {event["rank"]: event["ns"] for event in self.events()
+                 if event["event"] == "rank_ended"}
+        self.assertLess(max(ended.values()) - ended[3], 10 * 10 ** 9)
+
+    def test_all_start_again(self):
+        done = self.run_on(
+            0, "echo $JOBRUN_ATTEMPT; test $JOBRUN_ATTEMPT != 0 || exit 3",
+            more="restart: {max: 1}")
+        self.assertIn("[3] 1", done.stdout.splitlines())
+
+
+class Wrong(Hosts):
+    def test_a_host_that_wants_a_password(self):
+        config = self.server.folder / "config"
+        self.addCleanup(config.write_text, config.read_text())
+        config.write_text(config.read_text().replace("/user\n", "/other\n"))
+        done = self.run_on(7, "true")
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: .*"
+                         r"Permission denied \(publickey\).*never asks for a "
+                         "password")
+
+    def test_a_host_whose_key_is_another(self):
+        self.server.know("other")
+        done = self.run_on(7, "true")
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: .*"
+                         "REMOTE HOST IDENTIFICATION HAS CHANGED.*ssh-keygen -R")
+
+    def test_a_host_whose_key_is_not_known(self):
+        (self.server.folder / "known").write_text("")
+        done = self.run_on(7, "true")
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: .*"
+                         "does not know its key")
+
+    def test_a_host_that_is_not_there(self):
+        done = self.run_on(7, "true", hosts="n1,n2", words=(
+            "-s", "engine.ssh.options[1]=/dev/null"))
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: .*"
+                         "Could not resolve hostname")
+
+    def test_a_port_at_which_nobody_listens(self):
+        config = self.server.folder / "config"
+        self.addCleanup(config.write_text, config.read_text())
+        config.write_text(config.read_text().replace(
+            f"Port {self.server.port}", "Port 1"))
+        done = self.run_on(7, "true")
+        self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: ssh: "
+                         r"connect to host 127.0.0.1 port 1: Connection refused.*"
+                         "; try: ssh n[12] true")
+
+    def test_a_host_without_jobrun(self):
+        done = self.run_on(7, "true", words=(
+            "-s", "engine.ssh.program=/nowhere/jobrun"))
+        self.assertIn("there is no jobrun: /nowhere/jobrun", done.stderr)
+
+
+class Ends(Hosts):
+    def sessions(self):
+        """The sshd of each connection that has an agent below it."""
+        found = []
+        for pid in processes_with(self.marker):
+            parent = pid
+            while parent > 1 and harness.name_of(parent) != "sshd":
+                stat = pathlib.Path(f"/proc/{parent}/stat").read_text()
+                parent = int(stat.rpartition(") ")[2].split()[1])
+            if parent > 1:
+                found.append(parent)
+        return sorted(set(found))
+
+    def test_by_a_signal(self):
+        process = self.begin()
+        process.terminate()
+        process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.nobody_is_left()
+
+    def test_a_connection_that_breaks(self):
+        process = self.begin()
+        sessions = self.sessions()
+        self.assertEqual(len(sessions), 2)
+        os.kill(sessions[1], signal.SIGKILL)
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertRegex(err, "rank [02] was lost with its node")
+        self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
+        self.nobody_is_left()
+
+    def test_the_controller_is_killed_at_any_moment(self):
+        """From its start on until the ranks run, and nothing of it is left."""
+        began = time.monotonic()
+        done = self.jobrun(*self.line("true"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = max(0.5, time.monotonic() - began)
+        line = self.line("sleep 1000", more="timeouts: {stop_grace: 1s}")
+        for moment in range(MOMENTS):
+            process = self.start(*line)
+            time.sleep(whole * moment / MOMENTS)
+            process.kill()
+            process.communicate(timeout=harness.LIMIT)
+            self.nobody_is_left(60)
+
+
+if __name__ == "__main__":
+    unittest.main()
