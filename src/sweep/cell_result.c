@@ -98,7 +98,7 @@ bool jr_cell_result_number(const json_t *result,
     return true;
 }
 
-static void add_number(struct jr_buf *out, const json_t *value)
+static void add_result_number(struct jr_buf *out, const json_t *value)
 {
     if (json_is_integer(value))
         jr_buf_printf(out, "%lld", (long long)json_integer_value(value));
@@ -112,11 +112,11 @@ void jr_cell_result_text(struct jr_buf *out, const json_t *value)
                  *max = json_object_get(value, "max");
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (json_is_number(value)) {
-        add_number(out, value);
+        add_result_number(out, value);
     } else if (json_is_number(min) && json_is_number(max)) {
-        add_number(out, min);
+        add_result_number(out, min);
         jr_buf_str(out, " .. ");
-        add_number(out, max);
+        add_result_number(out, max);
     } else if (json_is_string(value)) {
         jr_buf_safe(out, json_string_value(value));
     } else if (value == NULL || json_is_null(value)) {

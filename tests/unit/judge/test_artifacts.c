@@ -146,7 +146,7 @@ static void changed_after_the_end(void)
     start(&fake, 1, NULL);
     fake_write(&fake, "model.pt", "weights");
     pin(&fake, 0, false);
-    fake_write(&fake, "model.pt", "others'");
+    fake_write(&fake, "model.pt", "those of others"); /* in the same tick */
     expect(&fake, JR_RESULT_CHANGED,
            "artifact model.pt was changed after the rank had ended");
     start(&fake, 1, NULL);
