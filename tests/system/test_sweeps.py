@@ -175,7 +175,8 @@ class Cells(Sweep):
                                        "1x0,8c"), 4)
         self.assertIn("--on 1x0,8c has 1", done.stderr)
         done = self.expect(self.jobrun(
-            "n.jobrun.yaml", "--node-rank", "0", "-s", "master_addr=h"), 4)
+            "n.jobrun.yaml", "--node-rank", "0", "-s", "master_addr=h", "-s",
+            "master_port=1"), 4)  # a port that no other run leases
         self.assertIn("cell 0 (env.N=1) needs 2 nodes, and this machine is one",
                       done.stderr)
         self.assertIn("submit SPEC --engine slurm", done.stderr)

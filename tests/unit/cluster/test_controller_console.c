@@ -168,15 +168,13 @@ static void start_behind(void)
     start();
     fake.controller.deadline =
         (struct jr_timer){.due = on_timeout, .owner = &fake.controller};
-    fake.controller.out.fd = fake.controller.err.fd =
-        fake.controller.process.fd = 77; /* srun goes on */
+    fake.controller.ended = false; /* srun goes on */
     fake.nodes[2].behind = true;
 }
 
 static void end_behind(void)
 {
-    fake.controller.out.fd = fake.controller.err.fd =
-        fake.controller.process.fd = -1;
+    fake.controller.ended = true;
     end();
 }
 
@@ -289,8 +287,7 @@ static void a_signal_ends_it(void)
 static void lose_srun(unsigned turn)
 {
     (void)turn;
-    fake.controller.out.fd = fake.controller.err.fd =
-        fake.controller.process.fd = -1;
+    fake.controller.ended = true;
 }
 
 /* Without srun nobody shows the rest: it is not waited for. */
