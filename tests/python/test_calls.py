@@ -607,13 +607,14 @@ class Jobs(Case):
         return job
 
     def records(self, status="completed", cause="null"):
-        return ("d='%s/l${o}g%%{/run-1'; mkdir -p \"$d\"; cat >spec 2>&1\n"
+        return ("d='%s/l${o}g%%{/run-1'; mkdir -p \"$d\"\n"
+                "cat >'%s/spec' 2>&1\n"
                 "printf '%%s' '{\"ranks\": [], \"attempt\": 0, \"status\": "
                 "\"%s\", \"root_cause\": %s}' >\"$d/results.json\"\n"
-                % (self.dir, status, cause))
+                % (self.dir, self.dir, status, cause))
 
     def test_a_job_that_ends_well(self):
-        job = self.job("cd '%s'\n%s" % (self.dir, self.records()))
+        job = self.job(self.records())
         self.assertEqual(job.join(), [])
         self.assertEqual(job.run_dir, self.dir + "/l${o}g%{/run-1")
         self.assertEqual((job.poll(), job.wait(), job.is_alive()),
@@ -707,6 +708,13 @@ class Jobs(Case):
                     mock.patch.object(job, "wait", return_value=0):
                 job.stop(grace=1)
             send.assert_called_once_with(signal.SIGTERM)
+
+    def test_it_has_a_session_of_its_own(self):
+        """A Ctrl-C in the terminal comes to it by way of its caller, once."""
+        job = self.job("cut -d' ' -f 6 /proc/$$/stat >'%s/session'" % self.dir)
+        self.assertEqual(job.wait(), 0)
+        with open(self.dir + "/session") as file:
+            self.assertEqual(int(file.read()), job.pid)
 
     def test_what_leaves_a_join_ends_the_job(self):
         for error, sig in ((KeyboardInterrupt, signal.SIGINT),
