@@ -168,6 +168,7 @@ class Events(Case):
                    options=["--inject", "preempt@300ms"]).wait(LIMIT)
         self.start(spec="progress: {pattern: 'step (?<step>\\w+)'}\n"
                    "entrypoint: [echo, step one]\n").wait(LIMIT)
+        self.mpi_worlds()
         for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):
             self.check(load("hang"), json.loads(path.read_text()))
         self.signalled()
@@ -176,6 +177,17 @@ class Events(Case):
             self.events(),
             self.known() - {"guard_lost", "runner_lost", "log_failed",
                             "node_lost", "agents"})
+
+    def mpi_worlds(self):
+        """What ranks of MPI programs say of themselves."""
+        client = ROOT / "tests/system/mpi/pmi.py"
+        for acts in (["init", "exchange", "1:spawn", "finalize"],
+                     ["init", "1:abort=3", "barrier"],
+                     ["init", "1:abort=739859215", "barrier"],
+                     ["init", "1:garbage", "1:hang", "barrier"],
+                     ["init", "1:exit=0", "barrier"]):
+            self.start(spec=f"entrypoint: {json.dumps(['python3', str(client), *acts])}\n"
+                       "mpi: pmi1\n").wait(LIMIT)
 
     def signalled(self):
         """A rank says when it is there; then both kinds of signals come."""

@@ -515,6 +515,16 @@ static void begins_afresh(void)
     CU_ASSERT_EQUAL(access(samples_path, F_OK), -1);
 }
 
+/* Two ranks that are told to be one world by PMI-1. */
+static void start_mpi_world(struct fake *fake, enum jr_mpi_part first,
+                            enum jr_mpi_part second)
+{
+    fake_start(fake, 2);
+    fake->plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_PMI1, true, NULL};
+    fake->ends[0].mpi = first;
+    fake->ends[1].mpi = second;
+}
+
 static void the_ends_of_an_mpi_world(void)
 {
     static const char *const aborted[][2] = {
@@ -543,22 +553,21 @@ static void the_ends_of_an_mpi_world(void)
          "through it\""},
         {"ranks.1.mpi", "\"absent\""}};
     struct fake fake;
-    fake_start(&fake, 2);
-    fake.plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_PMI1, true, NULL};
-    fake.ends[0].mpi = fake.ends[1].mpi = JR_MPI_PART_ABSENT;
+    start_mpi_world(&fake, JR_MPI_PART_ABSENT, JR_MPI_PART_ABSENT);
     expect(&fake, none, sizeof none / sizeof *none);
-    fake.ends[0].mpi = JR_MPI_PART_INITIALIZED;
+    start_mpi_world(&fake, JR_MPI_PART_INITIALIZED, JR_MPI_PART_LEFT);
     fake_stopped(&fake, 0);
-    fake.ends[1].mpi = JR_MPI_PART_LEFT;
     expect(&fake, left, sizeof left / sizeof *left);
+    start_mpi_world(&fake, JR_MPI_PART_INITIALIZED, JR_MPI_PART_FAILED);
+    fake_stopped(&fake, 0);
     fake_stopped(&fake, 1);
-    fake.ends[1].mpi = JR_MPI_PART_FAILED;
     fake.ends[1].mpi_code = 739859215;
     expect(&fake, failed, sizeof failed / sizeof *failed);
-    fake.ends[1].mpi = JR_MPI_PART_ABORTED;
+    start_mpi_world(&fake, JR_MPI_PART_INITIALIZED, JR_MPI_PART_ABORTED);
+    fake_stopped(&fake, 0);
+    fake_stopped(&fake, 1);
     fake.ends[1].mpi_code = 3;
     expect(&fake, aborted, sizeof aborted / sizeof *aborted);
-    fake_end(&fake);
 }
 
 JR_UNIT_MAIN("json", CASE(the_ends_of_an_mpi_world), CASE(begins_afresh),
