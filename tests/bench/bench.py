@@ -3,8 +3,8 @@
 
 usage: bench.py [--build DIR] [--runs N] [--only PART] [--python PYTHON]
 
-PART is launch, failure, output, steps, memory, many, plan or imports; PYTHON has the torch that
-the last imports.
+PART is launch, failure, mpi, output, steps, memory, many, plan or imports; PYTHON has the
+torch that the last imports.
 
 Prints Markdown; how it measures is in common.py, how to read it in
 docs/performance.md.
@@ -23,7 +23,8 @@ SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
 MANY = (8, 512, 10000)
 IDLE = 5  # seconds
-PARTS = ("launch", "failure", "output", "steps", "memory", "many", "plan", "imports")
+PARTS = ("launch", "failure", "mpi", "output", "steps", "memory", "many", "plan",
+         "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
@@ -125,6 +126,21 @@ class Bench:
                 del commands["hydra"]  # a rank's exit code stops nobody there
             yield (f"rank 3 of {n} exits with 7: until the launcher has exited",
                    "ms", self.in_turns(commands, measure))
+
+    def mpi(self):
+        """MPICH's programs under its own launcher, and under jobrun."""
+        program = str(self.folder / "mpi_init")
+        source = pathlib.Path(__file__).parent / "mpi_init.c"
+        built = shutil.which("mpicc.mpich") and subprocess.run(
+            ["mpicc.mpich", source, "-o", program]).returncode == 0
+        for n in (4, 64):
+            commands = {"hydra": self.launchers(n, [program])["hydra"],
+                        "jobrun, captured":
+                            [self.jobrun, self.spec("mpi", SHOWN, n, program)]}
+            if not built:
+                commands = dict.fromkeys(commands, common.NOT_INSTALLED)
+            yield (f"MPI_Init and MPI_Finalize of {n} ranks", "s",
+                   self.in_turns(commands), True)
 
     def output(self):
         raw = self.folder / "raw"
