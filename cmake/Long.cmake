@@ -60,7 +60,7 @@ set(JR_LONG_TESTS
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60
-  system.mpich:release:60
+  system.mpi_programs:release:60
   fuzz.machines.long:asan:40
   interop.torch_spawn:release:50
   interop.torch_elastic:release:40

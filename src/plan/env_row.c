@@ -33,11 +33,16 @@ static const struct jr_env_variable paddle[] = {
 static const struct jr_env_variable megengine[] = {JR_CONTRACT_MEGENGINE(ROW)};
 static const struct jr_env_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
 static const struct jr_env_variable pmi1[] = {JR_CONTRACT_PMI1(ROW)};
+static const struct jr_env_variable pmix[] = {JR_CONTRACT_PMIX(ROW)};
 /* clang-format on */
 
 static const struct jr_variables always = TABLE("", contract);
 static const struct jr_variables cells = TABLE("", cell);
-static const struct jr_variables pmi1s = TABLE("", pmi1);
+static const struct jr_variables protocols[] = {
+    [JR_MPI_PROTOCOL_AUTO] = {0},
+    [JR_MPI_PROTOCOL_NONE] = {0},
+    [JR_MPI_PROTOCOL_PMI1] = TABLE("pmi1", pmi1),
+    [JR_MPI_PROTOCOL_PMIX] = TABLE("pmix", pmix)};
 static const struct jr_variables profiles[] = {
     TABLE("torch", torch), TABLE("paddle", paddle),
     TABLE("megengine", megengine), TABLE("mpi", mpi)};
@@ -52,9 +57,9 @@ const struct jr_variables *jr_variables_cell(void)
     return &cells;
 }
 
-const struct jr_variables *jr_variables_pmi1(void)
+const struct jr_variables *jr_variables_mpi(enum jr_mpi_protocol protocol)
 {
-    return &pmi1s;
+    return &protocols[protocol];
 }
 
 const struct jr_variables *jr_variables_of(const char *profile)

@@ -55,8 +55,8 @@ const struct jr_variables *jr_variables_always(void);
 /* What every rank of a sweep's cell gets besides. */
 const struct jr_variables *jr_variables_cell(void);
 
-/* Those of an MPI world that jobrun serves by PMI-1. */
-const struct jr_variables *jr_variables_pmi1(void);
+/* Those of an MPI world that jobrun serves by the protocol; none for NONE. */
+const struct jr_variables *jr_variables_mpi(enum jr_mpi_protocol protocol);
 
 /* What a profile adds; NULL: there is no such profile. */
 const struct jr_variables *jr_variables_of(const char *profile);

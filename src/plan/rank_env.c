@@ -377,8 +377,7 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     add_devices(&build);
     add_threads(&build);
     add_profiles(&build);
-    if (scopes->options->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
-        add_variable_table(&build, jr_variables_pmi1());
+    add_variable_table(&build, jr_variables_mpi(scopes->options->mpi.protocol));
     for (uint32_t i = 0; i < scopes->job->env_count; i++)
         add_spec_entry(&build, &scopes->job->env[i]);
     tdestroy(build.places, keep_row_place);

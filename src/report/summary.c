@@ -100,12 +100,13 @@ static void print_uninitialized(const struct jr_page *page)
     for (size_t i = 0; i < count; i++)
         if (page->outcome->ranks[i].mpi != JR_MPI_PART_ABSENT)
             return;
-    jr_buf_printf(page->out,
-                  "  warning: the program needs an MPI library, but no rank "
-                  "called MPI_Init through jobrun: if it computed anything, "
-                  "it did so %zu times over. `mpi: pmi1` makes this an error, "
-                  "`mpi: none` says that it is meant so\n",
-                  count);
+    jr_buf_printf(
+        page->out,
+        "  warning: the program needs an MPI library, but no rank "
+        "called MPI_Init through jobrun: if it computed anything, "
+        "it did so %zu times over. `mpi: pmi1`, or pmix, makes this an "
+        "error, `mpi: none` says that it is meant so\n",
+        count);
 }
 
 /* Ranks that wanted more processes. */

@@ -371,11 +371,13 @@ static void drop_group(const struct jr_group *group)
         jr_group_remove(group);
 }
 
-/* What went wrong before the run began; errno says more. */
+/* What went wrong before the run began, unless that is known better; errno says
+ * more. */
 _Noreturn static void fail_before_run(struct jr_shared *shared,
                                       const char *what)
 {
-    (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
+    if (shared->error.text[0] == '\0')
+        (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
     _exit(1);
 }
 

@@ -118,6 +118,8 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
                   plan->master_port);
     if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)
         jr_buf_str(out, ", one MPI world by PMI-1");
+    else if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMIX)
+        jr_buf_str(out, ", one MPI world by PMIx");
     if (plan->mpi.library != NULL &&
         plan->mpi.protocol != JR_MPI_PROTOCOL_NONE) {
         jr_buf_str(out, " (");

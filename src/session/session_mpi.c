@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "spawn/program.h"
 #include "wireup/mpi_library.h"
+#include "wireup/pmix_abi.h"
 
 #include "base/banned.h"
 
@@ -18,19 +19,45 @@ static const char *find_obstacle_to_world(const struct jr_session *session)
     return NULL;
 }
 
+static const char *protocol_word(enum jr_mpi_protocol protocol)
+{
+    static const char *const words[] = {
+#define WORD(name, word, help) word,
+        JR_MPI_PROTOCOLS(WORD)
+#undef WORD
+    };
+    return words[protocol];
+}
+
 static enum jr_status refuse_protocol(struct jr_session *session,
                                       const char *why)
 {
     struct jr_diag *diag = jr_diags_error(
         &session->diags, JR_CODE_MPI_NOT_SERVED,
         jr_spec_where_within(session->file, "mpi"), "mpi",
-        "mpi: pmi1 is for ranks that one jobrun starts on one machine, and %s",
-        why);
+        "mpi: %s is for ranks that one jobrun starts on one machine, and %s",
+        protocol_word(session->resolution.job.policy->mpi), why);
     jr_diag_help(&session->diags, diag,
                  "use nodes: 1, or --local to try it on this machine; on "
                  "several nodes start the program by its own launcher, for "
                  "which `jobrun render SPEC --engine mpi` prints the command");
     return JR_STATUS_UNRESOLVED;
+}
+
+#define LIBRARY_MISSING                                                        \
+    JR_PMIX_LIBRARY ", the library of PMIx, is not installed"
+#define LIBRARY_HELP                                                           \
+    "install the package libpmix2 (Debian, Ubuntu) or pmix (Fedora, openSUSE)"
+
+/* What is stated needs a library that is not there. */
+static enum jr_status refuse_library(struct jr_session *session)
+{
+    struct jr_diag *diag =
+        jr_diags_error(&session->diags, JR_CODE_MPI_NOT_SERVED,
+                       jr_spec_where_within(session->file, "mpi"), "mpi",
+                       "mpi: pmix cannot be served: " LIBRARY_MISSING);
+    jr_diag_help(&session->diags, diag, LIBRARY_HELP);
+    return session->options.dry_run ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH;
 }
 
 /* A program that needs MPI, and gets no world. */
@@ -86,44 +113,73 @@ static const char *find_executable(struct jr_session *session)
                                  program->path);
 }
 
+/* Where the loader looks for what a rank needs. */
+static struct jr_mpi_search make_search(const struct jr_session *session)
+{
+    return (struct jr_mpi_search){.library_path =
+                                      rank_variable(session, "LD_LIBRARY_PATH"),
+                                  .cache = JR_MPI_CACHE};
+}
+
+/* The library that serves PMIx; NULL: it is not there. */
+static const char *find_server(struct jr_session *session)
+{
+    const struct jr_mpi_search search = make_search(session);
+    return jr_mpi_library_path(&session->arena, JR_PMIX_LIBRARY, &search);
+}
+
 /* By the libraries that the program needs. */
 static void choose_protocol(struct jr_session *session)
 {
-    const struct jr_mpi_search search = {
-        .library_path = rank_variable(session, "LD_LIBRARY_PATH"),
-        .cache = JR_MPI_CACHE};
+    const struct jr_mpi_search search = make_search(session);
     struct jr_mpi_library library;
-    const char *program = find_executable(session);
+    const char *program = find_executable(session), *server = NULL;
     if (program == NULL ||
         !jr_mpi_library_find(&library, &session->arena, program, &search))
         return;
     const char *obstacle = find_obstacle_to_world(session);
-    if (obstacle == NULL && library.kind == JR_MPI_KIND_OPENMPI)
-        obstacle = "Open MPI's protocol, PMIx, is none that it speaks";
+    if (library.kind == JR_MPI_KIND_OPENMPI)
+        server = find_server(session);
+    if (obstacle == NULL && library.kind == JR_MPI_KIND_OPENMPI &&
+        server == NULL)
+        obstacle = LIBRARY_MISSING;
     if (obstacle != NULL) {
         warn_of_worlds(session, &library, obstacle);
         return;
     }
-    session->mpi.protocol = JR_MPI_PROTOCOL_PMI1;
+    session->mpi.protocol = library.kind == JR_MPI_KIND_OPENMPI
+                                ? JR_MPI_PROTOCOL_PMIX
+                                : JR_MPI_PROTOCOL_PMI1;
+    session->mpi.server = server;
     session->mpi.library = library.name;
+}
+
+/* What the spec states, if it can be done. */
+static enum jr_status take_stated_protocol(struct jr_session *session)
+{
+    enum jr_mpi_protocol protocol = session->resolution.job.policy->mpi;
+    const char *obstacle = find_obstacle_to_world(session);
+    session->mpi.stated = true;
+    if (protocol == JR_MPI_PROTOCOL_NONE)
+        return JR_STATUS_OK;
+    if (obstacle != NULL)
+        return refuse_protocol(session, obstacle);
+    session->mpi.protocol = protocol;
+    if (protocol != JR_MPI_PROTOCOL_PMIX || !session->host.real)
+        return JR_STATUS_OK;
+    session->mpi.server = find_server(session);
+    return session->mpi.server == NULL ? refuse_library(session) : JR_STATUS_OK;
 }
 
 enum jr_status jr_session_find_mpi(struct jr_session *session)
 {
-    const struct jr_job *job = &session->resolution.job;
-    const char *obstacle = find_obstacle_to_world(session);
     if (session->mpi_found)
         return JR_STATUS_OK;
     session->mpi_found = true;
-    session->mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE,
-                                        .stated = job->policy->mpi !=
-                                                  JR_MPI_PROTOCOL_AUTO};
-    if (job->policy->mpi == JR_MPI_PROTOCOL_PMI1) {
-        if (obstacle != NULL)
-            return refuse_protocol(session, obstacle);
-        session->mpi.protocol = JR_MPI_PROTOCOL_PMI1;
-    } else if (job->policy->mpi == JR_MPI_PROTOCOL_AUTO && session->host.real) {
+    session->mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE};
+    if (session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO)
+        return take_stated_protocol(session);
+    if (session->host.real)
         choose_protocol(session);
-    }
     return JR_STATUS_OK;
 }

@@ -104,9 +104,33 @@ char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
     return joined;
 }
 
+char **jr_exported_extend(struct jr_exported *exported, char **env,
+                          char *const *more)
+{
+    size_t count = 0, extra = 0;
+    if (more == NULL || env == NULL)
+        return env;
+    while (env[count] != NULL)
+        count++;
+    while (more[extra] != NULL)
+        extra++;
+    char **extended =
+        reallocarray(exported->extended, count + extra + 1, sizeof *extended);
+    if (extended == NULL)
+        return NULL;
+    exported->extended = extended;
+    for (size_t i = 0; i < count; i++)
+        extended[i] = env[i];
+    for (size_t i = 0; i < extra; i++)
+        extended[count + i] = (char *)more[i];
+    extended[count + extra] = NULL;
+    return extended;
+}
+
 void jr_exported_release(struct jr_exported *exported)
 {
     jr_arena_release(&exported->arena);
     free(exported->joined);
+    free(exported->extended);
     *exported = (struct jr_exported){0};
 }

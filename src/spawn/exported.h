@@ -13,7 +13,7 @@ struct jr_exported {
     bool there; /* else what the plan says is whole */
     struct jr_arena arena;
     struct jr_strv base;
-    char **joined; /* of the last call; malloc'ed */
+    char **joined, **extended; /* of the last calls; malloc'ed */
 };
 
 /* Read NAME=VALUE entries that end with NUL, as env(1) -0 writes them, from
@@ -29,6 +29,11 @@ int jr_exported_read(struct jr_exported *ret, int fd,
  * call; the strings until the release. NULL if memory runs out. */
 char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
                         char *const *drop);
+
+/* The environment with `more` variables behind it, NULL-terminated; NULL: none.
+ * Valid as above. */
+char **jr_exported_extend(struct jr_exported *exported, char **env,
+                          char *const *more);
 
 /* Free what was read. */
 void jr_exported_release(struct jr_exported *exported);

@@ -376,8 +376,11 @@ int jr_start_prepare(struct jr_starter *starter,
     *ret = JR_STARTED_NONE;
     jr_start_child(starter, child);
     child->argv = rank->argv;
-    child->env = jr_exported_join(&starter->exported, rank->env, rank->env_own,
-                                  rank->drop);
+    child->env =
+        jr_exported_extend(&starter->exported,
+                           jr_exported_join(&starter->exported, rank->env,
+                                            rank->env_own, rank->drop),
+                           starter->more);
     child->workdir = rank->workdir;
     child->input = rank->input;
     if (rank->cpus != NULL && read_rank_cpus(starter, rank->cpus, child) != 0)

@@ -69,7 +69,8 @@ struct jr_starter {
     int attempt_fd;   /* the folder of the ranks' folders; -1: not made yet */
     const char *made; /* the first rank's folder, made before its start */
     struct jr_program program;
-    struct jr_exported exported;           /* by the setup */
+    struct jr_exported exported; /* by the setup */
+    char *const *more; /* variables that every rank gets besides; NULL: none */
     cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
 };
 

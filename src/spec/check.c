@@ -168,10 +168,12 @@ static const struct variable paddle[] = {
 static const struct variable megengine[] = {JR_CONTRACT_MEGENGINE(VARIABLE)};
 static const struct variable mpi[] = {JR_CONTRACT_MPI(VARIABLE)};
 static const struct variable pmi1[] = {JR_CONTRACT_PMI1(VARIABLE)};
+static const struct variable pmix[] = {JR_CONTRACT_PMIX(VARIABLE)};
 static const struct profile profiles[] = {
     PROFILE("", always),       PROFILE("torch", torch),
     PROFILE("paddle", paddle), PROFILE("megengine", megengine),
-    PROFILE("mpi", mpi),       PROFILE("pmi1", pmi1)};
+    PROFILE("mpi", mpi),       PROFILE("pmi1", pmi1),
+    PROFILE("pmix", pmix)};
 
 /* Whether a profile counts, or the protocol of `mpi` that is called so:
  * profiles that are not known are none. */

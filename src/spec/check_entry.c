@@ -299,10 +299,11 @@ static void warn_of_singletons(const struct jr_check *check)
             check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
             "the mpi profile sets variables only: they do not make the ranks "
             "one world of MPI");
-        jr_diag_help(check->lint->diags, diag,
-                     "write mpi: pmi1 for MPICH, MVAPICH or Intel MPI, or mpi: "
-                     "none if the variables are all that is wanted; start "
-                     "other MPI programs with mpiexec or srun");
+        jr_diag_help(
+            check->lint->diags, diag,
+            "write mpi: pmi1 for MPICH, MVAPICH or Intel MPI, mpi: pmix "
+            "for Open MPI, or mpi: none if the variables are all that "
+            "is wanted");
     }
 }
 
@@ -311,13 +312,13 @@ static void check_mpi(const struct jr_check *check,
                       const struct jr_node *method)
 {
     const struct jr_node *protocol = jr_doc_get(check->tree, "mpi");
-    if (protocol == NULL || strcmp(protocol->text, "pmi1") != 0 ||
+    if (protocol == NULL || strncmp(protocol->text, "pmi", 3) != 0 ||
         method == NULL || strcmp(method->text, "spawn") == 0)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, JR_CODE_MPI_NEEDS_SPAWN, protocol, method,
-                       "mpi: pmi1 needs start_method: spawn, and this is %s",
-                       jr_lint_said(check->lint, method));
+    struct jr_diag *diag = jr_check_clash(
+        check, JR_CODE_MPI_NEEDS_SPAWN, protocol, method,
+        "mpi: %s needs start_method: spawn, and this is %s",
+        jr_lint_said(check->lint, protocol), jr_lint_said(check->lint, method));
     jr_diag_help(check->lint->diags, diag, "leave start_method out");
 }
 

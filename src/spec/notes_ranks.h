@@ -36,8 +36,8 @@
       "override those of the built-in profiles, whatever their order; later "  \
       "files override earlier ones, and the spec's own `env` overrides them "  \
       "all. `paddle` gives every rank its own port; with it, `xpu` means "     \
-      "Kunlun's devices. With `mpi`, MPI_Init still sees a world of one, "     \
-      "because there is no process manager.",                                  \
+      "Kunlun's devices. With `mpi`, only variables are set: whether "         \
+      "MPI_Init finds the other ranks is decided by the field `mpi`.",         \
       "env_profiles: [torch, ./ours.yaml]")                                    \
     N("per_rank", "No two sets may contain the same rank.",                    \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \

@@ -203,3 +203,13 @@ bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
     jr_buf_release(&walk.cache);
     return found;
 }
+
+const char *jr_mpi_library_path(struct jr_arena *arena, const char *name,
+                                const struct jr_mpi_search *search)
+{
+    struct walk walk = {.arena = arena, .search = search};
+    const struct jr_elf_needed nothing = {0};
+    const char *path = find_library(&walk, "", &nothing, name);
+    jr_buf_release(&walk.cache);
+    return path;
+}

@@ -39,4 +39,9 @@ bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
                          const char *program,
                          const struct jr_mpi_search *search);
 
+/* Where the loader finds the library `name` for a program that says nothing of
+ * where it is; NULL: nowhere. */
+const char *jr_mpi_library_path(struct jr_arena *arena, const char *name,
+                                const struct jr_mpi_search *search);
+
 #endif

@@ -1,6 +1,7 @@
 """mpi: pmi1 as users see it, with ranks that speak the protocol without being
 MPI programs: whole worlds, ranks that leave the others alone, aborts, and broken
-words. (MPICH's own programs are in test_mpich.py.)"""
+words. (MPICH's and Open MPI's own programs are in
+test_mpi_programs.py.)"""
 import pathlib
 import shutil
 import socket

@@ -123,6 +123,19 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("MPI_LOCALRANKID", "%{local_rank}", "mpi")                               \
     X("MPI_LOCALNRANKS", "%{local_world_size}", "mpi")
 
+/* Added where jobrun serves PMIx, beside what its library says. Open MPI 4
+ * would take each rank for a singleton, and look for its own daemon, but for
+ * the first two. */
+#define JR_CONTRACT_PMIX(X)                                                    \
+    X("OMPI_MCA_schizo", "^orte", "mpi")                                       \
+    X("OMPI_MCA_ess", "pmi", "mpi")                                            \
+    X("PMIX_RANK", "%{rank}", "mpi")                                           \
+    X("OMPI_COMM_WORLD_RANK", "%{rank}", "mpi")                                \
+    X("OMPI_COMM_WORLD_SIZE", "%{world_size}", "mpi")                          \
+    X("OMPI_COMM_WORLD_LOCAL_RANK", "%{local_rank}", "mpi")                    \
+    X("OMPI_COMM_WORLD_LOCAL_SIZE", "%{local_world_size}", "mpi")              \
+    X("OMPI_COMM_WORLD_NODE_RANK", "%{local_rank}", "mpi")
+
 /* What torch and PaddlePaddle call a backend where that is not its own name:
  * RCCL has NCCL's interface, and its name. Of custom:NAME they know the NAME.
  */

@@ -92,6 +92,7 @@ struct jr_injection {
 struct jr_plan_mpi {
     enum jr_mpi_protocol protocol; /* that jobrun serves; NONE: none */
     bool stated;         /* by the spec; else the program decided it */
+    const char *server;  /* of PMIX: the file of the library that serves it */
     const char *library; /* that the program needs: "libmpich.so.12"; NULL: not
                             looked at, or none */
 };

@@ -119,7 +119,8 @@
 #define JR_MPI_PROTOCOLS(X)                                                    \
     X(AUTO, "auto", "by the MPI library that the program needs, if any")       \
     X(NONE, "none", "jobrun offers nothing: other launchers do, or no one")    \
-    X(PMI1, "pmi1", "PMI-1: MPICH, MVAPICH, Intel MPI")
+    X(PMI1, "pmi1", "PMI-1: MPICH, MVAPICH, Intel MPI")                        \
+    X(PMIX, "pmix", "PMIx: Open MPI 4 and 5")
 
 /* What jobrun does with a signal that it gets. */
 #define JR_ON_SIGNALS(X)                                                       \

@@ -6,6 +6,9 @@
  * wireup/pmi_server.h for what is said, and for who may say it. What a rank has
  * sent when it ends is still read.
  *
+ * With PMIx a process beside the runner is the manager (wireup/pmix_server.h),
+ * and tells what ranks do. If it dies, the run ends with it.
+ *
  * What is learned by it:
  *
  * - MPI_Abort(comm, 3) is the rank's failure with that code, at the moment it
@@ -28,8 +31,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/strv.h"
 #include "run/runner.h"
 #include "spawn/control.h"
 
@@ -242,7 +247,105 @@ int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
 }
 
-static int open_mpi_world(struct jr_runner *runner)
+/* PMIx: the process beside the runner tells what ranks do. */
+
+static void take_pmix_event(struct jr_runner *runner,
+                            const struct jr_pmix_event *event)
+{
+    if (event->rank >= runner->plan->count)
+        return;
+    switch (event->kind) {
+    case JR_PMIX_CONNECTED:
+        on_initialized(runner, event->rank);
+        break;
+    case JR_PMIX_FINISHED:
+        on_finalized(runner, event->rank);
+        break;
+    case JR_PMIX_ABORTED:
+        on_aborted(runner, event->rank, event->code);
+        break;
+    case JR_PMIX_READY:
+    case JR_PMIX_REFUSED:
+        break;
+    }
+}
+
+/* Take all that it has told so far. */
+static void read_pmix_events(struct jr_runner *runner)
+{
+    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_pmix_event event;
+    bool ended = false;
+    if (world->events.fd < 0)
+        return;
+    while (jr_pmix_next(&world->pmix, &event, &ended))
+        take_pmix_event(runner, &event);
+    if (!ended)
+        return;
+    jr_loop_remove(&runner->loop, &world->events);
+    world->events.fd = -1;
+    static const char text[] = "jobrun: warning: the PMIx server of the ranks "
+                               "has died; the run is stopped\n";
+    jr_console_writer_write(&runner->console, 1, text, sizeof text - 1);
+    jr_stop_begin(runner);
+}
+
+static void on_pmix_event(void *owner, uint32_t events)
+{
+    (void)events;
+    read_pmix_events(owner);
+}
+
+/* What the library sees: jobrun's environment without other launchers' words,
+ * and the module that keeps what ranks ask in its own memory, not in files. */
+static char **make_library_env(struct jr_arena *arena)
+{
+    static const char *const foreign[] = {"PMI_*", "PMIX_*", "OMPI_*",
+                                          "PRTE_*"};
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, arena, environ);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        jr_env_unset(&env, foreign[i]);
+    jr_strv_push(&env, arena, jr_arena_strdup(arena, "PMIX_MCA_gds=hash"));
+    return env.items;
+}
+
+static int open_pmix(struct jr_runner *runner)
+{
+    const struct jr_plan *plan = runner->plan;
+    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct utsname here;
+    char name[64];
+    (void)snprintf(name, sizeof name, "jobrun-%d-%u", (int)getpid(),
+                   plan->attempt);
+    if (uname(&here) != 0)
+        return -1;
+    const struct jr_pmix_setup setup = {.library = plan->mpi.server,
+                                        .name = name,
+                                        .host = here.nodename,
+                                        .folder = plan->own_dir,
+                                        .env = make_library_env(&arena),
+                                        .count = plan->count};
+    int failed = setup.env == NULL ? -1
+                                   : jr_pmix_start(&world->pmix, &setup,
+                                                   &runner->shared->error);
+    jr_arena_release(&arena);
+    if (failed != 0)
+        return -1;
+    runner->starter.more = world->pmix.env.items;
+    world->events = (struct jr_watch){
+        .fd = world->pmix.fd, .ready = on_pmix_event, .owner = runner};
+    return jr_loop_add(&runner->loop, &world->events, EPOLLIN);
+}
+
+static void mark_absent(struct jr_runner *runner)
+{
+    for (uint32_t i = 0; i < runner->plan->count; i++)
+        runner->ranks[i].outcome->mpi = JR_MPI_PART_ABSENT;
+}
+
+static int open_pmi(struct jr_runner *runner)
 {
     static const struct jr_pmi_hooks hooks = {
         .initialized = on_initialized,
@@ -257,8 +360,6 @@ static int open_mpi_world(struct jr_runner *runner)
     struct jr_pmi_hooks own = hooks;
     char name[64];
     own.owner = runner;
-    if (plan->mpi.protocol != JR_MPI_PROTOCOL_PMI1)
-        return 0;
     (void)snprintf(name, sizeof name, "jobrun_%d_%u", (int)getpid(),
                    plan->attempt);
     world->streams = calloc((size_t)plan->count + 1, sizeof *world->streams);
@@ -267,24 +368,34 @@ static int open_mpi_world(struct jr_runner *runner)
             0 ||
         jr_pmi_map(&world->pmi, 1, plan->count) != 0)
         return -1;
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < plan->count; i++)
         world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1},
                                                    .rank = &runner->ranks[i]};
-        runner->ranks[i].outcome->mpi = JR_MPI_PART_ABSENT;
+    return 0;
+}
+
+static int open_mpi_world(struct jr_runner *runner)
+{
+    struct jr_mpi_world *world = &runner->mpi_world;
+    world->pmix.fd = world->events.fd = -1;
+    switch (runner->plan->mpi.protocol) {
+    case JR_MPI_PROTOCOL_PMI1:
+        mark_absent(runner);
+        return open_pmi(runner);
+    case JR_MPI_PROTOCOL_PMIX:
+        mark_absent(runner);
+        return open_pmix(runner);
+    case JR_MPI_PROTOCOL_AUTO:
+    case JR_MPI_PROTOCOL_NONE:
+        break;
     }
     return 0;
 }
 
 /* Its last words may not have been read yet; what processes that it left behind
  * add from now on is not waited for. */
-static void end_stream(struct jr_rank_run *rank)
+static void end_stream(struct jr_mpi_stream *stream)
 {
-    struct jr_runner *runner = rank->runner;
-    struct jr_rank_outcome *outcome = rank->outcome;
-    if (runner->mpi_world.streams == NULL)
-        return;
-    struct jr_mpi_stream *stream =
-        &runner->mpi_world.streams[rank - runner->ranks];
     size_t left =
         stream->watch.fd < 0 ? 0 : jr_control_waiting(stream->watch.fd);
     while (stream->watch.fd >= 0 && left > 0) {
@@ -292,23 +403,40 @@ static void end_stream(struct jr_rank_run *rank)
         left = len == 0 || len > left ? 0 : left - len;
     }
     jr_loop_close(&stream->watch);
+}
+
+static void settle_mpi_end(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_rank_outcome *outcome = rank->outcome;
+    if (world->streams != NULL)
+        end_stream(&world->streams[rank - runner->ranks]);
+    else
+        read_pmix_events(runner);
     if (outcome->mpi == JR_MPI_PART_ABSENT && outcome->end == JR_END_EXITED &&
-        outcome->exit_code == 0 && runner->mpi_world.initialized > 0)
+        outcome->exit_code == 0 && world->initialized > 0)
         outcome->mpi = JR_MPI_PART_LEFT;
 }
 
 static void close_mpi_world(struct jr_runner *runner)
 {
-    if (runner->mpi_world.streams == NULL)
+    struct jr_mpi_world *world = &runner->mpi_world;
+    if (world->streams != NULL)
+        jr_pmi_release(&world->pmi);
+    free(world->streams);
+    world->streams = NULL;
+    if (world->pmix.fd < 0)
         return;
-    jr_pmi_release(&runner->mpi_world.pmi);
-    free(runner->mpi_world.streams);
-    runner->mpi_world.streams = NULL;
+    if (world->events.fd >= 0)
+        jr_loop_remove(&runner->loop, &world->events);
+    world->events.fd = -1;
+    jr_pmix_end(&world->pmix);
 }
 
 const struct jr_runner_policy jr_mpi_world_policy = {
     .name = "mpi_world",
     .open = open_mpi_world,
-    .rank_ended = end_stream,
+    .rank_ended = settle_mpi_end,
     .close = close_mpi_world,
 };

@@ -8,6 +8,7 @@
 #include "eventloop/loop.h"
 #include "run/policies/policies.h"
 #include "wireup/pmi_server.h"
+#include "wireup/pmix_server.h"
 
 /* The stream of one rank. */
 struct jr_mpi_stream {
@@ -22,6 +23,8 @@ struct jr_mpi_world {
     struct jr_mpi_stream *streams; /* of all ranks; NULL: none is served */
     uint32_t initialized;          /* inits so far */
     bool opened;                   /* the barrier, a moment ago */
+    struct jr_pmix pmix;           /* the server of PMIx; in its place */
+    struct jr_watch events;        /* what that tells */
 };
 
 extern const struct jr_runner_policy jr_mpi_world_policy;

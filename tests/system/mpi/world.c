@@ -1,6 +1,6 @@
 /* An MPI program: hello, an allreduce, a ring, and then what its first argument
  * says, in one rank: abort, die, leave, fail, or nothing. "mixed" keeps rank 1
- * from MPI_Init, "without" all. */
+ * from MPI_Init, "without" all; "wait" lets all wait for their end. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,6 +51,8 @@ int main(int argc, char **argv)
            mine == NULL ? "none" : mine);
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
+    while (strcmp(how, "wait") == 0)
+        (void)pause();
     if (rank == 1)
         end_badly(how);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -9,7 +9,8 @@
 static void start(struct fake *fake, enum jr_mpi_part part)
 {
     fake_start(fake, 4);
-    fake->plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_PMI1, true, NULL};
+    fake->plan.mpi =
+        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
     for (uint32_t i = 0; i < 4; i++)
         fake->ends[i].mpi = part;
 }
@@ -69,7 +70,8 @@ static void these_are_no_singletons(void)
     fake.plan.mpi.stated = false;
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
-    fake.plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_NONE, true, NULL};
+    fake.plan.mpi =
+        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE, .stated = true};
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
     fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;

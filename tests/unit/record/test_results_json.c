@@ -520,7 +520,8 @@ static void start_mpi_world(struct fake *fake, enum jr_mpi_part first,
                             enum jr_mpi_part second)
 {
     fake_start(fake, 2);
-    fake->plan.mpi = (struct jr_plan_mpi){JR_MPI_PROTOCOL_PMI1, true, NULL};
+    fake->plan.mpi =
+        (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_PMI1, .stated = true};
     fake->ends[0].mpi = first;
     fake->ends[1].mpi = second;
 }

@@ -317,10 +317,86 @@ static void minds_no_closed_streams(void)
     end();
 }
 
-JR_UNIT_MAIN("mpi_world", CASE(serves_no_other_programs),
-             CASE(breaks_with_a_rank), CASE(stops_at_an_abort),
-             CASE(ends_who_aborts_alone), CASE(knows_errors_of_mpi),
-             CASE(reads_last_words), CASE(fails_who_does_not_finalize),
+/* With PMIx, by a process beside the runner, whose library is fake_pmix.c of
+ * tests/unit/wireup: as it ends, it tells that rank 0 has finalized, and that
+ * rank 1 has aborted with 3. */
+static void start_pmix(struct jr_shared *shared)
+{
+    fake_runner_start(&fake);
+    fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
+    fake.plan.count = fake.plan.world_size = 2;
+    fake.plan.own_dir = "/tmp";
+    fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMIX;
+    fake.plan.mpi.server = FAKE_PMIX;
+    fake.runner.shared = shared;
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+}
+
+static void hears_what_pmix_tells(void)
+{
+    struct jr_shared *shared = jr_shared_new(2);
+    start_pmix(shared);
+    (void)setenv("FAKE", "1", 1);
+    (void)setenv("OMPI_FOREIGN", "1", 1);
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+    for (uint32_t i = 0; i < 2; i++)
+        fake_runner_spawn(&fake, i);
+    JR_ASSERT_TEXT(fake.runner.starter.more[0], "PMIX_NAMESPACE=fake");
+    check_part(0, JR_MPI_PART_ABSENT);
+    (void)shutdown(fake.runner.mpi_world.events.fd, SHUT_WR);
+    while (fake.runner.mpi_world.events.fd >= 0)
+        (void)jr_loop_turn(&fake.runner.loop, false);
+    check_part(0, JR_MPI_PART_FINALIZED);
+    check_part(1, JR_MPI_PART_ABORTED);
+    CU_ASSERT_EQUAL(fake.outcomes[1].mpi_code, 3);
+    fake_runner_check_events(&fake,
+                             "mpi_initialized; mpi_abort rank=11 code=3; "
+                             "stop signal=SIGTERM running=2; ");
+    end();
+    CU_ASSERT_EQUAL(fake.runner.mpi_world.pmix.fd, -1);
+    jr_shared_free(shared);
+}
+
+/* Its last words count before the end of a rank does. */
+static void hears_pmix_before_an_end(void)
+{
+    struct jr_shared *shared = jr_shared_new(2);
+    start_pmix(shared);
+    (void)setenv("FAKE", "1", 1);
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+    for (uint32_t i = 0; i < 2; i++)
+        fake_runner_run(&fake, i);
+    (void)shutdown(fake.runner.mpi_world.events.fd, SHUT_WR);
+    CU_ASSERT_TRUE(
+        fake_runner_readable(fake.runner.mpi_world.events.fd, FAKE_WAIT_MS));
+    while (fake.runner.mpi_world.events.fd >= 0)
+        end_rank(0, 0);
+    check_part(0, JR_MPI_PART_FINALIZED);
+    CU_ASSERT_TRUE(jr_outcome_is_well(&fake.outcomes[0]));
+    end();
+    jr_shared_free(shared);
+}
+
+static void says_why_there_is_no_pmix(void)
+{
+    struct jr_shared *shared = jr_shared_new(2);
+    start_pmix(shared);
+    fake.plan.mpi.server = "/nowhere/libpmix.so.2";
+    CU_ASSERT_EQUAL(jr_mpi_world_policy.open(&fake.runner), -1);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(shared->error.text,
+               "the PMIx server could not be started: could not load"));
+    end();
+    jr_shared_free(shared);
+}
+
+JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells),
+             CASE(hears_pmix_before_an_end), CASE(says_why_there_is_no_pmix),
+             CASE(serves_no_other_programs), CASE(breaks_with_a_rank),
+             CASE(stops_at_an_abort), CASE(ends_who_aborts_alone),
+             CASE(knows_errors_of_mpi), CASE(reads_last_words),
+             CASE(fails_who_does_not_finalize),
              CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
              CASE(leads_a_world), CASE(refuses_to_spawn),
              CASE(leaves_alone_who_does_not_read),

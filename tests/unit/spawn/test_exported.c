@@ -73,5 +73,26 @@ static void extends_the_python_path(void)
     jr_exported_release(&exported);
 }
 
-JR_UNIT_MAIN("exported", CASE(nothing_is_an_error), CASE(joins),
+/* What comes besides stands behind the rest, whoever made that. */
+static void extends(void)
+{
+    static char one[] = "A=1", two[] = "B=2", three[] = "C=3";
+    static char *env[] = {one, NULL}, *more[] = {two, three, NULL};
+    static char *none[] = {NULL};
+    struct jr_exported exported = {0};
+    CU_ASSERT_PTR_EQUAL(jr_exported_extend(&exported, env, NULL), env);
+    CU_ASSERT_PTR_NULL(jr_exported_extend(&exported, NULL, more));
+    for (unsigned round = 0; round < 2; round++) {
+        char **extended = jr_exported_extend(&exported, env, more);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(extended);
+        CU_ASSERT_PTR_EQUAL(extended[0], one);
+        CU_ASSERT_PTR_EQUAL(extended[1], two);
+        CU_ASSERT_PTR_EQUAL(extended[2], three);
+        CU_ASSERT_PTR_NULL(extended[3]);
+    }
+    CU_ASSERT_PTR_EQUAL(jr_exported_extend(&exported, env, none)[0], one);
+    jr_exported_release(&exported);
+}
+
+JR_UNIT_MAIN("exported", CASE(extends), CASE(nothing_is_an_error), CASE(joins),
              CASE(extends_the_python_path))

@@ -177,6 +177,22 @@ static void looks_in_the_order_of_the_loader(void)
     check_library("solver", other, "libmpi.so.40");
 }
 
+/* Where the library `name` lies, in the folder; NULL: nowhere. */
+static void check_path(const char *name, const char *library_path,
+                       const char *expected)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    char cache[128];
+    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
+    const struct jr_mpi_search search = {library_path, cache};
+    const char *path = jr_mpi_library_path(&arena, name, &search);
+    if (expected == NULL)
+        CU_ASSERT_PTR_NULL(path)
+    else
+        JR_ASSERT_TEXT(path, path_of(expected));
+    jr_arena_release(&arena);
+}
+
 /* As ldconfig writes it: a head, one entry, and its two texts. */
 static void looks_into_the_cache(void)
 {
@@ -197,6 +213,10 @@ static void looks_into_the_cache(void)
     write_elf("solver", "libsolver.so", NULL, DT_NULL, NULL);
     write_file("cache", &cache, sizeof cache);
     check_library("solver", NULL, "libmpi.so.40");
+    check_path("libsolver.so", NULL, "other/libsolver.so");
+    check_path("libnowhere.so", NULL, NULL);
+    check_path("libnowhere.so", folder, NULL);
+    check_path("libsolver.so", folder, "libsolver.so");
     cache.count = UINT32_MAX;
     cache.path = UINT32_MAX;
     write_file("cache", &cache, sizeof cache);

@@ -1,0 +1,71 @@
+/*
+ * The process manager's side of PMIx (Open MPI), for the ranks of one node: the
+ * reference library's server, in a process of its own.
+ *
+ * The library makes threads, allocates, logs and may crash. A runner that had
+ * it could not fork safely any more, and would die with it. So the runner forks
+ * one process before it starts a rank; that one loads the library, says by
+ * which variables ranks find it, and from then on tells what ranks do, a
+ * message each. It ends with the runner, or when it is told to. Ranks reach it
+ * by the library's own socket, on 127.0.0.1.
+ */
+#ifndef JR_PMIX_SERVER_H
+#define JR_PMIX_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jobrun/error.h>
+
+#include "base/arena.h"
+#include "base/strv.h"
+
+enum jr_pmix_event_kind {
+    JR_PMIX_READY,   /* `text`: NAME=VALUE entries for ranks, each with a NUL */
+    JR_PMIX_REFUSED, /* there is no server; `text` says why */
+    JR_PMIX_CONNECTED,
+    JR_PMIX_FINISHED, /* it finalized */
+    JR_PMIX_ABORTED
+};
+
+enum { JR_PMIX_TEXT_MAX = 32768 };
+
+struct jr_pmix_event {
+    enum jr_pmix_event_kind kind;
+    uint32_t rank;
+    int32_t code; /* of ABORTED */
+    uint32_t len; /* bytes of the text */
+};
+
+struct jr_pmix_setup {
+    const char *library; /* the path of the library */
+    const char *name;    /* of the world, unlike any other's */
+    const char *host;
+    const char *folder; /* absolute: where the library may put files */
+    char *const *env;   /* that the library sees, NULL-terminated */
+    uint32_t count;     /* of ranks */
+};
+
+struct jr_pmix {
+    pid_t pid;
+    int fd; /* its events; -1: there is no server */
+    struct jr_arena arena;
+    struct jr_strv env; /* variables that every rank has to have */
+};
+
+/* Start it, and wait until it is ready: half a minute at most. Returns 0, or -1
+ * with `err` (JR_STATUS_LAUNCH). */
+int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
+                  struct jr_error *err);
+
+/* The next event, which has no text. False if there is none at the moment;
+ * *ret_ended is whether the server is gone. */
+bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret,
+                  bool *ret_ended);
+
+/* Tell it to end, wait for that (SIGKILL follows after a second), and free what
+ * is known of it. */
+void jr_pmix_end(struct jr_pmix *pmix);
+
+#endif

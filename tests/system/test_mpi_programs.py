@@ -1,0 +1,223 @@
+"""Programs of MPICH and of Open MPI, started by jobrun where no launcher of MPI's
+is to be found."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+NEEDED = ("mpicc.mpich", "mpicc.openmpi")
+if missing := [name for name in NEEDED if shutil.which(name) is None]:
+    print("SKIPPED: install libmpich-dev and libopenmpi-dev (not here: "
+          f"{' '.join(missing)})")
+    sys.exit(77)
+
+SOURCE = pathlib.Path(__file__).parent / "mpi" / "world.c"
+SPEC = """\
+version: 1
+entrypoint: ['{program}']
+world_size: 4
+device: cpu
+oversubscribe: true
+timeouts: {{run: 2m}}
+"""
+BUILT = None
+
+
+def setUpModule():
+    global BUILT
+    scratch = tempfile.TemporaryDirectory(prefix="jobrun-mpich-")
+    unittest.addModuleCleanup(scratch.cleanup)
+    BUILT = pathlib.Path(scratch.name)
+    for kind in ("mpich", "openmpi"):
+        subprocess.run([f"mpicc.{kind}", SOURCE, "-o", BUILT / kind],
+                       check=True, timeout=60)
+    # All that jobrun and the programs look up by PATH; no launcher is there.
+    (BUILT / "bin").mkdir()
+    for name in ("sh", "env", "git"):
+        if found := shutil.which(name):
+            (BUILT / "bin" / name).symlink_to(found)
+
+
+class Programs:
+    """What holds for the programs of any MPI."""
+    kind = library = protocol = words = None
+
+    def run_program(self, code, *words, spec="", sets=(), env=None):
+        self.write("job.yaml", SPEC.format(program=BUILT / self.kind) + spec)
+        return self.expect(self.jobrun("job.yaml", *sets, "--", *words, env={
+            "PATH": str(BUILT / "bin"), **(env or {})}), code)
+
+    def assert_world(self, done, size):
+        total = size * (size + 1) // 2
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(
+            f"[{rank}] mpi {rank} of {size}, sum {total}, ring {size}, "
+            f"RANK {rank}" for rank in range(size)))
+
+    def assert_cause(self, done, rank, kind, message):
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"], cause["message"]),
+                         (rank, kind, message))
+        self.assertIn("0 processes left", done.stderr)
+
+    def test_there_is_no_launcher(self):
+        for name in ("mpirun", "mpiexec", "mpiexec.hydra", "hydra_pmi_proxy",
+                     "srun", "orted", "prte"):
+            self.assertIsNone(shutil.which(name, path=BUILT / "bin"))
+
+    def test_by_what_the_program_needs(self):
+        done = self.run_program(0)
+        self.assert_world(done, 4)
+        self.assertIn(f", one MPI world by {self.words} ({self.library})\n",
+                      done.stderr)
+
+    def test_by_the_stated_protocol(self):
+        done = self.run_program(0, spec=f"mpi: {self.protocol}\n")
+        self.assert_world(done, 4)
+
+    def test_by_a_wrapper(self):
+        self.write("job.yaml", SPEC.format(program="").replace(
+            "['']", f"{{shell: '\"{BUILT / self.kind}\"; true'}}") +
+            f"mpi: {self.protocol}\n")
+        self.assert_world(self.expect(self.jobrun("job.yaml"), 0), 4)
+
+    def test_a_rank_alone(self):
+        self.assert_world(
+            self.run_program(0, sets=("-s", "world_size=1")), 1)
+
+    def test_many_ranks(self):
+        self.assert_world(
+            self.run_program(0, sets=("-s", "world_size=32")), 32)
+
+    def test_after_a_setup(self):
+        """Which takes the place of what the ranks would have inherited."""
+        done = self.run_program(0, spec="setup: export A=1\n")
+        self.assert_world(done, 4)
+
+    def test_each_attempt_is_a_world(self):
+        done = self.run_program(1, "abort", spec="restart: {max: 1}\n")
+        self.assertIn("(restart 1 of 1)", done.stderr)
+        self.assertEqual(done.stdout.count("mpi 0 of 4"), 2)
+
+    def test_an_abort(self):
+        done = self.run_program(1, "abort")
+        self.assert_cause(done, 1, "mpi_abort", "called MPI_Abort with code 3")
+
+    def test_a_death(self):
+        done = self.run_program(1, "die")
+        self.assert_cause(done, 1, "signal",
+                          "was killed by SIGKILL, sender unknown")
+
+    def test_a_rank_that_leaves(self):
+        done = self.run_program(1, "leave")
+        self.assert_cause(done, 1, "mpi", "exited with code 0 after MPI_Init, "
+                          "without calling MPI_Finalize")
+
+    def test_a_rank_without_mpi(self):
+        done = self.run_program(1, "mixed")
+        self.assert_cause(done, 1, "mpi", "exited with code 0 without calling "
+                          "MPI_Init, which other ranks had called")
+
+    def test_no_rank_uses_mpi(self):
+        """By its libraries it might have: a warning. By the spec it had to."""
+        done = self.run_program(0, "without")
+        self.assertIn("no rank called MPI_Init through jobrun", done.stderr)
+        shown = self.expect(self.jobrun("show", "latest"), 0)
+        self.assertIn("no rank called MPI_Init through jobrun", shown.stdout)
+        done = self.run_program(5, "without", spec=f"mpi: {self.protocol}\n")
+        self.assert_cause(
+            done, None, "singletons", f"4 singletons: `mpi: {self.protocol}` is "
+            "stated, but no rank called MPI_Init through it")
+
+
+class Mpich(Programs, harness.Case):
+    kind, library = "mpich", "libmpich.so.12"
+    protocol, words = "pmi1", "PMI-1"
+
+    def test_an_error_of_mpi(self):
+        done = self.run_program(1, "fail")
+        self.assert_cause(done, 1, "mpi", "had a fatal error within MPI")
+        self.assertIn("Invalid rank has value 99", done.stderr)
+
+    def test_programs_that_each_are_a_world(self):
+        done = self.run_program(0, spec="mpi: none\n")
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[{rank}] mpi 0 of 1, sum 1, ring 1, RANK {rank}"
+            for rank in range(4)])
+        self.assertNotIn("warning", done.stderr)
+
+    def test_the_wrong_mpi_for_the_stated_protocol(self):
+        done = self.run_program(5, spec="mpi: pmix\n")
+        self.assertIn("4 singletons: `mpi: pmix` is stated", done.stderr)
+
+
+class OpenMpi(Programs, harness.Case):
+    kind, library = "openmpi", "libmpi.so.40"
+    protocol, words = "pmix", "PMIx"
+
+    def test_an_error_of_mpi(self):
+        """Which Open MPI hands on as an abort with the number of the error."""
+        done = self.run_program(1, "fail")
+        self.assert_cause(done, 1, "mpi_abort", "called MPI_Abort with code 6")
+        self.assertIn("MPI_ERR_RANK: invalid rank", done.stderr)
+
+    def test_the_wrong_mpi_for_the_stated_protocol(self):
+        """Where each rank is alone, it starts Open MPI's daemon."""
+        done = self.run_program(5, spec="mpi: pmi1\n",
+                                env={"PATH": os.environ["PATH"]})
+        self.assertIn("4 singletons: `mpi: pmi1` is stated", done.stderr)
+
+    def test_the_server_dies(self):
+        self.write("job.yaml", SPEC.format(program=BUILT / "openmpi"))
+        run = self.start("job.yaml", "--", "wait")
+        self.await_event(event="mpi_initialized")
+        runner = harness.runner_of(run.pid)
+        server = [child for child in harness.children(runner)
+                  if harness.name_of(child) == "jobrun-pmix"]
+        self.assertEqual(len(server), 1)
+        os.kill(server[0], signal.SIGKILL)
+        _, told = run.communicate(timeout=harness.LIMIT)
+        self.assertEqual(run.returncode, 7, told)
+        self.assertIn("the PMIx server of the ranks has died", told)
+        self.assertIn("0 processes left", told)
+
+    def test_the_runner_dies(self):
+        """And nothing is left of its server."""
+        self.write("job.yaml", SPEC.format(program=BUILT / "openmpi"))
+        run = self.start("job.yaml", "--", "wait")
+        self.await_event(event="mpi_initialized")
+        os.kill(harness.runner_of(run.pid), signal.SIGKILL)
+        _, told = run.communicate(timeout=harness.LIMIT)
+        self.assertEqual(run.returncode, 7, told)
+        self.assertIn("0 processes left", told)
+
+    def without_library(self, code, spec):
+        """Where the loader knows no library of PMIx."""
+        self.write("job.yaml", SPEC.format(program=BUILT / "openmpi") + spec)
+        command = ["unshare", "--mount", "sh", "-c",
+                   "mount --bind /dev/null /etc/ld.so.cache && exec \"$@\"",
+                   "sh", harness.JOBRUN, "job.yaml"]
+        if subprocess.run([*command[:3], "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: no mounts of its own here")
+        done = subprocess.run(command, cwd=self.folder, text=True,
+                              capture_output=True, timeout=harness.LIMIT,
+                              env=harness.clean_environment())
+        return self.expect(done, code)
+
+    def test_without_the_library(self):
+        done = self.without_library(7, "mpi: pmix\n")
+        self.assertIn("JR0516", done.stderr)
+        self.assertIn("install the package libpmix2", done.stderr)
+        done = self.without_library(0, "")
+        self.assertIn("jobrun does not make its ranks one world: libpmix.so.2, "
+                      "the library of PMIx, is not installed", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

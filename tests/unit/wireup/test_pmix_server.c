@@ -1,0 +1,136 @@
+/* The process that serves PMIx: what can go wrong before it is ready, what it
+ * tells, and that it ends. Its library is fake_pmix.c. */
+#include "wireup/pmix_server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "unit.h"
+
+static char *const env[] = {(char *)"FAKE=1", NULL};
+
+static struct jr_pmix_setup make_setup(const char *name)
+{
+    return (struct jr_pmix_setup){.library = FAKE_PMIX,
+                                  .name = name,
+                                  .host = "here",
+                                  .folder = "/tmp",
+                                  .env = env,
+                                  .count = 2};
+}
+
+/* It is not started, for that reason, and leaves no process. */
+static void check_refused(const struct jr_pmix_setup *setup, const char *why)
+{
+    struct jr_pmix pmix;
+    struct jr_error err = {0};
+    CU_ASSERT_EQUAL(jr_pmix_start(&pmix, setup, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    if (strstr(err.text, why) == NULL)
+        printf("\n    got      '%s'\n    expected '%s'\n", err.text, why);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+    CU_ASSERT_EQUAL(pmix.fd, -1);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
+    CU_ASSERT_EQUAL(errno, ECHILD);
+}
+
+static void says_why_it_cannot_serve(void)
+{
+    static const struct {
+        const char *name, *why;
+    } vectors[] = {
+        {"nspace", "PMIx_server_register_nspace: FAKE-FAILED"},
+        {"client", "PMIx_server_register_client: FAKE-FAILED"},
+        {"fork", "PMIx_server_setup_fork: FAKE-FAILED"},
+        {"crash", "its process died"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const struct jr_pmix_setup setup = make_setup(vectors[i].name);
+        check_refused(&setup, vectors[i].why);
+    }
+    struct jr_pmix_setup setup = make_setup("world");
+    setup.folder = "/init";
+    check_refused(&setup, "PMIx_server_init: FAKE-FAILED");
+    setup.library = "/nowhere/libpmix.so.2";
+    check_refused(&setup, "could not load the library: /nowhere/libpmix.so.2");
+    setup.library = "libc.so.6";
+    check_refused(&setup, "the library lacks: PMIx_server_init");
+}
+
+/* Take events until the server is gone; "connected 0; ". */
+static void take_events(struct jr_pmix *pmix, struct jr_buf *out)
+{
+    static const char *const words[] = {[JR_PMIX_READY] = "ready",
+                                        [JR_PMIX_REFUSED] = "refused",
+                                        [JR_PMIX_CONNECTED] = "connected",
+                                        [JR_PMIX_FINISHED] = "finished",
+                                        [JR_PMIX_ABORTED] = "aborted"};
+    struct jr_pmix_event event;
+    bool ended = false;
+    while (!ended) {
+        struct pollfd item = {.fd = pmix->fd, .events = POLLIN};
+        CU_ASSERT_EQUAL_FATAL(poll(&item, 1, 60000), 1);
+        while (jr_pmix_next(pmix, &event, &ended))
+            jr_buf_printf(out, "%s %u %d; ", words[event.kind], event.rank,
+                          event.code);
+    }
+}
+
+static void serves_and_tells(void)
+{
+    struct jr_pmix pmix;
+    struct jr_error err = {0};
+    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_pmix_event event;
+    bool ended = true;
+    const struct jr_pmix_setup setup = make_setup("world");
+    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(pmix.env.count, 2);
+    JR_ASSERT_TEXT(pmix.env.items[0], "PMIX_NAMESPACE=fake");
+    JR_ASSERT_TEXT(pmix.env.items[1], "PMIX_SERVER_URI=here");
+    CU_ASSERT_PTR_NULL(pmix.env.items[2]);
+    CU_ASSERT_FALSE(jr_pmix_next(&pmix, &event, &ended));
+    CU_ASSERT_FALSE(ended);
+    (void)shutdown(pmix.fd, SHUT_WR);
+    take_events(&pmix, &told);
+    JR_ASSERT_TEXT(told.data, "connected 0 0; connected 1 0; finished 0 0; "
+                              "aborted 1 3; ");
+    jr_pmix_end(&pmix);
+    CU_ASSERT_EQUAL(pmix.fd, -1);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+/* By being told, after it was killed, and where it does not obey. */
+static void ends_in_any_case(void)
+{
+    const struct jr_pmix_setup setup = make_setup("world");
+    struct jr_error err = {0};
+    static const int signals[] = {0, SIGKILL, SIGSTOP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct jr_pmix pmix;
+        CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
+        pid_t pid = pmix.pid;
+        if (signals[i] != 0)
+            (void)kill(pid, signals[i]);
+        jr_pmix_end(&pmix);
+        CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), -1);
+        CU_ASSERT_EQUAL(errno, ECHILD);
+    }
+}
+
+static void ends_where_there_is_none(void)
+{
+    struct jr_pmix pmix = {.fd = -1};
+    jr_pmix_end(&pmix);
+    CU_ASSERT_EQUAL(pmix.fd, -1);
+}
+
+JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve),
+             CASE(serves_and_tells), CASE(ends_in_any_case),
+             CASE(ends_where_there_is_none))
