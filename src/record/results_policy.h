@@ -56,8 +56,7 @@ jr_results_get jr_results_get_progress;
     "\"rate\","                                                                \
     " \"metrics\", \"time\"], \"properties\": {" JR_SCHEMA_STEPS "}}"
 
-/* Append that of a rank where several are watched; else nothing.
- */
+/* Append the progress of a rank where several are watched; else nothing. */
 void jr_results_put_rank_progress(struct jr_buf *out,
                                   const struct jr_results_rank *rank);
 

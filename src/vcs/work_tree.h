@@ -71,7 +71,7 @@ struct jr_git_command jr_work_tree_command(const struct jr_work_tree *tree,
                                            const char *const *words,
                                            const struct jr_work_look *look);
 
-/* Free it. */
+/* Free what was opened. */
 void jr_work_tree_release(struct jr_work_tree *tree);
 
 #endif
