@@ -242,16 +242,17 @@ enum jr_status jr_session_submit_sweep(
     *ret = submission;
     if (submission == NULL)
         return JR_STATUS_LAUNCH;
-    *submission =
-        (struct jr_sweep_submission){.run = {.session = session,
-                                             .options = &options->sweep,
-                                             .dir = JR_RUN_FOLDER_INIT,
-                                             .cells_fd = -1,
-                                             .journal = {.fd = -1},
-                                             .signal_fd = -1,
-                                             .submits = true,
-                                             .assumes = !session->facts},
-                                     .options = options};
+    *submission = (struct jr_sweep_submission){
+        .run = {.session = session,
+                .options = &options->sweep,
+                .dir = JR_RUN_FOLDER_INIT,
+                .cells_fd = -1,
+                .devices = {.queue = JR_DEVICE_QUEUE_INIT},
+                .journal = {.fd = -1},
+                .signal_fd = -1,
+                .submits = true,
+                .assumes = !session->facts},
+        .options = options};
     jr_shared_files_init(&submission->files);
     jr_sweep_begin_states(&submission->run);
     enum jr_status status = open_cell(submission, 0, &submission->first);
