@@ -45,6 +45,7 @@ struct jr_cli {
     bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
     bool color_out, color_err;
     bool moves_cursor; /* standard output is a terminal that can */
+    bool err_terminal; /* standard error is one */
 
     bool help, version, all;
     bool lock; /* resolve */
@@ -57,17 +58,20 @@ struct jr_cli {
     struct jr_session *session; /* that runs, with whose console we share
                                    standard error; NULL: none does */
     struct jr_strv sets, sweeps, allow_env;
+    struct jr_strv where;       /* runs */
+    bool cells;                 /* runs */
     bool skip_failed;           /* --resume */
     bool rerun_changed;         /* --resume */
     const char *resume;         /* "": the latest */
-    const char *sort, *columns; /* show, of a sweep */
+    const char *sort, *columns; /* runs; show, of a sweep */
     const char *sweep_dir; /* of SWEEP/CELL: where the sweep lies; log_dir is
                               then that of its cells; NULL: it is no cell */
     const char *sweep_id;
-    const char *cell;   /* of a sweep */
-    const char *root;   /* of parents */
-    const char *frozen; /* a folder that submit made */
-    const char *locked; /* "": the lock beside the spec */
+    const char *cell_name; /* the same: "SWEEP/7", for messages */
+    const char *cell;      /* of a sweep */
+    const char *root;      /* of parents */
+    const char *frozen;    /* a folder that submit made */
+    const char *locked;    /* "": the lock beside the spec */
     const char *color, *format, *on, *run_id;
     const char *ranks; /* --rank of logs and of show --stacks */
     const char *inject;
@@ -81,7 +85,7 @@ struct jr_cli {
     uint32_t *count;                   /* -n */
     uint32_t *node_rank;               /* --node-rank */
     uint32_t *parallel;                /* --parallel */
-    uint32_t *top;                     /* show --top */
+    uint32_t *top;                     /* runs, show --top */
     uint32_t *tail;                    /* logs --tail */
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
     uint32_t *keep;                    /* prune --keep */

@@ -112,6 +112,8 @@ static int run_again(struct jr_cli *cli, const char *id,
     if (status == 0 && cli->sweep_dir != NULL)
         jr_session_be_cell(session, cell_number(id), cli->sweep_id);
     if (status == 0)
+        jr_rerun_keep_values(session, rerun);
+    if (status == 0)
         status = jr_stage_told(
             session, cli, jr_session_load(session, &rerun->source, &err), &err);
     if (status == 0)

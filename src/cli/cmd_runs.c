@@ -20,6 +20,7 @@
 #include "record/record_folder.h"
 #include "record/run_list.h"
 #include "session/ended_submissions.h"
+#include "session/sweep/list_runs.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
@@ -36,6 +37,14 @@ void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
         (void)jr_cli_say(cli, 0, "note: %s", line.data);
 }
 
+int jr_cli_table_format(const struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", "csv", "markdown",
+                                          NULL};
+    bool table = cli->format != NULL && strcmp(cli->format, "table") == 0;
+    return table && !cli->json ? JR_ROWS_TEXT : jr_cli_format(cli, formats);
+}
+
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
                  struct jr_set *ret)
 {
@@ -45,79 +54,6 @@ int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "--rank wants ranks like 0-3,8, not '%s'", cli->ranks);
-}
-
-static void print_record(struct jr_buf *out, const struct jr_record *record)
-{
-    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
-    char started[32];
-    jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
-    jr_clock_human(&took, jr_clock_ns_of(record->seconds));
-    jr_record_step(&step, record);
-    jr_buf_printf(out, "%-13s ", record->status);
-    if (record->finished)
-        jr_buf_printf(out, "%4d", record->exit_code);
-    else
-        jr_buf_str(out, "   -");
-    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s  %s", record->world_size,
-                  started, took.data, step.data, record->id);
-    if (record->has_code) {
-        jr_buf_str(out, "  (code: ");
-        jr_record_size(out, record->code_bytes);
-        jr_buf_char(out, ')');
-    }
-    if (!jr_trust_is_ours(&record->trust)) {
-        jr_buf_str(out, "  (");
-        jr_trust_explain(out, &record->trust);
-        jr_buf_char(out, ')');
-    }
-    jr_buf_char(out, '\n');
-}
-
-static json_t *record_json(const struct jr_record *record)
-{
-    json_t *object = json_object();
-    jr_json_set_str(object, "run_id", record->id);
-    jr_json_set_str(object, "name", record->name);
-    jr_json_set_str(object, "status", record->status);
-    if (record->finished)
-        jr_json_set_int(object, "exit_code", record->exit_code);
-    else
-        jr_json_set_null(object, "exit_code");
-    jr_json_set_real(object, "started", record->started);
-    jr_json_set_real(object, "seconds", record->seconds);
-    jr_json_set_int(object, "world_size", record->world_size);
-    jr_json_set(object, "progress",
-                record->progress == NULL ? json_null()
-                                         : json_incref(record->progress));
-    if (record->has_code)
-        jr_json_set_int(object, "code_bytes", (json_int_t)record->code_bytes);
-    else
-        jr_json_set_null(object, "code_bytes");
-    jr_json_set_bool(object, "trusted", jr_trust_is_ours(&record->trust));
-    return object;
-}
-
-static void print_runs_table(struct jr_buf *out,
-                             const struct jr_records *records)
-{
-    jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n", "status",
-                  "exit", "ranks", "started", "took", "step", "run");
-    for (size_t i = 0; i < records->count; i++)
-        print_record(out, &records->items[i]);
-}
-
-static void print_runs_json(struct jr_buf *out,
-                            const struct jr_records *records)
-{
-    json_t *top = json_object(), *list = json_array();
-    jr_json_set_int(top, "format_version", 1);
-    for (size_t i = 0; i < records->count; i++)
-        jr_json_append(list, record_json(&records->items[i]));
-    jr_json_set(top, "runs", list);
-    jr_json_print(out, top, 2);
-    jr_buf_char(out, '\n');
-    json_decref(top);
 }
 
 /* Whether `run` is the beginning of several ids, which the error names. */
@@ -149,7 +85,7 @@ static int refuse_run(const struct jr_cli *cli, const char *run,
                      : newest.count == records.count ? "; the runs are:\n"
                                                      : "; the newest are:\n");
     if (newest.count > 0)
-        print_runs_table(&out, &newest);
+        jr_runs_print(&out, &newest);
     jr_records_release(&records);
     jr_cli_err(cli, &out);
     return JR_STATUS_USAGE;
@@ -158,6 +94,11 @@ static int refuse_run(const struct jr_cli *cli, const char *run,
 static const char *named_run(const struct jr_cli *cli)
 {
     return cli->words_count > 0 ? cli->words[0] : "latest";
+}
+
+const char *jr_cli_run_name(const struct jr_cli *cli, const char *id)
+{
+    return cli->cell_name != NULL ? cli->cell_name : id;
 }
 
 bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256])
@@ -188,13 +129,17 @@ static int find_cell(struct jr_cli *cli, char ret_id[static 256])
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     cli->sweep_dir = jr_arena_strdup(&cli->arena, log_dir);
     cli->sweep_id = jr_arena_strdup(&cli->arena, sweep);
+    cli->cell_name = jr_arena_printf(&cli->arena, "%s/%s", sweep,
+                                     ret_id + strspn(ret_id, "0"));
+    if (strspn(ret_id, "0") == strlen(ret_id))
+        cli->cell_name = jr_arena_printf(&cli->arena, "%s/0", sweep);
     cli->log_dir = jr_arena_strdup(&cli->arena, folder);
     free(folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_record_find(sweep, cli->log_dir, ret_id, NULL) == 0)
+    if (jr_sweep_check_begun(cli->log_dir, ret_id, run, &err) == 0)
         return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE, "cell %s has not begun", run);
+    return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
 
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
@@ -220,25 +165,26 @@ int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
 
 int jr_cmd_runs(struct jr_cli *cli)
 {
-    static const char *const formats[] = {"text", "json", NULL};
-    struct jr_records records = JR_RECORDS_INIT;
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
-    int format = jr_cli_format(cli, formats);
+    int format = jr_cli_table_format(cli);
     if (format < 0)
         return JR_STATUS_USAGE;
-    if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
-    jr_sweeps_add(&records, jr_cli_log_dir(cli), cli->environ);
-    if (format == 1)
-        print_runs_json(&out, &records);
-    else if (records.count == 0)
+    const struct jr_runs_view view = {.format = (enum jr_row_format)format,
+                                      .columns = cli->columns,
+                                      .sort = cli->sort,
+                                      .where = cli->where,
+                                      .top = cli->top_value,
+                                      .cells = cli->cells,
+                                      .environ = cli->environ};
+    if (jr_runs_list(&out, jr_cli_log_dir(cli), &view, &err) != 0) {
+        jr_buf_release(&out);
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    }
+    if (out.len == 0 && !out.failed)
         (void)jr_cli_say(cli, 0,
                          "no runs in '%s' (--log-dir DIR: another folder)",
                          jr_cli_log_dir(cli));
-    else
-        print_runs_table(&out, &records);
-    jr_records_release(&records);
     return jr_cli_out(cli, &out);
 }
 

@@ -13,12 +13,19 @@ const char *jr_cli_log_dir(const struct jr_cli *cli);
  * Returns the exit status, 0 to go on. */
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256]);
 
+/* What to type for the run that was found: its id, or SWEEP/7. */
+const char *jr_cli_run_name(const struct jr_cli *cli, const char *id);
+
 /* Whether the words mean a whole sweep: then its id. */
 bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256]);
 
 /* On standard error, where the run is not ours, whose it is: before anything is
  * told by its word. */
 void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
+
+/* --format of a table of runs or cells, as an enum jr_row_format; -1 after
+ * saying that it is none. */
+int jr_cli_table_format(const struct jr_cli *cli);
 
 struct jr_arena;
 struct jr_set;

@@ -73,33 +73,30 @@ static int show_code(struct jr_cli *cli, const char *id)
     return jr_cli_out(cli, &out);
 }
 
-/* The table of a sweep. */
-static int show_sweep(struct jr_cli *cli, const char *id)
+/* The table of a sweep, to standard output or to --output. */
+static int show_sweep(struct jr_cli *cli, const char *id,
+                      enum jr_row_format format)
 {
-    static const char *const formats[] = {"text", "json", "csv", "markdown",
-                                          NULL};
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
-    int format = jr_cli_format(cli, formats);
-    if (format < 0)
-        return JR_STATUS_USAGE;
     const struct jr_sweep_view view = {
-        .format = (enum jr_sweep_format)format,
+        .format = format,
         .sort = cli->sort,
         .columns = cli->columns,
         .top = cli->top_value,
         .word = cli->words_count > 0 ? cli->words[0] : "latest",
     };
     if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) == 0)
-        return jr_cli_out(cli, &out);
+        return jr_cli_deliver(cli, &out);
     jr_buf_release(&out);
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
 
 /* What only the table of a sweep has. */
-static int check_table_options(const struct jr_cli *cli)
+static int check_table_options(const struct jr_cli *cli, int format)
 {
-    const char *option = cli->sort != NULL      ? "--sort"
+    const char *option = format > JR_ROWS_JSON  ? "--format csv or markdown"
+                         : cli->sort != NULL    ? "--sort"
                          : cli->columns != NULL ? "--columns"
                          : cli->top != NULL     ? "--top"
                                                 : NULL;
@@ -112,14 +109,14 @@ static int check_table_options(const struct jr_cli *cli)
 
 int jr_cmd_show(struct jr_cli *cli)
 {
-    static const char *const formats[] = {"text", "json", NULL};
     char id[256];
-    if (jr_cli_find_sweep(cli, id))
-        return show_sweep(cli, id);
+    int format = jr_cli_table_format(cli);
+    if (format >= 0 && jr_cli_find_sweep(cli, id))
+        return show_sweep(cli, id, (enum jr_row_format)format);
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
-    int format = jr_cli_format(cli, formats);
-    int status = format < 0 ? JR_STATUS_USAGE : check_table_options(cli);
+    int status =
+        format < 0 ? JR_STATUS_USAGE : check_table_options(cli, format);
     if (status == 0)
         status = jr_cli_find_run(cli, id);
     if (status != 0)
@@ -187,6 +184,23 @@ static int find_run_link(struct jr_buf *out, const struct jr_cli *cli,
     return 0;
 }
 
+static int report_sweep(struct jr_cli *cli, const char *id, bool html)
+{
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf way = JR_BUF_INIT;
+    if (!html)
+        return show_sweep(cli, id, JR_ROWS_TEXT);
+    if (find_run_link(&way, cli, id) != 0)
+        return jr_cli_say(
+            cli, JR_STATUS_LAUNCH,
+            "cannot find the path from here to the sweep's folder");
+    if (jr_sweep_page(&out, jr_cli_log_dir(cli), id, way.data, &err) == 0)
+        return jr_cli_deliver(cli, &out);
+    jr_buf_release(&out);
+    return jr_cli_say(cli, (int)err.status, "%s", err.text);
+}
+
 int jr_cmd_report(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "html", NULL};
@@ -195,6 +209,8 @@ int jr_cmd_report(struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf way = JR_BUF_INIT;
     int format = jr_cli_format(cli, formats);
+    if (format >= 0 && jr_cli_find_sweep(cli, id))
+        return report_sweep(cli, id, format == 1);
     int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
@@ -286,13 +302,15 @@ int jr_cmd_top(struct jr_cli *cli)
         status = watch_run(cli, id, &live);
     else if (live.standing != JR_STANDING_FINISHED)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "%s has no results, and is not running here", id);
+                            "%s has no results, and is not running here",
+                            jr_cli_run_name(cli, id));
     jr_live_close(&live);
     if (status == 0 &&
         jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
         if (live.standing == JR_STANDING_FINISHED)
-            (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)", id,
-                             live.status, id);
+            (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)",
+                             jr_cli_run_name(cli, id), live.status,
+                             jr_cli_run_name(cli, id));
         jr_live_close(&live);
     }
     return status;

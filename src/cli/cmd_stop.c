@@ -43,7 +43,7 @@ static int refuse_dead_run(const struct jr_cli *cli, const char *id,
                            const struct jr_live *live)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
-    jr_live_explain(&why, live, id);
+    jr_live_explain(&why, live, jr_cli_run_name(cli, id));
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s",
                       why.failed ? "out of memory" : why.data);
 }
@@ -82,9 +82,9 @@ static int wait_for_run(const struct jr_cli *cli, const char *id,
         return status;
     status = await_run_end(cli, id, &live, until_ns);
     if (status == EXPIRED)
-        (void)jr_cli_say(cli, 0,
-                         "%s is still running after %s (jobrun wait %s)", id,
-                         cli->timeout, id);
+        (void)jr_cli_say(
+            cli, 0, "%s is still running after %s (jobrun wait %s)",
+            jr_cli_run_name(cli, id), cli->timeout, jr_cli_run_name(cli, id));
     if (status != 0) {
         jr_live_close(&live);
         return status;
@@ -140,7 +140,7 @@ static int signal_run(const struct jr_cli *cli, const char *id,
                       const struct jr_live *live)
 {
     struct jr_error err = {0};
-    if (jr_live_stop(live, id, &err) == 0)
+    if (jr_live_stop(live, jr_cli_run_name(cli, id), &err) == 0)
         return 0;
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
@@ -174,7 +174,7 @@ static void end_showing(const struct jr_cli *cli, const char *id,
     (void)jr_cli_say(cli, 0,
                      "%s had lines left that its console did not take; they "
                      "are no longer shown (jobrun logs %s prints them)",
-                     id, id);
+                     jr_cli_run_name(cli, id), jr_cli_run_name(cli, id));
 }
 
 /* Nothing runs: whether because it ended, or because its jobrun was killed and
@@ -187,7 +187,8 @@ static int report_idle_stop(const struct jr_cli *cli, const char *id,
         end_showing(cli, id, live);
     if (live->standing == JR_STANDING_FINISHED)
         return jr_cli_say(cli, 0, "%s has already ended: %s (jobrun show %s)",
-                          id, live->status, id);
+                          jr_cli_run_name(cli, id), live->status,
+                          jr_cli_run_name(cli, id));
     int status = refuse_dead_run(cli, id, live);
     if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)
         status = jr_cli_say(cli, 0, "%s", out.failed ? "swept" : out.data);

@@ -121,12 +121,18 @@ const struct jr_option jr_options[] = {
            "start with the last N lines of each log"),
     FLAG('f', "follow", follow, "logs",
          "print new output until the run has ended"),
-    TEXT(0, "sort", "COLUMN", sort, "show",
-         "order the cells of a sweep by loss, vars.lr, seconds; -loss: the "
-         "largest first"),
-    TEXT(0, "columns", "LIST", columns, "show",
-         "columns of a sweep's table: vars.lr,status,loss"),
-    NUMBER(0, "top", "N", top, "show", "show the first N cells of a sweep"),
+    TEXT(0, "sort", "COLUMN", sort, "runs show",
+         "order runs, or the cells of a sweep, by results.loss, vars.lr, "
+         "seconds; -results.loss: the largest first"),
+    TEXT(0, "columns", "LIST", columns, "runs show",
+         "columns of the table: vars.lr,labels.team,results.loss"),
+    LIST(0, "where", "CONDITION", where, "runs",
+         "list only runs with status=failed, labels.team=vision, "
+         "'results.loss<0.5'; != <= >= too"),
+    NUMBER(0, "top", "N", top, "runs show",
+           "show the first N runs, or cells of a sweep"),
+    FLAG(0, "cells", cells, "runs",
+         "list the cells of sweeps, not each sweep as one row"),
     FLAG(0, "stacks", stacks, "show",
          "show the ranks' processes and threads, and what they wait for"),
     FLAG(0, "once", once, "top", "print one table and exit"),
@@ -212,6 +218,7 @@ WORDS(diag_formats, JR_DIAG_FORMATS(FORMAT_ROW))
 WORDS(doctor_formats, PLAIN("text") PLAIN("yaml"))
 WORDS(formats, PLAIN("text") PLAIN("json"))
 WORDS(diff_formats, PLAIN("text") PLAIN("json") PLAIN("markdown"))
+WORDS(table_formats, PLAIN("text") PLAIN("json") PLAIN("csv") PLAIN("markdown"))
 WORDS(report_formats, PLAIN("text") PLAIN("html"))
 WORDS(when, PLAIN("auto") PLAIN("always") PLAIN("never"))
 WORDS(engines, PLAIN("slurm") PLAIN("kubernetes") PLAIN("mpi"))
@@ -224,6 +231,8 @@ static const struct jr_value values[] = {
     {"FORMAT", "doctor", JR_VALUE_WORD, doctor_formats},
     {"FORMAT", "diff", JR_VALUE_WORD, diff_formats},
     {"FORMAT", "report", JR_VALUE_WORD, report_formats},
+    {"FORMAT", "runs", JR_VALUE_WORD, table_formats},
+    {"FORMAT", "show", JR_VALUE_WORD, table_formats},
     {"FORMAT", NULL, JR_VALUE_WORD, formats},
     {"KIND", NULL, JR_VALUE_WORD, kinds},
     {"WHEN", NULL, JR_VALUE_WORD, when},

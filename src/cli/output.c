@@ -229,6 +229,7 @@ int jr_cli_color(struct jr_cli *cli)
     if (when == AUTO)
         when = wanted_when();
     cli->moves_cursor = on_terminal(STDOUT_FILENO);
+    cli->err_terminal = !cli->err_closed && on_terminal(STDERR_FILENO);
     cli->color_out =
         when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));
     cli->color_err =

@@ -229,9 +229,36 @@ static void join_rest(struct jr_cli *cli)
     cli->rest = NULL;
 }
 
-/* The folder of a run, without the slashes that a shell's completion leaves
- * behind it; NULL where the word is none. */
-static char *run_folder_of(struct jr_arena *arena, const char *word)
+/* Whether the first `len` bytes of `path` are a folder with that file. */
+static bool has_file(struct jr_arena *arena, const char *path, size_t len,
+                     const char *name)
+{
+    const char *file = jr_arena_printf(arena, "%.*s/%s", (int)len, path, name);
+    return file != NULL && access(file, F_OK) == 0;
+}
+
+/* A run by the path of its folder, a sweep by that of its own, or a cell of it,
+ * PATH/7: where the id begins in `path`. NULL: it is none of them. */
+static char *find_id_in_path(struct jr_arena *arena, char *path)
+{
+    size_t len = strlen(path), slash = 0;
+    if (has_file(arena, path, len, "run.json"))
+        return strrchr(path, '/') + 1;
+    for (size_t at = 1; at <= len; at++) {
+        if (path[at] != '/' && path[at] != '\0')
+            continue;
+        if (memchr(path, '/', at) != NULL &&
+            has_file(arena, path, at, "sweep.json"))
+            return path + slash + 1;
+        slash = at;
+    }
+    return NULL;
+}
+
+/* A run may be told by the path of its folder, which is LOG_DIR and the id. A
+ * shell's completion leaves slashes behind it. NULL where the word is none. */
+static char *split_run_path(struct jr_arena *arena, const char *word,
+                            char **ret_log_dir)
 {
     char *path = jr_arena_strdup(arena, word);
     size_t len = path == NULL ? 0 : strlen(path);
@@ -239,12 +266,15 @@ static char *run_folder_of(struct jr_arena *arena, const char *word)
         path[--len] = '\0';
     if (len == 0 || strchr(path, '/') == NULL)
         return NULL;
-    const char *record = jr_arena_printf(arena, "%s/run.json", path);
-    return record != NULL && access(record, F_OK) == 0 ? path : NULL;
+    char *id = find_id_in_path(arena, path);
+    if (id == NULL)
+        return NULL;
+    len = (size_t)(id - path);
+    *ret_log_dir = jr_arena_strndup(arena, path, len > 1 ? len - 1 : 1);
+    return id;
 }
 
-/* A run may be told by the path of its folder, which is LOG_DIR and the id.
- * What is stated by --log-dir, or lies in two, is left as it was typed. */
+/* What is stated by --log-dir, or lies in two, is left as it was typed. */
 static void split_run_paths(struct jr_cli *cli)
 {
     char *ids[2] = {0}, *log_dir = NULL;
@@ -252,12 +282,10 @@ static void split_run_paths(struct jr_cli *cli)
     if (!runs || cli->log_dir != NULL || cli->words_count > 2)
         return;
     for (int i = 0; i < cli->words_count; i++) {
-        char *path = run_folder_of(&cli->arena, cli->words[i]);
-        if (path == NULL)
+        char *own = NULL;
+        ids[i] = split_run_path(&cli->arena, cli->words[i], &own);
+        if (ids[i] == NULL)
             continue;
-        ids[i] = strrchr(path, '/') + 1;
-        size_t len = (size_t)(ids[i] - path);
-        char *own = jr_arena_strndup(&cli->arena, path, len > 1 ? len - 1 : 1);
         if (own == NULL || (log_dir != NULL && strcmp(log_dir, own) != 0))
             return;
         log_dir = own;

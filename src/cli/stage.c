@@ -360,6 +360,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         .out_fd = cli->out_closed && !cli->detach ? -1 : STDOUT_FILENO,
         .err_fd = cli->err_closed && !cli->detach ? -1 : STDERR_FILENO,
         .in_fd = -1,
+        .live = !cli->err_closed && isatty(STDERR_FILENO) == 1,
         .color = cli->color_err,
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
@@ -383,6 +384,8 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         return failed;
     if (cli->parallel_value == 1)
         options.console = &console;
+    options.utf8 = console.utf8;
+    options.live = options.console == NULL && cli->err_terminal;
     jr_hold_signals(session);
     enum jr_status status =
         jr_session_run_sweep(session, &options, &code, &err);

@@ -155,8 +155,22 @@ static const struct jr_usage usages[] = {
      "jobrun plan train.jobrun.yaml --on 2x8:H100"},
     {"runs",
      "Lists the runs below the log folder, newest first: status, exit "
-     "status, ranks, start, duration and id.",
-     "jobrun runs --log-dir /scratch/runs"},
+     "status, ranks, start, duration and id. A sweep is one row, with the "
+     "worst "
+     "status of its cells; `--cells` lists the cells instead.\n"
+     "\n"
+     "`--where` keeps the runs that meet a condition, and several of them all "
+     "conditions; `--sort` and `--columns` choose order and columns. All three "
+     "take `run_id`, `name`, `status`, `exit_code`, `world_size`, `started`, "
+     "`seconds`, `progress.step`, `spec`, `host` and `fingerprint`, and of the "
+     "spec and the results `vars.NAME`, `labels.NAME` and `results.NAME`. "
+     "Where "
+     "ranks delivered different numbers, their mean counts. A run without a "
+     "value comes last, and meets no condition but `!=`.",
+     "jobrun runs --log-dir /scratch/runs\n"
+     "jobrun runs --where status=failed --where labels.team=vision\n"
+     "jobrun runs --cells --columns vars.lr,results.loss --sort "
+     "results.loss"},
     {"show",
      "Summarises a run in a few lines: its outcome, or its current state while "
      "it is running. With `--json` it prints the results. RUN is an id, the "
@@ -177,7 +191,10 @@ static const struct jr_usage usages[] = {
      "loads nothing from elsewhere: outcome and cause, a timeline of the "
      "ranks, results, mesh, resources, where each value of the spec came from, "
      "and what ran where. Its links to the logs are relative to the folder of "
-     "the file: the folder of `-o`, or else the current one.",
+     "the file: the folder of `-o`, or else the current one.\n"
+     "\n"
+     "The report of a sweep is its table, and as HTML also a drawing of the "
+     "best field over each axis, and a link to the folder of each cell.",
      "jobrun report latest --format html -o report.html\n"
      "jobrun report 20261121-06"},
     {"top",

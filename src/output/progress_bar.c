@@ -201,15 +201,13 @@ static size_t list_metrics(
     return count;
 }
 
-bool jr_progress_bar_stand(struct jr_console_writer *console, const char *name,
-                           const struct jr_progress *progress, bool utf8)
+void jr_progress_bar_of(
+    struct jr_progress_bar *ret,
+    struct jr_progress_metric metrics[static JR_METRICS_MOST], const char *name,
+    const struct jr_progress *progress)
 {
-    struct jr_progress_metric metrics[JR_METRICS_MOST];
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (progress == NULL || !progress->job.any)
-        return false;
     const struct jr_steps *job = &progress->job;
-    struct jr_progress_bar bar = {
+    *ret = (struct jr_progress_bar){
         .name = name,
         .step = job->step,
         .of = job->of,
@@ -218,7 +216,18 @@ bool jr_progress_bar_stand(struct jr_console_writer *console, const char *name,
         .metrics_count = list_metrics(metrics, progress),
         .slowest = progress->slowest,
         .behind = progress->all ? progress->behind : 0};
-    bar.timed = bar.step < bar.of && jr_steps_left(job, &bar.left_ns);
+    ret->timed = ret->step < ret->of && jr_steps_left(job, &ret->left_ns);
+}
+
+bool jr_progress_bar_stand(struct jr_console_writer *console, const char *name,
+                           const struct jr_progress *progress, bool utf8)
+{
+    struct jr_progress_metric metrics[JR_METRICS_MOST];
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (progress == NULL || !progress->job.any)
+        return false;
+    struct jr_progress_bar bar;
+    jr_progress_bar_of(&bar, metrics, name, progress);
     jr_progress_bar_add(&text, &bar, jr_console_writer_columns(console), !utf8);
     if (!text.failed && text.len > 0)
         jr_console_writer_stand(console, text.data);

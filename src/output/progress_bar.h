@@ -43,6 +43,13 @@ struct jr_progress_bar {
 void jr_progress_bar_add(struct jr_buf *out, const struct jr_progress_bar *bar,
                          unsigned columns, bool plain);
 
+/* What the line tells of a job that has made a step, with its metrics in
+ * `metrics`. */
+void jr_progress_bar_of(
+    struct jr_progress_bar *ret,
+    struct jr_progress_metric metrics[static JR_METRICS_MOST], const char *name,
+    const struct jr_progress *progress);
+
 /* Keep the line of the job `name` as the last one of the console, with ASCII
  * alone unless `utf8`. False, and nothing is drawn, where the job has told no
  * step; `progress` may be NULL. */

@@ -243,6 +243,8 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "spec", facts->spec);
     jr_json_set_str(run, "spec_folder", facts->spec_folder);
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
+    jr_json_share(run, facts->values, "vars");
+    jr_json_share(run, facts->values, "labels");
     jr_json_set(run, "job", job_json(facts));
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_bool(run, "any_devices", facts->any_devices);

@@ -2,6 +2,7 @@
 #ifndef JR_RECORD_FACTS_H
 #define JR_RECORD_FACTS_H
 
+#include "base/json.h"
 #include "judge/judgement.h"
 #include "record/record_code.h"
 
@@ -17,16 +18,17 @@ struct jr_record_facts {
     const bool *dirty;      /* NULL: unknown */
     struct jr_record_code code;
     const char *fingerprint;
-    const char *spec;                 /* as the user named it */
-    const char *spec_folder;          /* the folder of that, absolute */
-    const char *rerun_of;             /* the id of the run that it repeats */
-    uint32_t world_size, nodes;       /* of all of it */
-    uint32_t first_rank, ranks;       /* that this jobrun starts */
-    uint32_t attempt;                 /* the one that runs, or decided */
-    const char *job;                  /* of Slurm, its number; NULL: none */
-    uint32_t job_restarts;            /* how often that was started again */
-    bool local;                       /* every node's ranks on this machine */
-    bool any_devices;                 /* the spec asks for free ones */
+    const char *spec;           /* as the user named it */
+    const char *spec_folder;    /* the folder of that, absolute */
+    const json_t *values;       /* an object with vars and labels; NULL: none */
+    const char *rerun_of;       /* the id of the run that it repeats */
+    uint32_t world_size, nodes; /* of all of it */
+    uint32_t first_rank, ranks; /* that this jobrun starts */
+    uint32_t attempt;           /* the one that runs, or decided */
+    const char *job;            /* of Slurm, its number; NULL: none */
+    uint32_t job_restarts;      /* how often that was started again */
+    bool local;                 /* every node's ranks on this machine */
+    bool any_devices;           /* the spec asks for free ones */
     uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */
     const char *status, *cgroup;      /* status NULL: not yet */
     int exit_code;                    /* once finished */

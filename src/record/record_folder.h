@@ -47,6 +47,11 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd);
  * to user bob (uid 1001), not to you". */
 void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust);
 
+/* Where a run is: LOG_DIR/ID. */
+struct jr_run_place {
+    const char *log_dir, *id;
+};
+
 /* Open LOG_DIR/ID, where ID may be that of one node's part, "exp1/node_0"; -1
  * with `err` when there is no such run. */
 int jr_record_folder_open(const char *log_dir, const char *id,

@@ -73,6 +73,17 @@ static void fill_from_plan(struct jr_record *record, struct jr_arena *arena,
     record->world_size = jr_json_get_u32(plan, "world_size");
 }
 
+/* What was known before it began. */
+static void fill_from_run(struct jr_record *record, struct jr_arena *arena,
+                          const json_t *run)
+{
+    record->vars = own_object(run, "vars");
+    record->labels = own_object(run, "labels");
+    record->spec = record_text(arena, run, "spec");
+    record->host = record_text(arena, run, "host");
+    record->fingerprint = record_text(arena, run, "fingerprint");
+}
+
 /* Open the folder `id`; -1 when that is not a run's name or no folder. */
 static int open_run(int dir_fd, const char *id)
 {
@@ -128,6 +139,7 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
         results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
     record->id = jr_arena_strdup(arena, id);
     record->trust = jr_trust_run(dir_fd, fd);
+    fill_from_run(record, arena, run);
     find_code(record, fd, run);
     if (results != NULL)
         fill_from_results(record, arena, results);
@@ -149,19 +161,38 @@ static int compare_newest_first(const void *a, const void *b)
     return strcmp(y->id, x->id);
 }
 
+static void release_record(const struct jr_record *record)
+{
+    json_decref(record->progress);
+    json_decref(record->vars);
+    json_decref(record->labels);
+}
+
+void jr_records_add(struct jr_records *records, const struct jr_record *record)
+{
+    struct jr_record *slot = jr_arena_push(&records->arena, &records->items,
+                                           &records->count, sizeof *record);
+    if (slot != NULL)
+        *slot = *record;
+    else
+        release_record(record);
+}
+
 /* Read every folder of LOG_DIR. */
 static void read_all_records(struct jr_records *records, DIR *dir)
 {
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct jr_record record = {0}, *slot = NULL;
+        struct jr_record record = {0};
         if (read_record(&record, &records->arena, dirfd(dir), entry->d_name))
-            slot = jr_arena_push(&records->arena, &records->items,
-                                 &records->count, sizeof record);
-        if (slot != NULL)
-            *slot = record;
-        else
-            json_decref(record.progress);
+            jr_records_add(records, &record);
     }
+}
+
+void jr_records_order(struct jr_records *records)
+{
+    if (records->count > 0)
+        qsort(records->items, records->count, sizeof *records->items,
+              compare_newest_first);
 }
 
 int jr_records_list(struct jr_records *ret, const char *log_dir,
@@ -179,9 +210,7 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
         jr_records_release(&records);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
-    if (records.count > 0)
-        qsort(records.items, records.count, sizeof *records.items,
-              compare_newest_first);
+    jr_records_order(&records);
     *ret = records;
     return 0;
 }
@@ -199,7 +228,7 @@ void jr_record_step(struct jr_buf *out, const struct jr_record *record)
 void jr_records_release(struct jr_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
-        json_decref(records->items[i].progress);
+        release_record(&records->items[i]);
     jr_arena_release(&records->arena);
     *records = (struct jr_records)JR_RECORDS_INIT;
 }

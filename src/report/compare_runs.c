@@ -23,9 +23,10 @@ struct run {
     struct jr_loaded_run loaded; /* its results; a NULL `json`: none yet */
 };
 
-static int load_run_sides(struct run *run, const char *log_dir, const char *id,
-                          struct jr_error *err)
+static int load_run_side(struct run *run, const struct jr_run_place *place,
+                         struct jr_error *err)
 {
+    const char *log_dir = place->log_dir, *id = place->id;
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     struct jr_error none = {0};
     run->record = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
@@ -192,13 +193,14 @@ static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
             add_result_field(to, runs, name);
 }
 
-int jr_record_compare(struct jr_diff_table *ret, const char *log_dir,
-                      const char *const ids[static 2], struct jr_error *err)
+int jr_record_compare(struct jr_diff_table *ret,
+                      const struct jr_run_place places[static 2],
+                      struct jr_error *err)
 {
     struct run runs[2] = {0};
     struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
-    int failed = load_run_sides(&runs[0], log_dir, ids[0], err) != 0 ||
-                 load_run_sides(&runs[1], log_dir, ids[1], err) != 0;
+    int failed = load_run_side(&runs[0], &places[0], err) != 0 ||
+                 load_run_side(&runs[1], &places[1], err) != 0;
     if (!failed) {
         add_kind_rows(&contrast, runs);
         add_result_fields(&contrast, runs);

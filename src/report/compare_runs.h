@@ -9,8 +9,9 @@
  * which user they ran if that differs, and each field that their ranks
  * delivered (results.NAME). The parts of the rows are "outcome", "result",
  * "time" and "circumstance"; the last two say nothing of the experiment. */
-int jr_record_compare(struct jr_diff_table *ret, const char *log_dir,
-                      const char *const ids[static 2], struct jr_error *err);
+int jr_record_compare(struct jr_diff_table *ret,
+                      const struct jr_run_place places[static 2],
+                      struct jr_error *err);
 
 /* What run.json says that a rerun needs. Strings live in the arena. */
 struct jr_record_origin {

@@ -136,6 +136,20 @@ static void add_facts(const struct jr_html_page *html)
     jr_buf_str(html->out, "</dl>\n");
 }
 
+void jr_html_page_head(struct jr_buf *out, const char *title,
+                       const char *status)
+{
+    jr_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+                    "<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, "
+                    "initial-scale=1\">\n"
+                    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                    "<meta name=\"generator\" content=\"jobrun\">\n<title>");
+    jr_html_text(out, title);
+    jr_buf_printf(out, ": %s</title>\n<style>\n%s%s</style>\n</head>\n", status,
+                  JR_SHEET_PAGE, JR_SHEET_MARKS);
+}
+
 static void add_head(const struct jr_html_page *html)
 {
     const char *name = html->loaded->plan.name;
@@ -143,16 +157,7 @@ static void add_head(const struct jr_html_page *html)
     JR_BUF_CLEANUP struct jr_buf verdict = JR_BUF_INIT;
     struct jr_page page = make_page(html, &verdict);
     jr_print_headline(&page);
-    jr_buf_str(html->out,
-               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-               "<meta charset=\"utf-8\">\n"
-               "<meta name=\"viewport\" content=\"width=device-width, "
-               "initial-scale=1\">\n"
-               "<meta name=\"color-scheme\" content=\"light dark\">\n"
-               "<meta name=\"generator\" content=\"jobrun\">\n<title>");
-    jr_html_text(html->out, name);
-    jr_buf_printf(html->out, ": %s</title>\n<style>\n%s%s</style>\n</head>\n",
-                  status, JR_SHEET_PAGE, JR_SHEET_MARKS);
+    jr_html_page_head(html->out, name, status);
     jr_buf_str(html->out, "<body>\n<header>\n<p class=\"kind\">jobrun report"
                           "</p>\n<h1>");
     jr_html_text(html->out, name == NULL ? "run" : name);

@@ -30,6 +30,11 @@ void jr_html_page_seconds(const struct jr_html_page *html, uint64_t ns);
 /* The same with a size, in MiB. */
 void jr_html_page_bytes(const struct jr_html_page *html, uint64_t bytes);
 
+/* The file's own head, up to its <body>: the title, of which `status` is a word
+ * of ours, and how all of it looks. */
+void jr_html_page_head(struct jr_buf *out, const char *title,
+                       const char *status);
+
 /* The opening of a part: <section id> and its <h2>. */
 void jr_html_page_open(const struct jr_html_page *html, const char *id,
                        const char *title);

@@ -2,20 +2,17 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "record/load_results.h"
+#include "report/plot.h"
 
 #include "base/banned.h"
 
 enum {
-    PLOT_HEIGHT = 140,
-    LABEL_HEIGHT = 14,
-    SCALE = 1000,      /* of a drawing, either way */
     MOST_DRAWN = 4000, /* points of a metric; of more, extremes are drawn */
     MOST_LINES = 512,  /* of a metric */
-    MOST_RANKS = 16,   /* with lines of their own */
-    TICKS = 4,         /* about as many */
-    MOST_TICKS = 12
+    MOST_RANKS = 16    /* with lines of their own */
 };
 
 /* One metric: its points, and the extent of those that have a value. */
@@ -80,21 +77,14 @@ static struct curve make_curve(const struct jr_html_page *html,
     return curve;
 }
 
-/* Where a value is between two others, 0 to 1; in halves, for their difference
- * may be larger than a number can be. */
-static double part_between(double value, double low, double high)
-{
-    double range = high / 2 - low / 2;
-    return range > 0 ? (value / 2 - low / 2) / range : 0.5;
-}
-
 static void add_point(const struct curve *curve,
                       const struct jr_metric_point *point, bool *down)
 {
-    jr_buf_printf(curve->html->out, *down ? "L%.4g %.4g" : "M%.4g %.4gh0",
-                  SCALE * part_between(point->step, curve->from, curve->to),
-                  SCALE * (1 - part_between(point->value, curve->low->value,
-                                            curve->high->value)));
+    jr_buf_printf(
+        curve->html->out, *down ? "L%.4g %.4g" : "M%.4g %.4gh0",
+        JR_PLOT_SCALE * jr_plot_part(point->step, curve->from, curve->to),
+        JR_PLOT_SCALE * (1 - jr_plot_part(point->value, curve->low->value,
+                                          curve->high->value)));
     *down = true;
 }
 
@@ -160,98 +150,16 @@ static void add_curve_lines(const struct curve *curve, bool earlier)
     }
 }
 
-/* 1, 2 or 5 times a power of ten: the step of about TICKS ticks; 0: there are
- * none. */
-static double tick_step(double low, double high)
+/* The steps below the drawing. */
+static void add_steps(const struct curve *curve)
 {
-    double raw = (high - low) / TICKS, power = 1;
-    if (!isnormal(raw) || !(raw > 0))
-        return 0;
-    while (power <= raw / 10)
-        power *= 10;
-    while (power > raw)
-        power /= 10;
-    double times = raw / power;
-    double step = power * (times < 1.5   ? 1
-                           : times < 3.5 ? 2
-                           : times < 7.5 ? 5
-                                         : 10);
-    return isnormal(step) ? step : 0;
-}
-
-/* Round numbers between two others, at most MOST_TICKS; without any, the two.
- * They are `least` apart at least. */
-static size_t make_ticks(double ret[static MOST_TICKS], double low, double high,
-                         double least)
-{
-    double step = tick_step(low, high);
-    size_t count = 0;
-    if (step < least)
-        step = least;
-    /* farther from zero they could not be told apart */
-    bool round = step > 0 && fabs(low / step) < 1e15;
-    int64_t first = round ? (int64_t)(low / step) : 0;
-    if (round && (double)first * step < low)
-        first++;
-    while (round && count < MOST_TICKS &&
-           (double)(first + (int64_t)count) * step <= high) {
-        ret[count] = (double)(first + (int64_t)count) * step;
-        count++;
-    }
-    if (count > 0)
-        return count;
-    ret[0] = low;
-    ret[1] = high;
-    return low < high ? 2 : 1;
-}
-
-/* A number as short as it can be told from its neighbours. */
-static void add_number(struct jr_buf *out, double value, double range)
-{
-    bool fine = range > 0 && fabs(value) / range > 500;
-    jr_buf_printf(out, fine ? "%.7g" : "%.4g", value);
-}
-
-static void add_value_axis(const struct curve *curve)
-{
-    struct jr_buf *out = curve->html->out;
-    double low = curve->low->value, high = curve->high->value;
-    double ticks[MOST_TICKS];
-    size_t count = make_ticks(ticks, low, high, 0);
-    jr_buf_printf(out,
-                  "<svg class=\"labels\" width=\"64\" height=\"%d\" "
-                  "aria-hidden=\"true\">",
-                  PLOT_HEIGHT + LABEL_HEIGHT);
+    double ticks[JR_PLOT_TICKS];
+    size_t count = jr_plot_ticks(ticks, curve->from, curve->to, 1);
     for (size_t i = 0; i < count; i++) {
-        jr_buf_printf(out, "<text x=\"58\" y=\"%.1f\">",
-                      4 + PLOT_HEIGHT *
-                              (1 - part_between(ticks[i], low, high)));
-        add_number(out, ticks[i], high - low);
-        jr_buf_str(out, "</text>");
-    }
-    jr_buf_str(out, "</svg>");
-}
-
-static void add_grid(const struct curve *curve)
-{
-    struct jr_buf *out = curve->html->out;
-    double low = curve->low->value, high = curve->high->value;
-    double ticks[MOST_TICKS];
-    size_t count = make_ticks(ticks, low, high, 0);
-    for (size_t i = 0; i < count; i++) {
-        double y = PLOT_HEIGHT * (1 - part_between(ticks[i], low, high));
-        jr_buf_printf(
-            out, "<line x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>", y, y);
-    }
-    count = make_ticks(ticks, curve->from, curve->to, 1);
-    for (size_t i = 0; i < count; i++) {
-        double x = 100 * part_between(ticks[i], curve->from, curve->to);
-        jr_buf_printf(out, "<text class=\"%s\" x=\"%.2f%%\" y=\"%d\">%.0f",
-                      x < 5    ? "left"
-                      : x > 95 ? "right"
-                               : "tick",
-                      x, PLOT_HEIGHT + 12, ticks[i]);
-        jr_buf_str(out, "</text>");
+        char text[32];
+        (void)snprintf(text, sizeof text, "%.0f", ticks[i]);
+        jr_plot_label(curve->html->out,
+                      jr_plot_part(ticks[i], curve->from, curve->to), text);
     }
 }
 
@@ -267,26 +175,23 @@ static void add_caption(const struct curve *curve)
 static void add_curve(const struct curve *curve)
 {
     struct jr_buf *out = curve->html->out;
+    struct jr_buf label JR_BUF_CLEANUP = JR_BUF_INIT;
+    double low = curve->low->value, high = curve->high->value;
+    jr_html_text(&label, curve->name);
+    jr_buf_str(&label, " over the steps; the table of metrics has its "
+                       "extremes");
     jr_buf_printf(out, "<figure%s>\n",
                   curve->ranks > 1 ? " class=\"many\"" : "");
     add_caption(curve);
     jr_buf_str(out, "<div class=\"chart\">");
-    add_value_axis(curve);
-    jr_buf_printf(out,
-                  "<svg class=\"bars\" height=\"%d\" role=\"img\" "
-                  "aria-label=\"",
-                  PLOT_HEIGHT + LABEL_HEIGHT);
-    jr_html_text(out, curve->name);
-    jr_buf_str(out,
-               " over the steps; the table of metrics has its extremes\">");
-    add_grid(curve);
-    jr_buf_printf(out,
-                  "<svg width=\"100%%\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                  "preserveAspectRatio=\"none\">",
-                  PLOT_HEIGHT, SCALE, SCALE);
+    jr_plot_value_axis(out, low, high);
+    jr_plot_open(out, label.failed ? "" : label.data, low, high);
+    add_steps(curve);
+    jr_plot_open_frame(out);
     add_curve_lines(curve, true);
     add_curve_lines(curve, false);
-    jr_buf_str(out, "</svg></svg></div>\n</figure>\n");
+    jr_plot_close(out);
+    jr_buf_str(out, "</figure>\n");
 }
 
 /* A cell with a value and its step; empty where there is none. */

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/num.h"
 #include "base/redact.h"
+#include "base/strv.h"
 #include "doc/doc.h"
 #include "judge/artifacts.h"
 #include "plan/plan_json.h"
@@ -20,6 +22,7 @@
 #include "session/session_code.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
+#include "sweep/cells.h"
 
 #include "base/banned.h"
 
@@ -178,6 +181,45 @@ static void make_session_group(struct jr_session *session)
         jr_group_make(&session->group, id);
 }
 
+/* Take the strings of an object that hold secrets, or whose names are those of
+ * secrets, out of it. */
+static void hide_values(struct jr_session *session, json_t *object)
+{
+    const struct jr_plan *plan = &session->plan;
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, name, value)
+    {
+        const char *text = json_string_value(value);
+        if (jr_env_matches(plan->secrets, plan->secrets_count, name,
+                           strlen(name)))
+            jr_json_set_str(object, name, JR_REDACTED);
+        else if (text != NULL)
+            jr_json_set_str(
+                object, name,
+                jr_redact_copy(&session->arena, text, plan->hidden));
+    }
+}
+
+/* `vars` and `labels` of the spec, by which runs are found again. */
+static void fill_values(struct jr_session *session)
+{
+    static const char *const keys[] = {"vars", "labels"};
+    const struct jr_node *root = jr_spec_doc(session->file)->root;
+    if (session->values == NULL)
+        session->values = json_object();
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct jr_node *node = jr_doc_get(root, keys[i]);
+        if (node == NULL || node->kind != JR_NODE_MAPPING)
+            continue;
+        json_t *object = jr_cell_value_json(node);
+        hide_values(session, object);
+        jr_json_set(session->values, keys[i], object);
+    }
+    session->record.values = session->values;
+}
+
 /* The part of run.json about this process and the spec. */
 static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
@@ -188,6 +230,7 @@ static int fill_begin_record(struct jr_session *session, struct jr_error *err)
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->spec_folder = jr_spec_folder_of(session->file);
     record->rerun_of = session->options.rerun_of;
+    fill_values(session);
     record->local = session->options.local;
     if (session->cells_dir != NULL)
         record->run_id = session->dir.id;

@@ -291,6 +291,24 @@ static int refuse_untrusted_rerun(const char *id, const char *spec,
                         id, why.failed ? "is not trusted" : why.data, spec, id);
 }
 
+/* What the record of the run says of its spec. */
+static json_t *read_values(const char *log_dir, const char *id)
+{
+    json_t *values = json_object();
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, NULL);
+    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    if (json_is_object(json_object_get(run, "vars")))
+        jr_json_share(values, run, "vars");
+    json_decref(run);
+    return values;
+}
+
+void jr_rerun_keep_values(struct jr_session *session,
+                          const struct jr_rerun *rerun)
+{
+    session->values = json_incref(rerun->values);
+}
+
 int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                      const struct jr_rerun_options *options,
                      struct jr_error *err)
@@ -308,6 +326,7 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                             id);
     if (!jr_trust_is_ours(&origin.trust) && !options->trust)
         return refuse_untrusted_rerun(id, spec, &origin, err);
+    ret->values = read_values(log_dir, id);
     bool known = origin.spec_folder != NULL && origin.spec_folder[0] == '/';
     ret->source = (struct jr_spec_source){.name = spec,
                                           .folder = known ? origin.spec_folder
@@ -331,5 +350,6 @@ int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
 
 void jr_rerun_release(struct jr_rerun *rerun)
 {
+    json_decref(rerun->values);
     jr_arena_release(&rerun->arena);
 }

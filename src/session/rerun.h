@@ -10,7 +10,10 @@
 #include <jobrun/spec.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/strv.h"
+
+struct jr_session;
 
 /* How it is repeated. */
 struct jr_rerun_options {
@@ -28,6 +31,7 @@ struct jr_rerun {
     struct jr_strv sets; /* NULL-terminated, for the session's `sets` */
     bool local;          /* it is asked for, or was */
     const char *code_of; /* for the session's; NULL: the code of now */
+    json_t *values;      /* the vars and labels of then, for the record */
 };
 
 /* Prepare the repetition of LOG_DIR/ID. -1 with `err`: JR_STATUS_USAGE where it
@@ -36,6 +40,11 @@ struct jr_rerun {
 int jr_rerun_prepare(struct jr_rerun *ret, const char *log_dir, const char *id,
                      const struct jr_rerun_options *options,
                      struct jr_error *err);
+
+/* Let the session record the vars of the run that it repeats, whose resolved
+ * spec has none any more. Before it begins. */
+void jr_rerun_keep_values(struct jr_session *session,
+                          const struct jr_rerun *rerun);
 
 /* Free what the session borrowed. */
 void jr_rerun_release(struct jr_rerun *rerun);

@@ -102,6 +102,7 @@ struct jr_session {
     struct jr_run_tree run_tree;
     struct jr_frozen frozen;
     struct jr_record_facts record;
+    json_t *values; /* of the spec, for that; NULL: not yet */
     struct jr_artifacts *before;
     struct jr_outcome outcome;
     struct jr_error refusal; /* why the run could not begin; no text: it did */

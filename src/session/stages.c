@@ -54,6 +54,7 @@ void jr_session_close(struct jr_session *session)
     jr_run_tree_release(&session->run_tree);
     jr_freeze_release(session);
     json_decref(session->earlier);
+    json_decref(session->values);
     jr_group_remove(&session->group);
     if (session->replays)
         jr_replay_close(&session->replay);

@@ -268,9 +268,9 @@ static void find_files(struct jr_code_contrast *contrast, char *const *envp)
 
 /* The record of a run, and the patch beside it. */
 static int load_side(struct jr_code_side *side, struct jr_arena *arena,
-                     const char *log_dir, const char *id, struct jr_error *err)
+                     const struct jr_run_place *place, struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_open(place->log_dir, place->id, err);
     side->run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
     if (side->run == NULL)
         return -1;
@@ -284,13 +284,13 @@ static int load_side(struct jr_code_side *side, struct jr_arena *arena,
     return 0;
 }
 
-int jr_code_contrast_make(struct jr_code_contrast *ret, const char *log_dir,
-                          const char *const ids[static 2], char *const *envp,
-                          struct jr_error *err)
+int jr_code_contrast_make(struct jr_code_contrast *ret,
+                          const struct jr_run_place places[static 2],
+                          char *const *envp, struct jr_error *err)
 {
     *ret = JR_CODE_CONTRAST_INIT;
-    if (load_side(&ret->a, &ret->arena, log_dir, ids[0], err) != 0 ||
-        load_side(&ret->b, &ret->arena, log_dir, ids[1], err) != 0)
+    if (load_side(&ret->a, &ret->arena, &places[0], err) != 0 ||
+        load_side(&ret->b, &ret->arena, &places[1], err) != 0)
         return -1;
     const char *a = ret->a.code.tree, *b = ret->b.code.tree;
     ret->verdict = JR_CODES_UNKNOWN;

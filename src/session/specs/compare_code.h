@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "record/record_code.h"
+#include "record/record_folder.h"
 
 enum jr_code_verdict {
     JR_CODES_NONE, /* these are not two runs */
@@ -39,12 +40,11 @@ struct jr_code_contrast {
 
 #define JR_CODE_CONTRAST_INIT ((struct jr_code_contrast){0})
 
-/* Compare the code of the runs LOG_DIR/ids[0] and LOG_DIR/ids[1]; `envp` is
- * what git runs with, less GIT_*. 0, or -1 with `err` where a record cannot be
- * read. Release in any case. */
-int jr_code_contrast_make(struct jr_code_contrast *ret, const char *log_dir,
-                          const char *const ids[static 2], char *const *envp,
-                          struct jr_error *err);
+/* Compare the code of two runs; `envp` is what git runs with, less GIT_*. 0, or
+ * -1 with `err` where a record cannot be read. Release in any case. */
+int jr_code_contrast_make(struct jr_code_contrast *ret,
+                          const struct jr_run_place places[static 2],
+                          char *const *envp, struct jr_error *err);
 
 /* Append which files differ: "train.py, model.py". */
 void jr_code_contrast_names(struct jr_buf *out,

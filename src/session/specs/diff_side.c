@@ -1,6 +1,7 @@
 #include "session/specs/diff_side.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "record/run_list.h"
 #include "report/compare_runs.h"
 #include "session/specs/diff_specs.h"
+#include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
 
@@ -112,8 +114,15 @@ int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
     return failed;
 }
 
+const char *jr_side_log_dir(const struct jr_side *side,
+                            const struct jr_diff_options *options)
+{
+    return side->cells != NULL ? side->cells : options->log_dir;
+}
+
 void jr_side_release(struct jr_side *side)
 {
+    free(side->cells);
     jr_resolution_release(&side->resolution);
     jr_spec_free(side->file);
     *side = (struct jr_side)JR_SIDE_INIT;
@@ -142,12 +151,15 @@ struct loading {
 };
 
 /* Say whose a run is that is not ours. */
-static void note_doubt(const struct jr_diff_options *options, const char *id)
+static void note_doubt(const struct jr_diff_options *options,
+                       const struct jr_side *side)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_str(&line, "note: ");
     if (options->note != NULL &&
-        jr_record_folder_doubt(&line, options->log_dir, id) && !line.failed)
+        jr_record_folder_doubt(&line, jr_side_log_dir(side, options),
+                               side->run) &&
+        !line.failed)
         options->note(options->data, line.data);
 }
 
@@ -156,7 +168,8 @@ static enum jr_status load_resolved(const struct loading *loading,
 {
     struct jr_side *side = loading->ret;
     struct jr_record_origin origin;
-    if (jr_record_origin(&origin, arena, loading->options->log_dir, side->run,
+    if (jr_record_origin(&origin, arena,
+                         jr_side_log_dir(side, loading->options), side->run,
                          loading->err) != 0)
         return JR_STATUS_USAGE;
     const char *path =
@@ -171,12 +184,12 @@ static enum jr_status load_resolved(const struct loading *loading,
 }
 
 /* What a run was: its resolved.yaml. */
-static enum jr_status load_run(const struct loading *loading)
+static enum jr_status load_run(const struct loading *loading, const char *word)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    note_doubt(loading->options, loading->ret->run);
+    note_doubt(loading->options, loading->ret);
     enum jr_status status = load_resolved(loading, &arena);
-    loading->ret->name = loading->ret->run;
+    loading->ret->name = loading->ret->cells != NULL ? word : loading->ret->run;
     jr_arena_release(&arena);
     return status;
 }
@@ -245,11 +258,36 @@ static enum jr_status load_revision(const struct loading *loading,
     return status;
 }
 
+/* A sweep is meant: its cell. */
+static enum jr_status find_side_cell(const struct loading *loading,
+                                     const char *sweep, const char *word)
+{
+    struct jr_side *side = loading->ret;
+    const char *cell = strchr(word, '/');
+    struct jr_error why = {0};
+    if (cell == NULL)
+        (void)jr_error_set(
+            &why, JR_STATUS_USAGE,
+            "%s is a sweep of %zu cells: name one of them, for "
+            "example %s/0; `jobrun show %s` lists them",
+            sweep, jr_sweep_count_cells(loading->options->log_dir, sweep), word,
+            word);
+    else if (jr_sweep_find_cell(&side->cells, side->run,
+                                loading->options->log_dir, sweep, cell + 1,
+                                &why) == 0 &&
+             jr_sweep_check_begun(side->cells, side->run, word, &why) == 0)
+        return JR_STATUS_OK;
+    return refuse_side(loading->err, why.status, why.text);
+}
+
 static enum jr_status find_side_run(const struct loading *loading,
                                     const char *word)
 {
     const char *log_dir = loading->options->log_dir;
     struct jr_error why = {0};
+    char sweep[256];
+    if (jr_sweep_find(sweep, log_dir, word))
+        return find_side_cell(loading, sweep, word);
     bool run = strchr(word, '/') == NULL || strstr(word, "/node_") != NULL;
     if (run && jr_record_find(loading->ret->run, log_dir, word, &why) == 0)
         return JR_STATUS_OK;
@@ -271,7 +309,7 @@ static enum jr_status load_named_side(const struct loading *loading,
     if (strchr(word, ':') != NULL)
         return load_revision(loading, word);
     enum jr_status status = find_side_run(loading, word);
-    return status != JR_STATUS_OK ? status : load_run(loading);
+    return status != JR_STATUS_OK ? status : load_run(loading, word);
 }
 
 enum jr_status jr_side_load(struct jr_side *ret,

@@ -15,6 +15,7 @@ struct jr_diff_options;
 struct jr_side {
     const char *name;          /* as it is shown; NULL: there is none */
     char run[256];             /* the id of a run; "": a spec */
+    char *cells;               /* where that is, of a cell; NULL: it is none */
     struct jr_spec_file *file; /* NULL: none, or it has mistakes */
     struct jr_resolution resolution;
     bool resolved;        /* for the machine of the comparison */
@@ -26,12 +27,17 @@ struct jr_side {
         .resolution = JR_RESOLUTION_INIT                                       \
     }
 
-/* Load what `word` names: a file that is there, REV:FILE, or a run. What is
+/* Load what `word` names: a file that is there, REV:FILE, a run, or a
+ * cell of a sweep. What is
  * wrong with a spec goes to `diags`, anything else to `err`. */
 enum jr_status jr_side_load(struct jr_side *ret,
                             const struct jr_diff_options *options,
                             const char *word, struct jr_diags *diags,
                             struct jr_error *err);
+
+/* The folder in which the run is. */
+const char *jr_side_log_dir(const struct jr_side *side,
+                            const struct jr_diff_options *options);
 
 /* Load a spec from a file. `environ` is what ${env:NAME} reads; NULL: nothing.
  * What is not known is no mistake. Returns what jr_spec_load does. */

@@ -13,12 +13,15 @@ static enum jr_status diff_runs(struct jr_comparison *comparison,
                                 const struct jr_diff_options *options,
                                 struct jr_error *err)
 {
-    const char *const ids[] = {comparison->a.run, comparison->b.run};
-    if (ids[0][0] == '\0' || ids[1][0] == '\0')
+    const struct jr_side *a = &comparison->a, *b = &comparison->b;
+    const struct jr_run_place places[] = {
+        {jr_side_log_dir(a, options), a->run},
+        {jr_side_log_dir(b, options), b->run}};
+    if (a->run[0] == '\0' || b->run[0] == '\0')
         return JR_STATUS_OK;
-    if (jr_record_compare(&comparison->runs, options->log_dir, ids, err) != 0 ||
-        jr_code_contrast_make(&comparison->code, options->log_dir, ids,
-                              options->environ, err) != 0)
+    if (jr_record_compare(&comparison->runs, places, err) != 0 ||
+        jr_code_contrast_make(&comparison->code, places, options->environ,
+                              err) != 0)
         return JR_STATUS_LAUNCH;
     return JR_STATUS_OK;
 }

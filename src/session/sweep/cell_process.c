@@ -11,6 +11,7 @@
 #include "host/host.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
+#include "session/sweep/sweep_screen.h"
 
 #include "base/banned.h"
 
@@ -150,6 +151,7 @@ int jr_cell_process_start(struct jr_sweep_run *run,
     if (process->pid > 0)
         return 0;
     leave_sweep(sweep);
+    jr_sweep_screen_leave(run);
     jr_sweep_devices_keep(run);
     _exit(run_cell(&own, process));
 }

@@ -168,3 +168,12 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
     *ret_dir = NULL;
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
+
+int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
+                         struct jr_error *err)
+{
+    char found[256];
+    if (jr_record_find(found, dir, id, NULL) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE, "cell %s has not begun", word);
+}

@@ -2,16 +2,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "record/record_folder.h"
 #include "session/slurm_queue.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
+#include "store/run_folder.h"
 #include "sweep/journal.h"
 #include "sweep/sweep_file.h"
 
@@ -64,6 +67,7 @@ struct listing {
     const char *log_dir;
     int log_fd;
     struct jr_slurm_queue queue;
+    json_t *values; /* of cells, by their ids in the list */
 };
 
 /* When the results of the cells were written last. */
@@ -113,6 +117,7 @@ static void fill_record(struct listing *listing, struct jr_record *record,
     bool led = jr_journal_holder(dir_fd) != 0 ||
                is_array_led(listing, &times, sweep, dir_fd);
     record->name = jr_arena_strdup(arena, jr_json_get_str(sweep, "name"));
+    record->spec = jr_arena_strdup(arena, jr_json_get_str(sweep, "spec"));
     judge_cells(record, sweep);
     record->status = jr_arena_strdup(arena, record->status);
     record->started = times.first;
@@ -124,61 +129,131 @@ static void fill_record(struct listing *listing, struct jr_record *record,
         record->status = led ? "running" : "lost";
 }
 
-static int compare_newest(const void *left, const void *right)
+/* The labels and vars of a cell, but those that vary. */
+static void take_common_values(struct jr_record *record, const json_t *sweep,
+                               int dir_fd)
 {
-    const struct jr_record *a = left, *b = right;
-    if (a->started != b->started)
-        return a->started < b->started ? 1 : -1;
-    return strcmp(b->id, a->id);
-}
-
-/* Append a row; all of them are moved to an array of their own. */
-static void add_record(struct jr_records *records,
-                       const struct jr_record *record)
-{
-    struct jr_record *items =
-        jr_arena_array(&records->arena, records->count + 1, sizeof *items);
-    if (items == NULL)
+    const json_t *cells = json_object_get(sweep, "cells");
+    const char *run = NULL;
+    size_t i = 0;
+    for (; i < json_array_size(cells) && run == NULL; i++)
+        run = jr_json_get_str(json_array_get(cells, i), "run");
+    if (run == NULL)
         return;
-    if (records->count > 0)
-        (void)memcpy(items, records->items, records->count * sizeof *items);
-    items[records->count++] = *record;
-    records->items = items;
+    JR_CLOSE int fd =
+        jr_open_beneath(dir_fd, run, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    json_t *record_json =
+        fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    json_t *vars = json_object_get(record_json, "vars");
+    json_t *labels = json_object_get(record_json, "labels");
+    json_t *values = json_object_get(json_array_get(cells, i - 1), "values");
+    const char *path;
+    json_t *value;
+    json_object_foreach(values, path, value) {
+        if (strncmp(path, "vars.", 5) == 0)
+            (void)json_object_del(vars, path + 5);
+        if (strncmp(path, "labels.", 7) == 0)
+            (void)json_object_del(labels, path + 7);
+    }
+    record->vars = json_is_object(vars) ? json_incref(vars) : NULL;
+    record->labels = json_is_object(labels) ? json_incref(labels) : NULL;
+    json_decref(record_json);
 }
 
 static void add_sweep(struct listing *listing, const char *name)
 {
+    struct jr_records *records = listing->records;
     struct jr_record record = {0};
-    if (!jr_sweep_is_folder(listing->log_fd, name))
-        return;
     JR_CLOSE int fd = openat(listing->log_fd, name,
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     json_t *sweep = fd < 0 ? NULL : jr_load_sweep(listing->log_dir, name, NULL);
     if (sweep == NULL)
         return;
-    record.id = jr_arena_strdup(&listing->records->arena, name);
+    record.id = jr_arena_strdup(&records->arena, name);
     record.trust = jr_trust_run(listing->log_fd, fd);
     fill_record(listing, &record, sweep, fd);
-    add_record(listing->records, &record);
+    take_common_values(&record, sweep, fd);
+    jr_records_add(records, &record);
     json_decref(sweep);
+}
+
+/* Call `add` for each sweep of LOG_DIR. */
+static void each_sweep(struct listing *listing,
+                       void (*add)(struct listing *listing, const char *name))
+{
+    JR_CLOSE int log_fd =
+        open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = log_fd < 0 ? -1 : dup(log_fd);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    listing->log_fd = log_fd;
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "latest") != 0 &&
+            jr_sweep_is_folder(log_fd, entry->d_name))
+            add(listing, entry->d_name);
+    if (entries != NULL)
+        (void)closedir(entries);
+    jr_records_order(listing->records);
 }
 
 void jr_sweeps_add(struct jr_records *records, const char *log_dir,
                    char *const *envp)
 {
-    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct listing listing = {records, log_dir, log_fd, {.asked = false}};
+    struct listing listing = {.records = records, .log_dir = log_dir};
     jr_slurm_queue_init(&listing.queue, envp);
-    int again = log_fd < 0 ? -1 : dup(log_fd);
-    DIR *entries = again < 0 ? NULL : fdopendir(again);
-    const struct dirent *entry;
-    while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "latest") != 0)
-            add_sweep(&listing, entry->d_name);
-    if (entries != NULL)
-        (void)closedir(entries);
+    each_sweep(&listing, add_sweep);
     jr_slurm_queue_release(&listing.queue);
-    if (records->count > 0)
-        qsort(records->items, records->count, sizeof *records->items,
-              compare_newest);
+}
+
+/* What the axes say of the cells, by the ids that they have in the list. */
+static void add_cell_values(json_t *values, const json_t *sweep,
+                            const char *name)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        struct jr_buf id JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_printf(&id, "%s/%lld", name,
+                      (long long)jr_json_get_int(cell, "cell"));
+        if (!id.failed)
+            (void)json_object_set(values, id.data,
+                                  json_object_get(cell, "values"));
+    }
+}
+
+/* A cell's folder is its number; what was put aside is 0007.1. */
+static void add_cells(struct listing *listing, const char *name)
+{
+    struct jr_records cells = JR_RECORDS_INIT;
+    struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, listing->log_dir, name);
+    json_t *sweep = jr_load_sweep(listing->log_dir, name, NULL);
+    if (sweep != NULL)
+        add_cell_values(listing->values, sweep, name);
+    json_decref(sweep);
+    if (dir.failed || jr_records_list(&cells, dir.data, NULL) != 0)
+        return;
+    for (size_t i = 0; i < cells.count; i++) {
+        struct jr_record *record = &cells.items[i];
+        uint32_t number;
+        const char *digits = record->id;
+        while (digits[0] == '0' && digits[1] != '\0')
+            digits++;
+        if (!jr_num_u32(digits, &number))
+            continue;
+        struct jr_record own = *record;
+        own.id = jr_arena_printf(&cells.arena, "%s/%u", name, number);
+        jr_records_add(listing->records, &own);
+        record->progress = record->vars = record->labels = NULL;
+    }
+    jr_arena_adopt(&listing->records->arena, &cells.arena);
+    jr_records_release(&cells);
+}
+
+void jr_sweep_cells_add(struct jr_records *records, json_t *values,
+                        const char *log_dir)
+{
+    struct listing listing = {
+        .records = records, .values = values, .log_dir = log_dir};
+    each_sweep(&listing, add_cells);
 }

@@ -10,6 +10,7 @@
 
 #include "record/prune.h"
 #include "record/run_list.h"
+#include "session/sweep/row_table.h"
 
 /* Whether the folder `name` of LOG_DIR, which is open, is a sweep's. */
 bool jr_sweep_is_folder(int log_fd, const char *name);
@@ -26,12 +27,22 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
                        const char *log_dir, const char *sweep_id,
                        const char *cell, struct jr_error *err);
 
+/* Whether the cell, which was found by `word`, has begun: 0, or -1 with `err`.
+ */
+int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
+                         struct jr_error *err);
+
 /* Add the sweeps of LOG_DIR to its runs, a row each, in their order: the worst
  * that a cell got, and as its steps the cells that delivered. Slurm, whose
  * commands get `envp`, is asked whether job arrays go on of which cells have
  * not ended. */
 void jr_sweeps_add(struct jr_records *records, const char *log_dir,
                    char *const *envp);
+
+/* Add their cells instead, those that have begun, as SWEEP/7, and what the axes
+ * say of each to the object `values`, under its id. */
+void jr_sweep_cells_add(struct jr_records *records, json_t *values,
+                        const char *log_dir);
 
 /* Remove old sweeps, each with all of its cells, as `options` says it of rows
  * of the list of runs; options->keep becomes the number of runs that stay. */
@@ -42,21 +53,21 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
 /* How many cells a sweep has; 0: it cannot be read. */
 size_t jr_sweep_count_cells(const char *log_dir, const char *id);
 
-enum jr_sweep_format {
-    JR_SWEEP_TEXT,
-    JR_SWEEP_JSON,
-    JR_SWEEP_CSV,
-    JR_SWEEP_MARKDOWN
-};
-
 struct jr_sweep_view {
-    enum jr_sweep_format format;
+    enum jr_row_format format;
     const char *sort;    /* a column, "-" before it: the largest first; NULL: by
                             `best`, else by number */
     const char *columns; /* with commas; NULL: all that differ */
     uint32_t top;        /* so many lines at most; 0: all */
     const char *word;    /* by which the user calls the sweep */
 };
+
+/* Append the page of a sweep: one HTML file that loads nothing from elsewhere,
+ * with the table of its cells, a drawing of the best field over each axis, and
+ * a link to the folder of each cell, which begins with `base`, the path of the
+ * sweep's folder as the page's reader has it. -1 with `err`. sweep_page.c */
+int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id,
+                  const char *base, struct jr_error *err);
 
 /* Append the table of a sweep as it stands: what sweep.json says, and of cells
  * that ended since then what they delivered. */

@@ -341,7 +341,8 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
                                .cells_fd = -1,
                                .devices = {.queue = JR_DEVICE_QUEUE_INIT},
                                .journal = {.fd = -1},
-                               .signal_fd = -1};
+                               .signal_fd = -1,
+                               .screen = {.fd = -1}};
     enum jr_status status = jr_sweep_begin(&run, err);
     const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
                                          run.dir.file_mode};

@@ -14,12 +14,14 @@
 #include "record/record_folder.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
+#include "session/sweep/sweep_screen.h"
 #include "sweep/cell_result.h"
 
 #include "base/banned.h"
 
-static void tell_line(const struct jr_sweep_run *run, const struct jr_buf *line)
+static void tell_line(struct jr_sweep_run *run, const struct jr_buf *line)
 {
+    jr_sweep_screen_hide(run);
     if (run->options->line != NULL && !line->failed && line->data != NULL)
         run->options->line(run->options->data, line->data);
 }
@@ -68,7 +70,7 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
 }
 
 /* "cell 7 failed after 1.2 s   vars.lr=0.1   accuracy 0.95" */
-static void tell_cell(const struct jr_sweep_run *run, size_t cell)
+static void tell_cell(struct jr_sweep_run *run, size_t cell)
 {
     const struct jr_cell_state *state = &run->states[cell];
     const struct jr_cells *cells = &run->session->swept->cells;
@@ -146,7 +148,9 @@ bool jr_sweep_take_cell(struct jr_sweep_run *run,
         run->closing |= most > 0 && run->failed >= most;
     }
     jr_sweep_note_end(run, process->cell, !good && run->stop_signal != 0);
-    tell_cell(run, process->cell);
+    jr_sweep_screen_stir(run);
+    if (!good || !jr_sweep_screen_is_open(run))
+        tell_cell(run, process->cell);
     return good;
 }
 
@@ -175,7 +179,7 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
 
 /* "lr-scan: 23 of 24 cells delivered, 1 failed; best cell 0002: accuracy 0.96"
  */
-static void tell_end(const struct jr_sweep_run *run,
+static void tell_end(struct jr_sweep_run *run,
                      const struct jr_sweep_record *record, size_t good,
                      size_t bad)
 {

@@ -19,6 +19,7 @@
 #include "record/live_run.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
+#include "session/sweep/sweep_screen.h"
 #include "spawn/reap_descendants.h"
 
 #include "base/banned.h"
@@ -155,8 +156,10 @@ static void take_signal(struct jr_sweep_run *run)
         run->closing = true;
     }
     pass_signal(run, sig);
-    if (use == JR_SIGNAL_SUSPEND)
+    if (use == JR_SIGNAL_SUSPEND) {
+        jr_sweep_screen_hide(run);
         (void)kill(getpid(), SIGSTOP);
+    }
 }
 
 /* Note that a cell has begun. */
@@ -164,6 +167,7 @@ static void enter_cell(struct jr_sweep_run *run, size_t cell)
 {
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
     run->running_count++;
+    jr_sweep_screen_stir(run);
     run->states[cell].status = "running";
     jr_journal_add(&run->journal,
                    &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
@@ -217,13 +221,17 @@ static void begin_cells(struct jr_sweep_run *run)
     }
 }
 
-/* The time until the nearer of two moments, of which 0 is none; -1: none. */
+/* The nearer of two moments, of which 0 is none. */
+static uint64_t nearer(uint64_t one_ns, uint64_t other_ns)
+{
+    return one_ns == 0 || (other_ns != 0 && other_ns < one_ns) ? other_ns
+                                                               : one_ns;
+}
+
+/* The time until the nearer of two moments; -1: none. */
 static int until_ms(uint64_t one_ns, uint64_t other_ns)
 {
-    uint64_t due = one_ns == 0 || (other_ns != 0 && other_ns < one_ns)
-                       ? other_ns
-                       : one_ns,
-             now = jr_clock_ns();
+    uint64_t due = nearer(one_ns, other_ns), now = jr_clock_ns();
     if (due == 0)
         return -1;
     return due <= now ? 0 : (int)((due - now) / 1000000) + 1;
@@ -231,12 +239,14 @@ static int until_ms(uint64_t one_ns, uint64_t other_ns)
 
 static void await_event(struct jr_sweep_run *run)
 {
-    struct pollfd fds[] = {
+    struct pollfd fds[2 + JR_SWEEP_SCREEN_FDS] = {
         {.fd = run->signal_fd, .events = POLLIN},
         {.fd = run->devices.queue.epoll_fd, .events = POLLIN}};
-    int wait_ms = until_ms(jr_journal_sync(&run->journal, false),
-                           jr_sweep_devices_due(run));
-    if (poll(fds, 2, wait_ms) > 0 && fds[0].revents != 0)
+    jr_sweep_screen_turn(run);
+    uint64_t due = nearer(jr_sweep_screen_await(run, fds + 2),
+                          jr_journal_sync(&run->journal, false));
+    int wait_ms = until_ms(due, jr_sweep_devices_due(run));
+    if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
 }
 
@@ -266,6 +276,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         jr_session_note(run->session, "could not set up the sweep");
         run->closing = true;
     }
+    jr_sweep_screen_open(run);
     for (;;) {
         reap_cells(run);
         begin_cells(run);
@@ -275,6 +286,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         await_event(run);
     }
     jr_reap(&reap, END_WAIT_NS, NULL);
+    jr_sweep_screen_close(run);
     if (run->signal_fd >= 0)
         (void)close(run->signal_fd);
     run->signal_fd = -1;

@@ -8,6 +8,7 @@
  *   cell_process.c  a cell: a process that is forked, with a session of its own
  *   sweep_devices.c which devices its cells get, beside other runs
  *   sweep_end.c     what became of a cell, and of all
+ *   sweep_screen.c  the lines that a terminal shows meanwhile
  *
  * The process that leads the sweep runs nothing itself. Each cell is a fork of
  * it, which becomes the guard of a run as any other, with a runner of its own.
@@ -37,6 +38,7 @@ struct jr_sweep_options {
     const char *resume; /* the id of a sweep to go on with; "": the latest of
                            this spec, or a new one; NULL: a new one */
     bool skip_failed;   /* leave what failed as it is */
+    bool live, utf8; /* standard error is a terminal that lines are drawn on */
     bool rerun_changed; /* run again what delivered with other code */
     const struct jr_session_console *console; /* of the ranks of a cell, where
                                                  only one runs at once */

@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "eventloop/signals.h"
 #include "session/session.h"
 #include "session/sweep/cell_needs.h"
 #include "session/sweep/sweep_code.h"
 #include "session/sweep/sweep_devices.h"
 #include "session/sweep/sweep_run.h"
+#include "store/progress.h"
 #include "sweep/journal.h"
 #include "sweep/schedule.h"
 #include "sweep/sweep_file.h"
@@ -26,6 +28,25 @@ struct jr_cell_process {
     struct jr_device_lease *leases; /* of the devices that it was granted */
     uint32_t leases_count;
     uint64_t began_ns;
+};
+
+enum { JR_SCREEN_LINES = 256 };
+
+/* See sweep_screen.h. */
+struct jr_sweep_screen {
+    int fd;      /* the terminal, which never blocks; -1: nothing is drawn */
+    int pipe[2]; /* through which the cells print */
+    pid_t owner;
+    bool utf8, gone;       /* nobody looks at the terminal any more */
+    struct jr_buf pending; /* what the terminal has not taken yet */
+    size_t taken;
+    struct jr_buf notes;            /* what has come through the pipe */
+    size_t widths[JR_SCREEN_LINES]; /* of the lines that are drawn */
+    size_t count;
+    uint64_t drawn_ns, due_ns;
+    struct jr_progress *progress; /* room for a cell's; NULL: there was none */
+    void (*note)(void *data, const char *line); /* of the session's options */
+    void *data;
 };
 
 struct jr_sweep_run {
@@ -63,6 +84,7 @@ struct jr_sweep_run {
         array_over; /* its cells were tasks of an array which Slurm has ended */
     bool assumes;   /* each cell is resolved for a machine as it states it */
     const char *job; /* the array; NULL: not known yet */
+    struct jr_sweep_screen screen;
 };
 
 /* sweep_begin.c */

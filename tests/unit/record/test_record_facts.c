@@ -185,6 +185,8 @@ static void the_user_is_the_one_that_acts(void)
 static void the_record_is_written_key_by_key(void)
 {
     static const bool dirty = true;
+    static const char vars[] = "{\"vars\": {\"lr\": 0.1}}";
+    json_t *values = jr_json_parse(vars, sizeof vars - 1, NULL);
     struct jr_record_facts facts = {
         .run_id = "r",
         .name = "digits",
@@ -215,6 +217,7 @@ static void the_record_is_written_key_by_key(void)
         .spec = "s",
         .spec_folder = "/s",
         .rerun_of = "q",
+        .values = values,
         .world_size = 8,
         .nodes = 2,
         .first_rank = 4,
@@ -264,6 +267,8 @@ static void the_record_is_written_key_by_key(void)
                    "  \"spec\": \"s\",\n"
                    "  \"spec_folder\": \"/s\",\n"
                    "  \"rerun_of\": \"q\",\n"
+                   "  \"vars\": {\n    \"lr\": 0.1\n  },\n"
+                   "  \"labels\": null,\n"
                    "  \"job\": {\n"
                    "    \"scheduler\": \"Slurm\",\n"
                    "    \"id\": \"12\",\n"
@@ -282,20 +287,21 @@ static void the_record_is_written_key_by_key(void)
                    "  \"exit_code\": 9,\n"
                    "  \"cgroup\": \"/sys/fs/cgroup/g\"\n"
                    "}\n");
+    json_decref(values);
 }
 
 static void a_record_without_facts_is_null(void)
 {
-    static const char *const nulls[] = {"host",   "boot_id",     "cwd",
-                                        "spec",   "fingerprint", "finished",
-                                        "status", "exit_code",   "cgroup"};
+    static const char *const nulls[] = {
+        "host",   "boot_id",   "cwd",    "spec", "fingerprint", "finished",
+        "status", "exit_code", "cgroup", "vars", "labels"};
     struct jr_record_facts facts = {.run_id = "r", .pid = 3};
     struct jr_buf text = JR_BUF_INIT;
     jr_record_run_json(&text, &facts);
     json_t *record = jr_json_parse(text.data, text.len, NULL);
     for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         CU_ASSERT_TRUE(json_is_null(json_object_get(record, nulls[i])));
-    CU_ASSERT_EQUAL(json_object_size(record), 33);
+    CU_ASSERT_EQUAL(json_object_size(record), 35);
     CU_ASSERT_TRUE(json_is_array(json_object_get(record, "argv")));
     json_t *code = json_object_get(record, "code");
     CU_ASSERT_TRUE(json_is_null(json_object_get(code, "tree")));

@@ -34,15 +34,16 @@ static void print_rows(struct jr_buf *out, const struct jr_diff_table *table)
 static void check(const struct run *a, const struct run *b,
                   const char *expected)
 {
-    static const char *const ids[] = {"a", "b"};
     struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
     scratch_start(&scratch);
+    const struct jr_run_place places[] = {{scratch.dir, "a"},
+                                          {scratch.dir, "b"}};
     add_run(&scratch, "a", a);
     add_run(&scratch, "b", b);
-    CU_ASSERT_EQUAL_FATAL(jr_record_compare(&table, scratch.dir, ids, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_compare(&table, places, &err), 0);
     print_rows(&out, &table);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -59,14 +60,15 @@ static void check(const struct run *a, const struct run *b,
 
 static void a_run_that_is_not_there_is_told(void)
 {
-    static const char *const ids[] = {"a", "nope"};
     struct scratch scratch;
     struct jr_diff_table table = JR_DIFF_TABLE_INIT;
     struct jr_error err = {0};
     char expected[128];
     scratch_start(&scratch);
+    const struct jr_run_place places[] = {{scratch.dir, "a"},
+                                          {scratch.dir, "nope"}};
     add_run(&scratch, "a", &(struct run){RECORD(""), NULL});
-    CU_ASSERT_EQUAL(jr_record_compare(&table, scratch.dir, ids, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_compare(&table, places, &err), -1);
     (void)snprintf(expected, sizeof expected,
                    "run 'nope' in %s: No such file or directory", scratch.dir);
     JR_ASSERT_TEXT(err.text, expected);

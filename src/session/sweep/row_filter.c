@@ -1,0 +1,113 @@
+/* Conditions on the rows of a table: "status=failed", "results.loss<0.5". Two
+ * numbers are compared as numbers, all else as the text that people are shown.
+ * A row without a value meets no condition but "is not". row_table.h declares
+ * it. */
+#include <string.h>
+
+#include "base/did_you_mean.h"
+#include "base/num.h"
+#include "session/sweep/row_table.h"
+#include "sweep/cell_result.h"
+
+#include "base/banned.h"
+
+enum condition_is { IS_LESS = 1, IS_EQUAL = 2, IS_MORE = 4 };
+
+struct condition {
+    const char *name;
+    unsigned wanted;  /* a set of condition_is */
+    const char *text; /* what stands behind the sign */
+    double number;    /* the same, where it is one */
+    bool numeric;
+};
+
+/* The sign at `text`: how long it is, 0 for none. */
+static size_t read_sign(unsigned *ret, const char *text)
+{
+    static const struct {
+        const char *sign;
+        unsigned wanted;
+    } signs[] = {{"!=", IS_LESS | IS_MORE},
+                 {"<=", IS_LESS | IS_EQUAL},
+                 {">=", IS_MORE | IS_EQUAL},
+                 {"==", IS_EQUAL},
+                 {"=", IS_EQUAL},
+                 {"<", IS_LESS},
+                 {">", IS_MORE}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t len = strlen(signs[i].sign);
+        if (strncmp(text, signs[i].sign, len) == 0) {
+            *ret = signs[i].wanted;
+            return len;
+        }
+    }
+    return 0;
+}
+
+static int read_condition(struct condition *ret, struct jr_row_table *table,
+                          const char *word, struct jr_error *err)
+{
+    size_t len = strcspn(word, "!<>=");
+    size_t sign = read_sign(&ret->wanted, word + len);
+    if (len == 0 || sign == 0)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "--where wants a condition like status=failed or "
+                            "results.loss<0.5, not '%s'",
+                            word);
+    ret->name = jr_row_table_name(table, word, len);
+    if (ret->name == NULL)
+        return jr_row_table_refuse(table, "--where", word, len, err);
+    ret->text = word + len + sign;
+    ret->numeric = jr_num_double(ret->text, &ret->number);
+    return 0;
+}
+
+/* How the value is to the one that is wanted. */
+static enum condition_is compare_value(const struct condition *condition,
+                                       const json_t *value)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    const json_t *mean = json_object_get(value, "mean");
+    int order;
+    if (mean != NULL)
+        value = mean;
+    if (json_is_number(value) && condition->numeric) {
+        double own = json_number_value(value);
+        return own < condition->number   ? IS_LESS
+               : own > condition->number ? IS_MORE
+                                         : IS_EQUAL;
+    }
+    if (json_is_string(value)) {
+        order = strcmp(json_string_value(value), condition->text);
+    } else {
+        jr_cell_result_text(&text, value);
+        order = strcmp(text.data == NULL ? "" : text.data, condition->text);
+    }
+    return order < 0 ? IS_LESS : order > 0 ? IS_MORE : IS_EQUAL;
+}
+
+static bool is_met(const struct condition *condition, const json_t *row)
+{
+    const json_t *value = jr_row_value(row, condition->name);
+    if (value == NULL)
+        return condition->wanted == (IS_LESS | IS_MORE);
+    return (condition->wanted & compare_value(condition, value)) != 0;
+}
+
+int jr_row_table_filter(struct jr_row_table *table, char *const *conditions,
+                        struct jr_error *err)
+{
+    for (; conditions != NULL && *conditions != NULL; conditions++) {
+        struct condition condition;
+        size_t kept = 0;
+        if (read_condition(&condition, table, *conditions, err) != 0)
+            return -1;
+        for (size_t i = 0; i < table->count; i++) {
+            size_t at = table->order[i];
+            if (is_met(&condition, json_array_get(table->rows, at)))
+                table->order[kept++] = at;
+        }
+        table->count = kept;
+    }
+    return 0;
+}

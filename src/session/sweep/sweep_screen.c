@@ -1,0 +1,426 @@
+#include "session/sweep/sweep_screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "record/record_folder.h"
+#include "session/sweep/sweep_lines.h"
+#include "session/sweep/sweep_run_parts.h"
+#include "sweep/cell_columns.h"
+#include "sweep/cell_result.h"
+
+#include "base/banned.h"
+
+#define TICK_NS UINT64_C(1000000000)
+#define SOON_NS UINT64_C(100000000)
+
+enum {
+    LINES_KEPT = 3,       /* of the terminal, for what is printed */
+    PIPE_MOST = 64 << 10, /* bytes of a line that has no end */
+    PENDING_MOST = 1 << 20
+};
+
+bool jr_sweep_screen_is_open(const struct jr_sweep_run *run)
+{
+    return run->screen.fd >= 0 && run->screen.owner == getpid();
+}
+
+/* Give the terminal what it has not taken yet. Whether that was all. */
+static bool flush_screen(struct jr_sweep_screen *screen)
+{
+    while (screen->taken < screen->pending.len) {
+        ssize_t got = write(screen->fd, screen->pending.data + screen->taken,
+                            screen->pending.len - screen->taken);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EAGAIN)
+            return false;
+        if (got <= 0) { /* it has gone, and nobody sees what is drawn */
+            screen->gone = true;
+            break;
+        }
+        screen->taken += (size_t)got;
+    }
+    jr_buf_clear(&screen->pending);
+    screen->taken = 0;
+    return !screen->gone;
+}
+
+static unsigned screen_size(const struct jr_sweep_screen *screen,
+                            unsigned *ret_lines)
+{
+    struct winsize size = {0};
+    (void)ioctl(screen->fd, TIOCGWINSZ, &size);
+    *ret_lines = size.ws_row > 0 ? size.ws_row : 24;
+    return size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void erase_lines(struct jr_sweep_screen *screen)
+{
+    unsigned lines;
+    if (screen->count > 0)
+        jr_lines_erase(&screen->pending, screen->widths, screen->count,
+                       screen_size(screen, &lines));
+    screen->count = 0;
+}
+
+/* A line of the block; the last one has no newline. */
+static void add_drawn_line(struct jr_sweep_screen *screen,
+                           const struct jr_buf *line)
+{
+    if (screen->count == JR_SCREEN_LINES || line->failed || line->len == 0)
+        return;
+    if (screen->count > 0)
+        jr_buf_str(&screen->pending, "\r\n");
+    screen->widths[screen->count++] = jr_utf8_columns(line->data, line->len);
+    jr_buf_add(&screen->pending, line->data, line->len);
+}
+
+/* "lr 0.03  seed 1", of the axes that have more than one value. */
+static void add_values(struct jr_buf *out, const struct jr_sweep_run *run,
+                       size_t cell)
+{
+    struct jr_swept_spec *swept = run->session->swept;
+    const struct jr_sweep_axes *axes = swept->cells.axes;
+    size_t count = jr_cells_values(&swept->cells, cell, swept->values);
+    for (size_t i = 0; i < count; i++) {
+        bool fixed = false;
+        for (size_t j = 0; j < axes->count; j++)
+            fixed |=
+                axes->axes[j].count == 1 && axes->axes[j].fields_count == 1 &&
+                strcmp(axes->axes[j].fields[0].path, swept->values[i].path) ==
+                    0;
+        if (fixed)
+            continue;
+        jr_buf_str(out, out->len == 0 ? "" : "  ");
+        jr_buf_str(out, jr_cell_column_name(swept->values[i].path));
+        jr_buf_char(out, ' ');
+        jr_cell_value_text(out, swept->values[i].value);
+    }
+}
+
+/* "GPU 0,2": those that the cell has for itself. */
+static void add_devices(struct jr_buf *out, const struct jr_sweep_run *run,
+                        const struct jr_cell_process *process)
+{
+    const struct jr_host *host = &run->session->host;
+    for (uint32_t i = 0; i < process->grant.devices_count; i++) {
+        const struct jr_host_device *device =
+            &host->devices[process->grant.devices[i]];
+        bool gpu =
+            device->kind == JR_DEVICE_CUDA || device->kind == JR_DEVICE_ROCM;
+        jr_buf_str(out, i > 0 ? "," : gpu ? "GPU " : "device ");
+        jr_buf_printf(out, "%u", device->index);
+    }
+}
+
+/* How far the cell is, by its own file; NULL: it does not say. */
+static const struct jr_progress *read_cell_progress(
+    const struct jr_sweep_run *run, size_t cell)
+{
+    struct jr_progress *progress = run->screen.progress;
+    char folder[16];
+    jr_cell_folder(folder, run->states[cell].number);
+    JR_CLOSE int fd = openat(run->cells_fd, folder,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *object = fd < 0 ? NULL : jr_record_folder_progress(fd);
+    if (object == NULL || progress == NULL)
+        return NULL;
+    memset(progress, 0, sizeof *progress);
+    jr_progress_get(progress, object);
+    json_decref(object);
+    return progress;
+}
+
+static void draw_cell(struct jr_sweep_run *run,
+                      const struct jr_cell_process *process,
+                      size_t values_width, unsigned columns)
+{
+    struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT,
+                         devices JR_BUF_CLEANUP = JR_BUF_INIT,
+                         text JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_values(&values, run, process->cell);
+    add_devices(&devices, run, process);
+    const struct jr_cell_line line = {
+        .number = run->states[process->cell].number,
+        .values = values.data == NULL ? "" : values.data,
+        .values_width = values_width,
+        .devices = devices.data == NULL ? "" : devices.data,
+        .progress = read_cell_progress(run, process->cell),
+        .elapsed_ns = jr_clock_ns() - process->began_ns,
+        .utf8 = run->screen.utf8};
+    jr_cell_line_add(&text, &line, columns);
+    add_drawn_line(&run->screen, &text);
+}
+
+static int compare_cells(const void *left, const void *right)
+{
+    const struct jr_cell_process *const *a = left, *const *b = right;
+    return ((*a)->cell > (*b)->cell) - ((*a)->cell < (*b)->cell);
+}
+
+/* The running cells, the first ones first, as many as there is room for. */
+static void draw_cells(struct jr_sweep_run *run, size_t room, unsigned columns)
+{
+    size_t count = run->running_count, shown = count;
+    struct jr_buf more JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_FREE const struct jr_cell_process **sorted =
+        calloc(count + 1, sizeof *sorted);
+    if (sorted == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &run->running[i];
+    qsort(sorted, count, sizeof *sorted, compare_cells);
+    if (count > room)
+        shown = room > 1 ? room - 1 : 0;
+    size_t width = 0;
+    for (size_t i = 0; i < shown; i++) {
+        struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
+        add_values(&values, run, sorted[i]->cell);
+        size_t own =
+            values.data == NULL ? 0 : jr_utf8_columns(values.data, values.len);
+        width = own > width ? own : width;
+    }
+    for (size_t i = 0; i < shown; i++)
+        draw_cell(run, sorted[i], width, columns);
+    if (shown == count || room == 0)
+        return;
+    jr_buf_printf(&more, "...   and %zu more", count - shown);
+    more.len = jr_utf8_fit(more.data, more.len, columns);
+    add_drawn_line(&run->screen, &more);
+}
+
+/* What is still to be done, if all cells take as long as those that ended. */
+static void estimate_time(const struct jr_sweep_run *run,
+                          struct jr_sum_line *line, double seconds)
+{
+    size_t ended = line->done + line->failed;
+    if (ended == 0 || run->running_count == 0 || !(seconds > 0))
+        return;
+    double mean = seconds / (double)ended, work = mean * (double)line->left;
+    for (size_t i = 0; i < run->running_count; i++) {
+        double gone = (double)(jr_clock_ns() - run->running[i].began_ns) / 1e9;
+        work += gone < mean ? mean - gone : 0;
+    }
+    double left = work / (double)run->running_count;
+    line->timed = left < 1e9;
+    line->left_ns = line->timed ? (uint64_t)(left * 1e9) : 0;
+}
+
+static void draw_sum(struct jr_sweep_run *run, unsigned columns)
+{
+    const struct jr_cells *cells = &run->session->swept->cells;
+    const struct jr_sweep_record record = {.cells = cells,
+                                           .states = run->states};
+    struct jr_buf best JR_BUF_CLEANUP = JR_BUF_INIT,
+                       text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_sum_line line = {.cells = cells->count,
+                               .running = run->running_count,
+                               .stopping = run->closing};
+    double seconds = 0;
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct jr_cell_state *state = &run->states[i];
+        bool good = strcmp(state->status, "succeeded") == 0;
+        bool bad = jr_cell_status_class(state->status) != 0;
+        line.done += good;
+        line.failed += bad;
+        seconds += good || bad ? state->seconds : 0;
+    }
+    size_t known = line.done + line.failed + line.running;
+    line.left = known < line.cells ? line.cells - known : 0;
+    estimate_time(run, &line, seconds);
+    long at = jr_sweep_record_best(&record);
+    if (at >= 0) {
+        const char *field = cells->axes->best.field;
+        jr_buf_printf(&best, "%04u (%s ", run->states[at].number, field);
+        jr_cell_result_text(&best,
+                            json_object_get(run->states[at].result, field));
+        jr_buf_char(&best, ')');
+    }
+    line.best = best.data == NULL ? "" : best.data;
+    jr_sum_line_add(&text, &line, columns);
+    add_drawn_line(&run->screen, &text);
+}
+
+static void draw_screen(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    unsigned lines, columns = screen_size(screen, &lines);
+    size_t room = lines > LINES_KEPT + 1 ? lines - LINES_KEPT - 1 : 0;
+    if (room > JR_SCREEN_LINES - 1)
+        room = JR_SCREEN_LINES - 1;
+    columns = columns > 1 ? columns - 1 : 1;
+    erase_lines(screen);
+    draw_cells(run, room, columns);
+    draw_sum(run, columns);
+    screen->drawn_ns = jr_clock_ns();
+    screen->due_ns = screen->drawn_ns + TICK_NS;
+    (void)flush_screen(screen);
+}
+
+/* Show the whole lines that cells have printed, above the others; what a
+ * terminal that is stopped has no room for is lost. */
+static void show_notes(struct jr_sweep_run *run, bool all)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    struct jr_buf *text = &screen->notes, rest = JR_BUF_INIT;
+    size_t len = text->len;
+    while (!all && len > 0 && text->data[len - 1] != '\n')
+        len--;
+    if (len == 0)
+        return;
+    bool room = screen->pending.len < PENDING_MOST;
+    if (room)
+        erase_lines(screen);
+    for (size_t i = 0; room && i < len; i++)
+        if (text->data[i] == '\n')
+            jr_buf_str(&screen->pending, "\r\n");
+        else
+            jr_buf_char(&screen->pending, text->data[i]);
+    jr_buf_add(&rest, text->data + len, text->len - len);
+    jr_buf_release(text);
+    *text = rest;
+    (void)flush_screen(screen);
+    jr_sweep_screen_stir(run);
+}
+
+/* Read what cells print. */
+static void read_notes(struct jr_sweep_run *run, bool all)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    char bytes[4096];
+    for (ssize_t got = 1; got > 0;) {
+        got = read(screen->pipe[0], bytes, sizeof bytes);
+        if (got > 0)
+            jr_buf_add(&screen->notes, bytes, (size_t)got);
+        if (screen->notes.len >= PIPE_MOST)
+            show_notes(run, true);
+    }
+    show_notes(run, all);
+}
+
+/* Of the leader's own session: what it says comes above the lines. */
+static void note_above_lines(void *data, const char *line)
+{
+    struct jr_sweep_run *run = data;
+    jr_sweep_screen_hide(run);
+    if (run->screen.note != NULL)
+        run->screen.note(run->screen.data, line);
+}
+
+void jr_sweep_screen_open(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    if (!run->options->live)
+        return;
+    screen->fd =
+        open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (screen->fd >= 0 && isatty(screen->fd) != 1) { /* it was detached */
+        (void)close(screen->fd);
+        screen->fd = -1;
+    }
+    if (screen->fd < 0)
+        return;
+    screen->progress = jr_progress_new(1);
+    if (pipe2(screen->pipe, O_CLOEXEC) != 0 ||
+        fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0) {
+        (void)close(screen->fd);
+        screen->fd = -1;
+        return;
+    }
+    struct jr_session_options *options = &run->session->options;
+    screen->owner = getpid();
+    screen->utf8 = run->options->utf8;
+    screen->note = options->note;
+    screen->data = options->data;
+    options->note = note_above_lines;
+    options->data = run;
+    jr_sweep_screen_stir(run);
+}
+
+void jr_sweep_screen_close(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    if (!jr_sweep_screen_is_open(run))
+        return;
+    read_notes(run, true);
+    erase_lines(screen);
+    (void)flush_screen(screen);
+    run->session->options.note = screen->note;
+    run->session->options.data = screen->data;
+    (void)close(screen->pipe[0]);
+    (void)close(screen->pipe[1]);
+    (void)close(screen->fd);
+    screen->fd = -1;
+    jr_buf_release(&screen->pending);
+    jr_buf_release(&screen->notes);
+    jr_progress_free(screen->progress);
+}
+
+void jr_sweep_screen_hide(struct jr_sweep_run *run)
+{
+    if (!jr_sweep_screen_is_open(run))
+        return;
+    erase_lines(&run->screen);
+    (void)flush_screen(&run->screen);
+    jr_sweep_screen_stir(run);
+}
+
+void jr_sweep_screen_stir(struct jr_sweep_run *run)
+{
+    uint64_t soon = run->screen.drawn_ns + SOON_NS;
+    if (jr_sweep_screen_is_open(run) &&
+        (run->screen.due_ns == 0 || run->screen.due_ns > soon))
+        run->screen.due_ns = soon;
+}
+
+static bool is_behind(const struct jr_sweep_screen *screen)
+{
+    return screen->taken < screen->pending.len;
+}
+
+uint64_t jr_sweep_screen_await(const struct jr_sweep_run *run,
+                               struct pollfd ret[static JR_SWEEP_SCREEN_FDS])
+{
+    const struct jr_sweep_screen *screen = &run->screen;
+    ret[0] = ret[1] = (struct pollfd){.fd = -1};
+    if (!jr_sweep_screen_is_open(run))
+        return 0;
+    ret[0] = (struct pollfd){.fd = screen->pipe[0], .events = POLLIN};
+    if (is_behind(screen))
+        ret[1] = (struct pollfd){.fd = screen->fd, .events = POLLOUT};
+    return is_behind(screen) || screen->gone ? 0 : screen->due_ns;
+}
+
+void jr_sweep_screen_turn(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    if (!jr_sweep_screen_is_open(run))
+        return;
+    (void)flush_screen(screen);
+    read_notes(run, false);
+    if (!is_behind(screen) && !screen->gone && jr_clock_ns() >= screen->due_ns)
+        draw_screen(run);
+}
+
+void jr_sweep_screen_leave(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    if (screen->fd < 0)
+        return;
+    (void)dup2(screen->pipe[1], STDERR_FILENO);
+    (void)close(screen->pipe[0]);
+    (void)close(screen->pipe[1]);
+    (void)close(screen->fd);
+    run->session->options.note = screen->note;
+    run->session->options.data = screen->data;
+    screen->fd = -1;
+}

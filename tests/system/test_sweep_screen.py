@@ -1,0 +1,251 @@
+"""The lines that a sweep draws on a terminal while it runs, at several widths and
+with many cells; and that nothing is drawn, or woken for, without one."""
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import harness
+
+# A cell makes a step for each line of its FIFO, and ends with "end CODE".
+SPEC = r"""version: 1
+name: scan
+device: cpu
+world_size: 1
+oversubscribe: true
+timeouts: {stop_grace: 2s}
+vars: {n: 0, note: x}
+env: {N: "${vars.n}", NOTE: "${vars.note}"}  # and GO, from outside
+entrypoint:
+  shell: |
+    i=0
+    while read word code < "$GO/go.$N"; do
+        [ "$word" != end ] || exit $code
+        i=$((i+1)); echo "step $i/40"
+    done
+progress: {pattern: 'step (?<step>\d+)/(?<of>\d+)'}
+sweep: {axes: {vars.n: {from: 0, to: %d}}, parallel: %d}
+"""
+
+
+class Screen:
+    """A terminal of some columns, which wraps, with all that scrolled by."""
+
+    def __init__(self, columns):
+        self.columns, self.rows, self.line, self.column = columns, [""], 0, 0
+
+    def put(self, char):
+        if self.column == self.columns:
+            self.newline()
+            self.column = 0
+        row = self.rows[self.line].ljust(self.column)
+        self.rows[self.line] = row[:self.column] + char + row[self.column + 1:]
+        self.column += 1
+
+    def newline(self):
+        self.line += 1
+        if self.line == len(self.rows):
+            self.rows.append("")
+
+    def feed(self, text):
+        for control, plain in re.findall(
+                r"(\x1b\[[0-9;]*[a-zA-Z]|\r|\n)|([^\x1b\r\n]+)", text):
+            for char in plain:
+                self.put(char)
+            if control == "\r":
+                self.column = 0
+            elif control == "\n":
+                self.newline()
+            elif control == "\x1b[J":
+                self.rows[self.line] = self.rows[self.line][:self.column]
+                del self.rows[self.line + 1:]
+            elif control.endswith("A"):
+                self.line = max(self.line - int(control[2:-1]), 0)
+            elif control:
+                assert re.match(r"\x1b\[[0-9;]*m$", control), repr(control)
+
+    def text(self):
+        return "\n".join(row.rstrip() for row in self.rows)
+
+
+class Terminal(harness.Case):
+    def open(self, cells=3, parallel=2, columns=80, lines=24, more="",
+             **options):
+        self.write("scan.jobrun.yaml", SPEC % (cells - 1, parallel) + more)
+        for n in range(cells):
+            os.mkfifo(self.folder / f"go.{n}")
+        self.master, slave = pty.openpty()
+        self.addCleanup(os.close, self.master)
+        self.screen = Screen(columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", lines, columns, 0, 0))
+        self.sweep = subprocess.Popen(
+            [harness.JOBRUN, "scan.jobrun.yaml"], cwd=self.folder,
+            stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            env=harness.clean_environment(
+                **{"TERM": "xterm", "GO": str(self.folder),
+                   **options.pop("env", {})}), **options)
+        self.addCleanup(self.end, self.sweep)
+        os.close(slave)
+
+    def go(self, n, word):
+        """Once the cell reads."""
+        with open(self.folder / f"go.{n}", "w") as fifo:
+            fifo.write(word + "\n")
+
+    def read(self, seconds=0.1):
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:  # nobody has the other end any more
+                return False
+            self.screen.feed(data.decode())
+        return True
+
+    def until(self, pattern):
+        limit = time.monotonic() + harness.LIMIT
+        while not re.search(pattern, self.screen.text(), re.M):
+            self.assertLess(time.monotonic(), limit,
+                            f"no {pattern} in\n{self.screen.text()}")
+            self.read()
+
+    def finish(self, code):
+        limit = time.monotonic() + harness.LIMIT
+        while self.read() and self.sweep.poll() is None:
+            self.assertLess(time.monotonic(), limit)
+        while select.select([self.master], [], [], 0)[0] and self.read():
+            pass
+        self.assertEqual(self.sweep.wait(harness.LIMIT), code,
+                         self.screen.text())
+
+
+class Lines(Terminal):
+    def test_cells_and_the_sum(self):
+        self.open()
+        self.until(r"^0000  n 0 .*\n0001  n 1 .*\n"
+                   r"3 cells: 0 done, 2 running, 1 left$")
+        self.go(1, "step")
+        self.until(r"^0001  n 1  step 1/40 +2 %")
+        self.go(0, "end 0")
+        self.until(r"^0001  n 1 .*\n0002  n 2 .*\n"
+                   r"3 cells: 1 done, 2 running; about \S+ to go$")
+        self.go(1, "end 3")
+        self.until(r"^jobrun: 2/3  cell 0001 failed after .* vars.n=1\n"
+                   r"0002  n 2 .*\n3 cells: 1 done, 1 failed, 1 running")
+        self.go(2, "end 0")
+        self.finish(1)
+        text = self.screen.text()
+        self.assertNotIn("3 cells:", text.replace("scan: 3 cells", ""))
+        self.assertNotRegex(text, r"(?m)^000\d ")
+        self.assertNotIn("cell 0000", text)  # it did well, and has no line
+        self.assertIn("2 of 3 cells delivered, 1 did not", text)
+
+    def test_a_narrow_terminal(self):
+        self.open(columns=40)
+        self.until(r"^3 cells: 0 done, 2 running, 1 left$")
+        self.go(0, "step")
+        self.until(r"^0000  n 0  step 1/40")
+        for row in self.screen.rows:
+            self.assertLessEqual(len(row), 40)
+        self.sweep.terminate()
+        self.finish(128 + signal.SIGTERM)
+
+    def test_a_terminal_that_is_made_narrower(self):
+        self.open()
+        self.until(r"^3 cells: 0 done, 2 running, 1 left$")
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", 24, 20, 0, 0))
+        before = self.screen
+        self.screen = Screen(20)  # as terminals do, it wraps what there was
+        self.screen.feed("\r\n".join(before.text().splitlines()))
+        self.go(0, "end 3")
+        self.until(r"^3 cells: 0 done, 1$")
+        self.assertEqual(self.screen.text().count("3 cells: 0 done"), 1)
+        self.sweep.terminate()
+        self.finish(128 + signal.SIGTERM)
+
+    def test_more_cells_than_lines(self):
+        self.open(cells=12, parallel=12, lines=8)
+        self.until(r"^0000 .*\n0001 .*\n0002 .*\n\.\.\.   and 9 more\n"
+                   r"12 cells: 0 done, 12 running$")
+        self.sweep.terminate()
+        self.finish(128 + signal.SIGTERM)
+
+    def test_what_cells_say_comes_above(self):
+        self.open(cells=2, parallel=2, more="on_end: [sh, -c, 'exit 3']\n")
+        self.until(r"^2 cells: 0 done, 2 running")
+        self.go(1, "end 0")
+        self.until(r"^jobrun: cell 1: .*on_end(.|\n)*^0000 .*\n"
+                   r"2 cells: 1 done, 1 running")
+        self.assertEqual(self.screen.text().count("2 cells: 1 done"), 1)
+        self.sweep.terminate()
+        self.finish(128 + signal.SIGTERM)
+
+    def test_a_terminal_that_is_stopped_holds_no_cell(self):
+        self.open(cells=3, parallel=1)
+        self.until(r"^3 cells: 0 done, 1 running")
+        termios.tcflow(self.master, termios.TCOOFF)
+        for n in range(3):
+            self.go(n, "end 0")  # which waits until the cell is there
+        termios.tcflow(self.master, termios.TCOON)
+        self.finish(0)
+
+    def test_wakes_once_a_second(self):
+        self.open(cells=2, parallel=2)
+        self.until(r"^2 cells: 0 done, 2 running")
+        status = pathlib.Path(f"/proc/{self.sweep.pid}/status")
+
+        def switches():
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                 status.read_text(), re.M)[1])
+        time.sleep(1.5)  # until the journal has waited for the disk
+        before, began = switches(), time.monotonic()
+        time.sleep(3)
+        seconds = time.monotonic() - began
+        self.assertLessEqual(switches() - before, 2 * seconds + 2)
+        self.sweep.terminate()
+        self.finish(128 + signal.SIGTERM)
+
+
+class Elsewhere(Terminal):
+    def test_without_a_terminal(self):
+        self.write("scan.jobrun.yaml", SPEC % (1, 2))
+        for n in range(2):
+            os.mkfifo(self.folder / f"go.{n}")
+        sweep = self.start("scan.jobrun.yaml", env={
+            "TERM": "xterm", "GO": str(self.folder)})
+        status = pathlib.Path(f"/proc/{sweep.pid}/status")
+        for n in range(2):
+            self.go(n, "step")
+        lines = []
+
+        def switches():
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                 status.read_text(), re.M)[1])
+        time.sleep(1.5)  # the journal waits for the disk once
+        before = switches()
+        time.sleep(2)
+        self.assertLessEqual(switches() - before, 1)
+        for n in range(2):
+            self.go(n, "end 0")
+        lines = sweep.communicate(timeout=harness.LIMIT)[1]
+        self.assertNotIn("\x1b", lines)
+        self.assertRegex(lines, r"1/2  cell \d{4} succeeded after")
+        self.assertRegex(lines, r"2/2  cell \d{4} succeeded after")
+
+    def test_a_terminal_that_moves_no_cursor(self):
+        self.open(cells=1, parallel=1, env={"TERM": "dumb"})
+        self.go(0, "end 0")
+        self.finish(0)
+        self.assertIn("cell 0000 succeeded after", self.screen.text())
+
+
+if __name__ == "__main__":
+    harness.main()
