@@ -56,6 +56,25 @@ static void refuse_empty_choice(struct jr_sweep_reading *reading,
     jr_diag_help(reading->diags, diag, "state values: {vars.lr: 0.1}");
 }
 
+static void read_choice(struct jr_sweep_reading *reading,
+                        struct jr_sweep_choice *choice,
+                        const struct jr_node *node, bool exclude)
+{
+    choice->node = node;
+    for (size_t j = 0; j < node->count; j++)
+        read_choice_pair(reading, choice, &node->pairs[j], exclude);
+    if (node->count == 0)
+        refuse_empty_choice(reading, node);
+}
+
+void jr_sweep_read_include(struct jr_sweep_reading *reading,
+                           struct jr_sweep_choice *ret,
+                           const struct jr_node *node)
+{
+    *ret = (struct jr_sweep_choice){0};
+    read_choice(reading, ret, node, false);
+}
+
 static void read_choice_list(struct jr_sweep_reading *reading,
                              const struct jr_node *list, bool exclude)
 {
@@ -66,14 +85,9 @@ static void read_choice_list(struct jr_sweep_reading *reading,
                                     &axes->excludes_count, sizeof *choice)
                     : jr_arena_push(reading->arena, &axes->includes,
                                     &axes->includes_count, sizeof *choice);
-        const struct jr_node *node = list->items[i];
         if (choice == NULL)
             return;
-        choice->node = node;
-        for (size_t j = 0; j < node->count; j++)
-            read_choice_pair(reading, choice, &node->pairs[j], exclude);
-        if (node->count == 0)
-            refuse_empty_choice(reading, node);
+        read_choice(reading, choice, list->items[i], exclude);
     }
 }
 

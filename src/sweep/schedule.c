@@ -191,6 +191,18 @@ bool jr_schedule_lacks(const struct jr_schedule *schedule, uint32_t *ret_kind)
     return true;
 }
 
+void jr_schedule_add(struct jr_schedule *schedule)
+{
+    schedule->count++;
+    for (size_t kind = 0; kind < schedule->kinds_count; kind++)
+        find_next(schedule, (uint32_t)kind);
+}
+
+bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind)
+{
+    return does_fit(schedule, kind, false);
+}
+
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)
 {
     schedule->next[kind] = schedule->count;

@@ -67,6 +67,13 @@ void jr_schedule_undo(struct jr_schedule *schedule, size_t cell,
  * of the first. */
 bool jr_schedule_lacks(const struct jr_schedule *schedule, uint32_t *ret_kind);
 
+/* Another cell is there, as the last one, of a kind that `kinds` has: its place
+ * in `kind_of` and `skips` is filled in. */
+void jr_schedule_add(struct jr_schedule *schedule);
+
+/* Whether a cell of that kind would begin at once. */
+bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind);
+
 /* No other cell of a kind begins. */
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);
 

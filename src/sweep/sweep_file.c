@@ -181,7 +181,9 @@ void jr_sweep_record_json(struct jr_buf *out,
     jr_json_quote(out, record->code == NULL || record->code[0] == '\0'
                            ? NULL
                            : record->code);
-    jr_buf_str(out, ",\n");
+    jr_buf_str(out, record->cells->axes->sampler != NULL
+                        ? ",\n  \"sampler\": true,\n"
+                        : ",\n");
     if (record->submitted)
         add_submitted(out, record->job);
     add_axes(out, record->cells->axes);

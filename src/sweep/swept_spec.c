@@ -137,6 +137,9 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
 void jr_swept_spec_close(struct jr_swept_spec *swept)
 {
     jr_cells_release(&swept->cells);
+    for (size_t i = 0; i < swept->proposals_count; i++)
+        jr_doc_release(swept->proposals[i]);
+    swept->proposals_count = 0;
     jr_spec_free(swept->file);
     swept->file = NULL;
     free(swept->root);

@@ -118,6 +118,12 @@ def install_megengine():
     return python
 
 
+def install_optuna():
+    make_environment(FOLDER, sys.executable)
+    install("optuna", check="optuna")
+    return PYTHON
+
+
 def install_mpi():
     make_environment(FOLDER, sys.executable)
     install("mpi4py", check="mpi4py")
@@ -264,6 +270,20 @@ class Frameworks(harness.Case):
         python = install_megengine()
         self.others("test_origin_guides.py", "Moving.test_megengine", python=python)
 
+    def test_optuna_proposes_cells(self):
+        python = install_optuna()
+        jobs = self.copy_examples() / "sampler"
+        spec = jobs / "search.jobrun.yaml"
+        spec.write_text(spec.read_text().replace("python3,", f"'{python}',"))
+        for words in ([], ["--resume"]):
+            done = self.expect(self.jobrun(spec, *words), 0)
+            self.assertIn("20 of 20 cells delivered", done.stderr)
+        cells = json.loads(next(self.folder.glob("runs/latest/sweep.json"))
+                           .read_text())["cells"]
+        self.assertEqual({cell["status"] for cell in cells}, {"succeeded"})
+        losses = [cell["result"]["loss"] for cell in cells]
+        self.assertLess(min(losses), losses[0])  # it has learned something
+
     def test_torchs_options(self):
         """torchrun's are told, and translated."""
         install_torch()
@@ -277,7 +297,8 @@ class Frameworks(harness.Case):
 
 def fetch():
     """Install all of them; the tests skip what could not be had."""
-    for one in (install_mlfab, install_paddle, install_mpi, install_megengine):
+    for one in (install_mlfab, install_paddle, install_mpi, install_megengine,
+                install_optuna):
         try:
             one()
         except harness.unittest.SkipTest as error:

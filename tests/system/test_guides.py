@@ -72,7 +72,7 @@ STAND_INS = {
     "jobrun submit train.jobrun.yaml --engine slurm":
         "by tests/system/test_frozen_code.py",
     "jobrun submit lr.jobrun.yaml --engine slurm --parallel 4":
-        "jobrun render lr.jobrun.yaml --engine slurm --parallel 4",
+        "jobrun render lr.jobrun.yaml --engine slurm --parallel 4 --on 1x8:H100",
     "srun --ntasks-per-node=1 jobrun train.jobrun.yaml":
         NODE + "jobrun plan train.jobrun.yaml",
     "mpirun --map-by ppr:1:node jobrun train.jobrun.yaml --run-id exp2":

@@ -273,12 +273,12 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
     return false;
 }
 
-/* Resolve a cell on the session's machine. */
-static enum jr_status measure_cell(struct finding *finding,
-                                   struct jr_cell_need *ret)
+/* Resolve a cell, whose spec was loaded, on the session's machine. */
+static enum jr_status measure_file(struct finding *finding,
+                                   struct jr_cell_need *ret,
+                                   struct jr_spec_file *file)
 {
     struct jr_session *session = finding->session;
-    struct jr_spec_file *file = NULL;
     struct jr_resolution resolution = JR_RESOLUTION_INIT;
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
@@ -290,12 +290,7 @@ static enum jr_status measure_cell(struct finding *finding,
         .skip_leases = true,
     };
     enum jr_status status = JR_STATUS_OK;
-    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) !=
-        0)
-        status = jr_spec_status(&session->diags);
-    if (file != NULL)
-        jr_session_keep_cell_file(session, file);
-    if (status == JR_STATUS_OK && jr_spec_get(file) == NULL)
+    if (jr_spec_get(file) == NULL)
         status = JR_STATUS_INVALID;
     if (status == JR_STATUS_OK)
         status = jr_session_read_devices(session, file);
@@ -312,6 +307,20 @@ static enum jr_status measure_cell(struct finding *finding,
         jr_arena_strdup(&finding->needs->arena, ret->device_name);
     jr_resolution_release(&resolution);
     return check_room(finding, ret) ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
+}
+
+static enum jr_status measure_cell(struct finding *finding,
+                                   struct jr_cell_need *ret)
+{
+    struct jr_session *session = finding->session;
+    struct jr_spec_file *file = NULL;
+    enum jr_status status = JR_STATUS_OK;
+    if (jr_swept_spec_load(&file, finding->swept, ret->cell, &session->diags) !=
+        0)
+        status = jr_spec_status(&session->diags);
+    if (file != NULL)
+        jr_session_keep_cell_file(session, file);
+    return status == JR_STATUS_OK ? measure_file(finding, ret, file) : status;
 }
 
 /* The kind of a cell, which is resolved if it is the first of its kind. */
@@ -372,6 +381,49 @@ enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
     jr_buf_release(&finding.text);
     json_decref(finding.known);
     return jr_session_end_stage(session, first, status, err);
+}
+
+static bool are_same_needs(const struct jr_cell_need *a,
+                           const struct jr_cell_need *b)
+{
+    return a->nodes == b->nodes && a->ranks == b->ranks &&
+           a->devices == b->devices && a->cores == b->cores &&
+           a->device == b->device && a->oversubscribe == b->oversubscribe &&
+           a->may_count == b->may_count && a->pool == b->pool &&
+           (a->may == NULL ||
+            memcmp(a->may, b->may, a->may_count * sizeof *a->may) == 0);
+}
+
+enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs,
+                                 struct jr_session *session,
+                                 struct jr_spec_file *file, size_t cell)
+{
+    struct finding finding = {
+        .needs = needs, .session = session, .swept = session->swept};
+    struct jr_cell_need need = {.cell = cell};
+    enum jr_status status = measure_file(&finding, &need, file);
+    uint32_t kind = 0;
+    if (status != JR_STATUS_OK)
+        return status;
+    while (kind < needs->count && !are_same_needs(&needs->kinds[kind], &need))
+        kind++;
+    if (kind == needs->count) {
+        struct jr_cell_need *slot = jr_arena_push(&needs->arena, &needs->kinds,
+                                                  &needs->count, sizeof *slot);
+        if (slot == NULL)
+            return JR_STATUS_LAUNCH;
+        *slot = need;
+    }
+    needs->kind_of[cell] = kind;
+    return JR_STATUS_OK;
+}
+
+struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need)
+{
+    return (struct jr_slots){.cores = need->cores,
+                             .devices = need->devices,
+                             .may = need->may,
+                             .shares = need->oversubscribe};
 }
 
 void jr_cell_needs_release(struct jr_cell_needs *needs)

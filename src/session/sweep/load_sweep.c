@@ -23,7 +23,8 @@ enum { MOST_BYTES = 256 << 20 };
 /* What the journal says, by the number of a cell as a text. */
 struct known {
     json_t *events;
-    bool ended; /* the sweep, as its last line says */
+    json_t *lines; /* the last one of each cell */
+    bool ended;    /* the sweep, as its last line says */
 };
 
 static void take_cell_line(void *data, enum jr_journal_event event,
@@ -37,6 +38,35 @@ static void take_cell_line(void *data, enum jr_journal_event event,
     (void)snprintf(key, sizeof key, "%lld",
                    (long long)jr_json_get_int(line, "cell"));
     (void)json_object_set_new(known->events, key, json_integer((int)event));
+    (void)json_object_set_new(known->lines, key, json_deep_copy(line));
+}
+
+/* Cells that a sampler has proposed meanwhile are in the journal alone. */
+static void add_new_cells(json_t *cells, const struct known *known)
+{
+    const char *key;
+    json_t *line;
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        char number[32];
+        (void)snprintf(
+            number, sizeof number, "%lld",
+            (long long)jr_json_get_int(json_array_get(cells, i), "cell"));
+        (void)json_object_del(known->lines, number);
+    }
+    json_object_foreach(known->lines, key, line) {
+        if (!json_is_object(json_object_get(line, "values")))
+            continue;
+        json_t *cell = json_object();
+        jr_json_share(cell, line, "cell");
+        jr_json_share(cell, line, "values");
+        jr_json_set_str(cell, "status", "not_started");
+        jr_json_set_null(cell, "fingerprint");
+        jr_json_set_null(cell, "code");
+        jr_json_set_null(cell, "seconds");
+        jr_json_set_null(cell, "result");
+        jr_json_set_null(cell, "run");
+        jr_json_append(cells, cell);
+    }
 }
 
 /* What a cell's own record says; false: it has no results. */
@@ -209,17 +239,20 @@ bool jr_sweep_is_over(const json_t *sweep)
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
-    struct known known = {.events = json_object()};
+    struct known known = {.events = json_object(), .lines = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
     if (led || !known.ended) {
+        if (json_is_true(json_object_get(sweep, "sampler")))
+            add_new_cells(cells, &known);
         for (size_t i = 0; i < json_array_size(cells); i++)
             update_cell(json_array_get(cells, i), &known, dir_fd, led);
         count_cells(sweep, cells);
         update_best(sweep, cells);
     }
     json_decref(known.events);
+    json_decref(known.lines);
 }
 
 json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)

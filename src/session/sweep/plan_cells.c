@@ -56,6 +56,23 @@ static void count_rounds(const struct telling *telling, uint32_t *ret_most,
     }
 }
 
+/* So many cells like the first one, which stands for those that a sampler will
+ * propose. */
+static uint32_t count_at_once(const struct telling *telling)
+{
+    const struct jr_cell_needs *needs = telling->needs;
+    const struct jr_cell_need *need = &needs->kinds[0];
+    struct jr_room held = {0};
+    uint32_t count = 0;
+    while (jr_cell_needs_fit(needs, need, &held, count) &&
+           count < JR_SWEEP_CELLS_MAX) {
+        held.devices += need->devices;
+        held.cores += need->cores;
+        count++;
+    }
+    return count;
+}
+
 /* "3 devices", "1 core" */
 static void add_need(struct jr_buf *out, const struct jr_cell_need *need)
 {
@@ -76,10 +93,18 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
     size_t rounds, count = telling->cells->count;
     count_rounds(telling, &most, &rounds);
     jr_cell_columns_init(&columns, telling->cells);
-    jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count,
-                  count == 1 ? "" : "s", most,
-                  telling->session->host.real ? "on this machine" : "there",
-                  rounds, rounds == 1 ? "" : "s");
+    const char *where =
+        telling->session->host.real ? "on this machine" : "there";
+    if (telling->cells->axes->sampler != NULL) {
+        jr_buf_str(out, "cells that ");
+        jr_buf_safe(out, telling->cells->axes->sampler[0]);
+        jr_buf_printf(out, " proposes, %u at once %s\n", count_at_once(telling),
+                      where);
+    } else {
+        jr_buf_printf(out, "%zu cell%s, %u at once %s, %zu round%s\n", count,
+                      count == 1 ? "" : "s", most, where, rounds,
+                      rounds == 1 ? "" : "s");
+    }
     if (telling->held != NULL)
         jr_buf_printf(out, "of the devices %s\n", telling->held);
     jr_buf_str(out, "\ncell   ");

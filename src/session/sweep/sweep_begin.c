@@ -212,16 +212,14 @@ static void begin_schedule(struct jr_sweep_run *run)
     size_t count = run->session->swept->cells.count;
     uint32_t parallel =
         run->options->parallel > 0 ? run->options->parallel : needs->parallel;
-    run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
+    bool sampler = run->sampler.on;
+    if (!sampler)
+        run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
     for (size_t i = 0; run->slots != NULL && i < needs->count; i++)
-        run->slots[i] =
-            (struct jr_slots){.cores = needs->kinds[i].cores,
-                              .devices = needs->kinds[i].devices,
-                              .may = needs->kinds[i].may,
-                              .shares = needs->kinds[i].oversubscribe};
+        run->slots[i] = jr_cell_needs_slots(&needs->kinds[i]);
     const struct jr_schedule with = {
         .kinds = run->slots,
-        .kinds_count = needs->count,
+        .kinds_count = sampler ? JR_SWEEP_KINDS_MOST : needs->count,
         .kind_of = needs->kind_of,
         .skips = run->skips,
         .count = count,
@@ -233,7 +231,7 @@ static void begin_schedule(struct jr_sweep_run *run)
     run->running_most = needs->room.cores + run->devices.list.count;
     if (parallel > run->running_most)
         run->running_most = parallel;
-    if (run->running_most > count)
+    if (run->running_most > count && !sampler)
         run->running_most = count;
     run->running =
         jr_arena_array(arena, run->running_most + 1, sizeof *run->running);
@@ -241,6 +239,7 @@ static void begin_schedule(struct jr_sweep_run *run)
 
 enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
 {
+    struct jr_error why = {0};
     struct jr_session *session = run->session;
     size_t first = session->diags.count;
     enum jr_status status = check_cells(run);
@@ -250,12 +249,16 @@ enum jr_status jr_sweep_begin(struct jr_sweep_run *run, struct jr_error *err)
     if (status != JR_STATUS_OK)
         return status;
     jr_sweep_begin_states(run);
+    if (jr_sweep_sampler_prepare(run) != 0)
+        return report_error(err, &why);
     jr_sweep_devices_open(run);
     status =
         jr_sweep_open_folder(run, jr_spec_get(session->cell_files[0]), err);
     if (status != JR_STATUS_OK)
         return status;
     begin_schedule(run);
+    if (jr_sweep_sampler_start(run, &why) != 0)
+        return report_error(err, &why);
     if (!session->arena.failed && !run->schedule.arena.failed)
         return JR_STATUS_OK;
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -271,6 +274,7 @@ void jr_sweep_close(struct jr_sweep_run *run)
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);
+    jr_sweep_sampler_close(run);
     jr_sweep_code_close(run);
     jr_sweep_devices_close(run);
     jr_schedule_release(&run->schedule);
@@ -285,8 +289,14 @@ static void tell_begin(const struct jr_sweep_run *run)
                        held JR_BUF_CLEANUP = JR_BUF_INIT;
     const struct jr_cell_needs *needs = &run->needs;
     size_t count = run->session->swept->cells.count;
-    jr_buf_printf(&line, "%s: %zu cell%s", run->name, count,
-                  count == 1 ? "" : "s");
+    jr_buf_printf(&line, "%s: ", run->name);
+    if (run->sampler.on) {
+        jr_buf_str(&line, "cells that ");
+        jr_buf_safe(&line, run->session->swept->axes.sampler[0]);
+        jr_buf_str(&line, " proposes");
+    } else {
+        jr_buf_printf(&line, "%zu cell%s", count, count == 1 ? "" : "s");
+    }
     if (run->kept > 0)
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     if (needs->count == 1 && needs->kinds[0].nodes > 1)
@@ -340,6 +350,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
                                .dir = JR_RUN_FOLDER_INIT,
                                .cells_fd = -1,
                                .devices = {.queue = JR_DEVICE_QUEUE_INIT},
+                               .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
                                .journal = {.fd = -1},
                                .signal_fd = -1,
                                .screen = {.fd = -1}};

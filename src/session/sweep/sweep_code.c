@@ -29,13 +29,12 @@ static bool open_first_cell(struct jr_sweep_run *run)
         .skip_leases = true,
     };
     run->code.session = session;
-    if (session == NULL)
+    if (session == NULL || sweep->cell_files_count == 0)
         return false;
+    session->file = sweep->cell_files[0]; /* the needs were found by it */
     session->host = sweep->host;
     session->facts = true;
-    return jr_swept_spec_load(&session->file, sweep->swept, 0,
-                              &session->diags) == 0 &&
-           jr_resolve(&session->resolution, session->file, &session->host, &how,
+    return jr_resolve(&session->resolution, session->file, &session->host, &how,
                       &session->diags) == JR_STATUS_OK;
 }
 
@@ -85,6 +84,8 @@ void jr_sweep_code_renew(struct jr_sweep_run *run)
 void jr_sweep_code_close(struct jr_sweep_run *run)
 {
     jr_known_code_release(&run->code.known);
+    if (run->code.session != NULL)
+        run->code.session->file = NULL;
     jr_session_close(run->code.session);
     run->code.session = NULL;
 }

@@ -174,6 +174,8 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
     }
     if (lowest == 0 && *ret_good < cells->count)
         lowest = JR_STATUS_LAUNCH;
+    if (run->sampler.failed)
+        lowest = JR_STATUS_LAUNCH;
     return run->stop_signal != 0 ? 128 + run->stop_signal : lowest;
 }
 

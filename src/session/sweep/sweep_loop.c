@@ -4,6 +4,7 @@
  * sweep_run_parts.h declares it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
     jr_schedule_end(&run->schedule, &process->grant);
     if (!jr_sweep_take_cell(run, process))
         jr_sweep_devices_check(run, process);
+    jr_sweep_sampler_tell(run, process->cell);
+    run->idle_ns = jr_clock_ns();
     jr_arena_release(&process->arena);
     *process = run->running[--run->running_count];
 }
@@ -77,6 +80,7 @@ static void kill_strays(struct jr_sweep_run *run, const pid_t *runners)
          word = strtok_r(NULL, " \n", &save)) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
         bool known = find_process(run, pid) != NULL;
+        known = known || (run->sampler.on && pid == run->sampler.process.pid);
         for (size_t i = 0; i < run->running_count && !known; i++)
             known = runners[i] == pid;
         if (!known && pid > 0)
@@ -123,8 +127,10 @@ static void reap_cells(struct jr_sweep_run *run)
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         struct jr_cell_process *process = find_process(run, pid);
-        if (process == NULL)
+        if (process == NULL) {
+            (void)jr_sweep_sampler_reap(run, pid, status);
             continue;
+        }
         process->exit_status = status;
         if (WIFEXITED(status))
             end_cell(run, process);
@@ -222,30 +228,37 @@ static void begin_cells(struct jr_sweep_run *run)
 }
 
 /* The nearer of two moments, of which 0 is none. */
-static uint64_t nearer(uint64_t one_ns, uint64_t other_ns)
+static uint64_t nearer_of(uint64_t one_ns, uint64_t other_ns)
 {
     return one_ns == 0 || (other_ns != 0 && other_ns < one_ns) ? other_ns
                                                                : one_ns;
 }
 
-/* The time until the nearer of two moments; -1: none. */
-static int until_ms(uint64_t one_ns, uint64_t other_ns)
+/* The time until a moment, for poll(2); 0, which is none, has no end. */
+static int until_ms(uint64_t due_ns)
 {
-    uint64_t due = nearer(one_ns, other_ns), now = jr_clock_ns();
-    if (due == 0)
+    uint64_t now = jr_clock_ns();
+    if (due_ns == 0)
         return -1;
-    return due <= now ? 0 : (int)((due - now) / 1000000) + 1;
+    uint64_t ms = due_ns <= now ? 0 : (due_ns - now) / 1000000 + 1;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 static void await_event(struct jr_sweep_run *run)
 {
-    struct pollfd fds[2 + JR_SWEEP_SCREEN_FDS] = {
+    const struct jr_sampler_process *sampler = &run->sampler.process;
+    bool on = run->sampler.on && !run->sampler.done && !run->sampler.failed;
+    struct pollfd fds[4 + JR_SWEEP_SCREEN_FDS] = {
         {.fd = run->signal_fd, .events = POLLIN},
-        {.fd = run->devices.queue.epoll_fd, .events = POLLIN}};
+        {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
+        {.fd = on ? sampler->out_fd : -1, .events = POLLIN},
+        {.fd = on && sampler->to_say.len > 0 ? sampler->in_fd : -1,
+         .events = POLLOUT}};
     jr_sweep_screen_turn(run);
-    uint64_t due = nearer(jr_sweep_screen_await(run, fds + 2),
-                          jr_journal_sync(&run->journal, false));
-    int wait_ms = until_ms(due, jr_sweep_devices_due(run));
+    uint64_t due = nearer_of(jr_sweep_screen_await(run, fds + 4),
+                             jr_journal_sync(&run->journal, false));
+    due = nearer_of(due, jr_sweep_devices_due(run));
+    int wait_ms = until_ms(nearer_of(due, jr_sweep_sampler_due(run)));
     if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
 }
@@ -279,12 +292,15 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     jr_sweep_screen_open(run);
     for (;;) {
         reap_cells(run);
-        begin_cells(run);
+        do
+            begin_cells(run);
+        while (jr_sweep_sampler_turn(run));
         if (run->running_count == 0 && run->devices.queue.ticket == 0 &&
-            !run->devices.again)
+            !run->devices.again && !jr_sweep_sampler_is_asked(run))
             break;
         await_event(run);
     }
+    jr_sweep_sampler_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);
     jr_sweep_screen_close(run);
     if (run->signal_fd >= 0)

@@ -106,6 +106,27 @@ static json_t *read_sweep_file(int dir_fd)
     return jr_json_parse(text.data, text.len, NULL);
 }
 
+/* What a sampler proposed before are cells again, as far as the spec takes them
+ * still. */
+static void propose_again(struct past *past)
+{
+    struct jr_sweep_run *run = past->run;
+    char digits[32];
+    for (uint32_t i = 0; run->sampler.on && i < past->next; i++) {
+        struct jr_error err = {0};
+        struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+        (void)snprintf(digits, sizeof digits, "%u", i);
+        const json_t *values = json_object_get(past->values, digits);
+        if (values == NULL || jr_sweep_sampler_add(run, values, i, &err) == 0)
+            continue;
+        jr_buf_printf(&line, "cell %u cannot be any more: %s", i, err.text);
+        if (!line.failed)
+            jr_session_note(run->session, line.data);
+    }
+    if (run->sampler.on && run->sampler.next < past->next)
+        run->sampler.next = past->next;
+}
+
 /* Give each cell of now its number. */
 static int number_cells(struct past *past)
 {
@@ -481,6 +502,7 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
     learn_list(&past, json_object_get(sweep, "former"));
     (void)jr_journal_read_own(&run->journal, learn_line, &past);
     json_decref(sweep);
+    propose_again(&past);
     if (number_cells(&past) != 0)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     keep_former(&past);

@@ -7,6 +7,7 @@
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
  *   sweep_devices.c which devices its cells get, beside other runs
+ *   sweep_sampler.c a program that proposes cells
  *   sweep_end.c     what became of a cell, and of all
  *   sweep_screen.c  the lines that a terminal shows meanwhile
  *

@@ -11,6 +11,7 @@
 #include "session/sweep/cell_needs.h"
 #include "session/sweep/sweep_code.h"
 #include "session/sweep/sweep_devices.h"
+#include "session/sweep/sweep_sampler.h"
 #include "session/sweep/sweep_run.h"
 #include "store/progress.h"
 #include "sweep/journal.h"
@@ -63,6 +64,8 @@ struct jr_sweep_run {
     struct jr_slots *slots; /* of each kind of needs */
     struct jr_sweep_devices devices;
     struct jr_sweep_code code;
+    struct jr_sweep_sampler sampler;
+    uint64_t idle_ns;                /* when the last cell that ran ended */
     struct jr_cell_state *states;    /* of each cell */
     bool *skips;                     /* cells that are not run */
     struct jr_cell_process *running; /* room for as many as there can be */

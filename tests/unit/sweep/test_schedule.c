@@ -205,6 +205,31 @@ static void takes_back_what_was_not_to_be_had(void)
     finish(&play, "b0 e0 b1 ");
 }
 
+/* Cells that a sampler proposes meanwhile. */
+static void takes_cells_that_are_added(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
+    uint32_t kind_of[4] = {0};
+    struct play play = {0};
+    start(&play, kinds, 2, kind_of, 0, (struct jr_slots){.cores = 2}, 0);
+    begin(&play);
+    CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
+    CU_ASSERT_TRUE(jr_schedule_has_room(&play.schedule, 0));
+    for (uint32_t i = 0; i < 3; i++) {
+        kind_of[i] = i == 1;
+        jr_schedule_add(&play.schedule);
+        begin(&play);
+    }
+    CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule));
+    CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 0));
+    end(&play, 2);
+    end(&play, 0);
+    CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
+    end(&play, 1);
+    CU_ASSERT_TRUE(jr_schedule_has_room(&play.schedule, 1));
+    finish(&play, "b0 b2 e2 e0 b1 e1 ");
+}
+
 static void begins_no_cell_of_a_kind_that_was_dropped(void)
 {
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
@@ -246,5 +271,6 @@ JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
              CASE(leaves_what_is_away), CASE(gives_only_devices_that_will_do),
              CASE(takes_back_what_was_not_to_be_had),
+             CASE(takes_cells_that_are_added),
              CASE(begins_no_cell_of_a_kind_that_was_dropped),
              CASE(brings_a_large_cell_to_its_turn))

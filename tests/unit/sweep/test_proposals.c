@@ -1,0 +1,74 @@
+/* Cells that a sampler proposes. */
+#include "sweep/swept_spec.h"
+
+#include "swept.h"
+
+#define BODY "sweep: {sampler: [./propose, --fast], sampler_timeout: 3s}\n"
+
+static int propose(struct swept *s, const char *text, struct jr_diags *diags)
+{
+    json_t *values = jr_json_parse(text, strlen(text), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(values);
+    *diags = JR_DIAGS_INIT;
+    int result = jr_swept_spec_propose(&s->spec, values, diags);
+    json_decref(values);
+    return result;
+}
+
+static void begin(struct swept *s)
+{
+    swept_open(s, BODY, NULL);
+    CU_ASSERT_EQUAL_FATAL(s->status, 0);
+    CU_ASSERT_EQUAL(s->spec.cells.count, 1); /* the spec as it is */
+    JR_ASSERT_TEXT(s->spec.axes.sampler[1], "--fast");
+    CU_ASSERT_EQUAL(s->spec.axes.sampler_ms, 3000);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_begin_proposals(&s->spec), 0);
+    CU_ASSERT_EQUAL(s->spec.cells.count, 0);
+}
+
+static void are_cells_in_their_order(void)
+{
+    struct swept s;
+    struct jr_diags diags;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    begin(&s);
+    CU_ASSERT_EQUAL(
+        propose(&s, "{\"vars.lr\": 1e-05, \"vars.seed\": 3}", &diags), 0);
+    CU_ASSERT_EQUAL(
+        propose(&s, "{\"threads\": 2, \"vars.lr\": \"a b\"}", &diags), 0);
+    CU_ASSERT_EQUAL_FATAL(s.spec.cells.count, 2);
+    jr_cells_text(&text, &s.spec.cells, 0);
+    jr_buf_char(&text, ' ');
+    jr_cells_text(&text, &s.spec.cells, 1);
+    JR_ASSERT_TEXT(text.data,
+                   "vars.lr=1e-5,vars.seed=3 threads=2,vars.lr=a b");
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL(jr_swept_spec_load(&file, &s.spec, 1, &diags), 0);
+    CU_ASSERT_EQUAL(*jr_spec_get(file)->threads, 2);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+    swept_close(&s);
+}
+
+static void are_held_to_the_spec(void)
+{
+    static const char *const wrong[] = {
+        "{\"vars.learning\": 1}", "{\"thread\": 1}", "{\"devices\": [1]}",
+        "{\"env.API_TOKEN\": \"x\"}", "{\"\": 1}"};
+    struct swept s;
+    struct jr_diags diags;
+    begin(&s);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CU_ASSERT_EQUAL(propose(&s, wrong[i], &diags), -1);
+        CU_ASSERT_TRUE(diags.errors > 0);
+        CU_ASSERT_EQUAL(s.spec.cells.count, 0);
+        jr_diags_release(&diags);
+    }
+    CU_ASSERT_EQUAL(propose(&s, "{\"vars.lr\": 1}", &diags), 0);
+    CU_ASSERT_EQUAL(s.spec.cells.count, 1);
+    jr_diags_release(&diags);
+    swept_close(&s);
+}
+
+JR_UNIT_MAIN("proposals", CASE(are_cells_in_their_order),
+             CASE(are_held_to_the_spec))
