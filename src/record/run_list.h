@@ -23,9 +23,9 @@ struct jr_record {
     uint32_t world_size; /* 0: unknown */
     json_t *progress; /* as results.json has it, owned by the list; NULL: none
                        */
-    json_t *vars, *labels; /* as run.json has them, the same */
+    json_t *vars, *labels;                 /* as run.json has them, the same */
     const char *spec, *host, *fingerprint; /* the same; NULL: unknown */
-    bool has_code;    /* a copy of its code is there */
+    bool has_code;                         /* a copy of its code is there */
     uint64_t code_bytes;   /* how large that was when it was made */
     struct jr_trust trust; /* whose word all this is */
 };
@@ -49,8 +49,8 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
 /* Append how far a run is: "120/1000", "120", or "-". */
 void jr_record_step(struct jr_buf *out, const struct jr_record *record);
 
-/* Add a run after the others: its strings are the list's, and its objects become
- * so. */
+/* Add a run after the others: its strings are the list's, and its objects
+ * become so. */
 void jr_records_add(struct jr_records *records, const struct jr_record *record);
 
 /* The newest run first, as jr_records_list has them. */

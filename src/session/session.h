@@ -73,9 +73,9 @@ struct jr_session {
     uint32_t leases_count;
     struct jr_known_code *known_code; /* of the sweep, in a process of its own;
                                          NULL: none */
-    bool submitted;                   /* a cell that is a job of a scheduler's */
-    bool custom;                      /* with the facts beside the spec */
-    int *lease;                       /* see jr_resolve_options; NULL: none */
+    bool submitted; /* a cell that is a job of a scheduler's */
+    bool custom;    /* with the facts beside the spec */
+    int *lease;     /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
     struct jr_resolution resolution;

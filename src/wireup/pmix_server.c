@@ -296,12 +296,14 @@ static ssize_t receive_event(int fd, struct jr_pmix_event *ret, char *text,
     return len < (ssize_t)sizeof *ret ? -1 : len - (ssize_t)sizeof *ret;
 }
 
+/* `why` may be the server's own text, which ends with it. */
 static int refuse_start(struct jr_pmix *pmix, const char *why,
                         struct jr_error *err)
 {
+    jr_error_set(err, JR_STATUS_LAUNCH,
+                 "the PMIx server could not be started: %s", why);
     jr_pmix_end(pmix);
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the PMIx server could not be started: %s", why);
+    return -1;
 }
 
 /* Its first message: the variables, or why there are none. */
