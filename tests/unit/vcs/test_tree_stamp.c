@@ -61,6 +61,10 @@ static void end(struct bench *bench)
     scratch_end(&bench->scratch);
 }
 
+#define COMMIT_ANEW                                                            \
+    "cd tree && git -c user.name=n -c user.email=e@example.org "               \
+    "commit -q --allow-empty -m m"
+
 static void changes_with_every_file(void)
 {
     static const char *const commands[] = {
@@ -75,8 +79,7 @@ static void changes_with_every_file(void)
         "mkdir tree/a/b/d",      /* a folder, which may get files */
         "mv tree/g tree/h",      /* another name */
         "ln -sf nothing tree/g", /* a link in its place */
-        "cd tree && git -c user.name=n -c user.email=e@example.org "
-        "commit -q --allow-empty -m m" /* another commit */};
+        COMMIT_ANEW /* another commit */};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         struct bench bench;
         begin(&bench);
