@@ -104,14 +104,6 @@ int jr_sampler_start(struct jr_sampler_process *ret,
                         command->argv[0]);
 }
 
-void jr_sampler_say(struct jr_sampler_process *process, struct jr_buf *text)
-{
-    if (process->in_fd >= 0)
-        jr_buf_add(&process->to_say, text->data, text->len);
-    jr_buf_clear(text);
-    jr_sampler_turn(process);
-}
-
 /* Take bytes off the front. */
 static void drop_front(struct jr_buf *buf, size_t len)
 {
@@ -132,6 +124,15 @@ static void write_some(struct jr_sampler_process *process)
         else if (errno != EINTR)
             jr_sampler_close_input(process);
     }
+}
+
+/* Nothing is read: an answer that is there at once still wakes poll(2). */
+void jr_sampler_say(struct jr_sampler_process *process, struct jr_buf *text)
+{
+    if (process->in_fd >= 0)
+        jr_buf_add(&process->to_say, text->data, text->len);
+    jr_buf_clear(text);
+    write_some(process);
 }
 
 static void read_some(struct jr_sampler_process *process)
