@@ -26,10 +26,10 @@ env: {N: "${vars.n}", NOTE: "${vars.note}"}  # and GO, from outside
 entrypoint:
   shell: |
     i=0
-    while read word code < "$GO/go.$N"; do
+    while read word code; do
         [ "$word" != end ] || exit $code
         i=$((i+1)); echo "step $i/40"
-    done
+    done < "$GO/go.$N"
 progress: {pattern: 'step (?<step>\d+)/(?<of>\d+)'}
 sweep: {axes: {vars.n: {from: 0, to: %d}}, parallel: %d}
 """
@@ -79,8 +79,7 @@ class Terminal(harness.Case):
     def open(self, cells=3, parallel=2, columns=80, lines=24, more="",
              **options):
         self.write("scan.jobrun.yaml", SPEC % (cells - 1, parallel) + more)
-        for n in range(cells):
-            os.mkfifo(self.folder / f"go.{n}")
+        self.make_fifos(cells)
         self.master, slave = pty.openpty()
         self.addCleanup(os.close, self.master)
         self.screen = Screen(columns)
@@ -95,10 +94,17 @@ class Terminal(harness.Case):
         self.addCleanup(self.end, self.sweep)
         os.close(slave)
 
+    def make_fifos(self, cells):
+        """Open on both sides, so that neither waits for the other, and no line
+        is lost between two readers."""
+        self.fifos = []
+        for n in range(cells):
+            os.mkfifo(self.folder / f"go.{n}")
+            self.fifos.append(os.open(self.folder / f"go.{n}", os.O_RDWR))
+            self.addCleanup(os.close, self.fifos[n])
+
     def go(self, n, word):
-        """Once the cell reads."""
-        with open(self.folder / f"go.{n}", "w") as fifo:
-            fifo.write(word + "\n")
+        os.write(self.fifos[n], (word + "\n").encode())
 
     def read(self, seconds=0.1):
         if select.select([self.master], [], [], seconds)[0]:
@@ -217,8 +223,7 @@ class Lines(Terminal):
 class Elsewhere(Terminal):
     def test_without_a_terminal(self):
         self.write("scan.jobrun.yaml", SPEC % (1, 2))
-        for n in range(2):
-            os.mkfifo(self.folder / f"go.{n}")
+        self.make_fifos(2)
         sweep = self.start("scan.jobrun.yaml", env={
             "TERM": "xterm", "GO": str(self.folder)})
         status = pathlib.Path(f"/proc/{sweep.pid}/status")
