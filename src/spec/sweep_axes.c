@@ -6,10 +6,10 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "spec/assemble.h"
+#include "spec/sampler.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_choices.h"
 #include "spec/sweep_options.h"
-#include "spec/sweep_sampler.h"
 #include "spec/sweep_parts.h"
 #include "spec/sweep_values.h"
 

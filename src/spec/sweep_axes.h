@@ -7,7 +7,7 @@
  *   sweep_values.h   lists, ranges and draws
  *   sweep_choices.h  exclude and include
  *   sweep_options.h  --sweep PATH=A,B
- *   sweep_sampler.h  what a program proposes
+ *   sampler.h        what a program proposes
  */
 #ifndef JR_SWEEP_AXES_H
 #define JR_SWEEP_AXES_H

@@ -1,7 +1,7 @@
 /* `sampler` in the place of axes. Private to this folder; what it proposes is
  * read by jr_sweep_axes_propose. */
-#ifndef JR_SWEEP_SAMPLER_FIELD_H
-#define JR_SWEEP_SAMPLER_FIELD_H
+#ifndef JR_SPEC_SAMPLER_H
+#define JR_SPEC_SAMPLER_H
 
 #include "spec/sweep_parts.h"
 

@@ -1,4 +1,4 @@
-#include "spec/sweep_sampler.h"
+#include "spec/sampler.h"
 
 #include "base/num.h"
 #include "base/strv.h"
