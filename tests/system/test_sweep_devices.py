@@ -26,11 +26,11 @@ for i in $(echo $ACME_VISIBLE | tr , ' '); do rmdir "on-$i"; done"""
 
 class SweepLeases(Leases):
     def sweep(self, cells, *words, shell=HOLDS, more="world_size: 1\n",
-              name="sweep", env=None):
+              name="sweep", env=None, axes=None):
         """A sweep on its way, in a folder of its own."""
         folder = self.folder / name
-        if not folder.exists():
-            folder.mkdir()
+        folder.mkdir(exist_ok=True)
+        if not (folder / "gate").exists():
             os.mkfifo(folder / "gate")
             (folder / "acme.facts.yaml").write_text(
                 (self.folder / "acme.facts.yaml").read_text())
@@ -39,7 +39,8 @@ class SweepLeases(Leases):
             f"vars: {{n: 0}}\nenv: {{N: '${{vars.n}}'}}\n{more}"
             "timeouts: {stop_grace: 500ms}\nentrypoint:\n  shell: |\n" +
             "".join(f"    {line}\n" for line in shell.splitlines()) +
-            f"sweep: {{axes: {{vars.n: {{from: 0, to: {cells - 1}}}}}}}\n")
+            "sweep: {%s}\n" % (axes or "axes: {vars.n: {from: 0, to: %d}}"
+                               % (cells - 1)))
         fd = os.open(folder / "gate", os.O_RDWR)
         self.addCleanup(os.close, fd)
         process = self.start("scan.jobrun.yaml", *words, cwd=folder, env=env)
@@ -99,6 +100,27 @@ class Beside(SweepLeases):
         self.ended(sweep)
         self.assertEqual(self.counts(sweep), {"succeeded": 4})
         self.expect(self.jobrun("plan", "job.jobrun.yaml"), 0)
+
+    def test_a_sampler_waits_for_a_device(self):
+        """It is asked although there is no room yet; otherwise a sweep without a
+        cell would be a success."""
+        run = self.hold(3)
+        name = self.begun(run, 3)
+        folder = self.folder / "sampled"
+        folder.mkdir()
+        (folder / "propose.py").write_text(
+            "import json, sys\nanswers = [{'values': {'vars.n': 0}}, "
+            "{'values': {'vars.n': 1}}, {'done': True}]\n"
+            "for line in sys.stdin:\n"
+            "    if 'ask' in line:\n"
+            "        print(json.dumps(answers.pop(0)), flush=True)\n")
+        sweep = self.sweep(1, name="sampled", shell="echo $ACME_VISIBLE >dev-$N",
+                           axes="sampler: [python3, propose.py]")
+        self.assertIn(f"0, 1, 2 are held by run {name}",
+                      self.says(sweep, "waiting for devices"))
+        self.let_go(run, 3)
+        self.ended(sweep)
+        self.assertEqual(self.counts(sweep), {"succeeded": 2})
 
     def test_plan_says_who_holds_what(self):
         run = self.hold(1)

@@ -242,17 +242,18 @@ static void take_end(struct jr_sweep_run *run)
     fail_sampler(run, why.failed ? "has ended" : why.data);
 }
 
-/* Ask for a cell if there is room, and none that waits. */
+/* Ask for a cell if none waits, and there is room, or will be: where nothing of
+ * the sweep runs, others hold what the cell is to wait for. */
 static void ask_for_cell(struct jr_sweep_run *run)
 {
     struct jr_sweep_sampler *sampler = &run->sampler;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (sampler->asked_ns != 0 || sampler->await != 0 || run->closing ||
-        run->running_count == run->running_most ||
+        run->devices.over || run->running_count == run->running_most ||
         jr_schedule_has_more(&run->schedule))
         return;
     jr_sweep_devices_look(run);
-    if (!jr_schedule_has_room(&run->schedule, 0))
+    if (run->running_count > 0 && !jr_schedule_has_room(&run->schedule, 0))
         return;
     sampler->asked_ns = jr_clock_ns();
     jr_sampler_ask(&text, sampler->next);
