@@ -155,33 +155,7 @@ static int check_sweep_engine(const struct jr_cli *cli)
                           "the spec is a sweep, and %s runs one job: choose a "
                           "cell, for example --cell 0",
                           cli->engine);
-    if (cli->skip_failed && cli->resume == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--skip-failed wants --resume: it leaves cells as "
-                          "they are that failed before");
-    if (cli->resume != NULL && cli->run_id != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--run-id names a new sweep: --resume=%s goes on "
-                          "with that one",
-                          cli->run_id);
-    return 0;
-}
-
-/* The options that are about sweeps. */
-static int check_one_job(const struct jr_cli *cli)
-{
-    const char *option = cli->resume != NULL     ? "--resume"
-                         : cli->skip_failed      ? "--skip-failed"
-                         : cli->parallel != NULL ? "--parallel"
-                         : cli->run_id != NULL   ? "--run-id"
-                                                 : NULL;
-    return option == NULL
-               ? 0
-               : jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s is for a sweep: the spec has no `sweep`, and "
-                            "there is no --sweep, or --cell takes one cell of "
-                            "it",
-                            option);
+    return jr_stage_check_sweep(cli);
 }
 
 static int render_sweep(struct jr_render *render, struct jr_cli *cli,
@@ -218,7 +192,8 @@ static int render_job(struct jr_session *session, struct jr_cli *cli,
     struct jr_strv command = rendered_command(cli);
     const char *folder = NULL;
     struct jr_error err = {0};
-    int failed = check_one_job(cli);
+    int failed =
+        jr_stage_check_one_job(cli, cli->run_id != NULL ? "--run-id" : NULL);
     if (failed == 0 && cli->on != NULL)
         failed = jr_stage_facts(session, cli);
     else if (failed == 0)

@@ -19,21 +19,6 @@
 
 #include "base/banned.h"
 
-/* --resume is about sweeps. */
-static int check_resume(const struct jr_cli *cli, bool sweep)
-{
-    if (sweep || (cli->resume == NULL && !cli->skip_failed &&
-                  !cli->rerun_changed && cli->parallel == NULL))
-        return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "%s is for a sweep: the spec has no `sweep`, and there "
-                      "is no --sweep, or --cell takes one cell of it",
-                      cli->resume != NULL  ? "--resume"
-                      : cli->skip_failed   ? "--skip-failed"
-                      : cli->rerun_changed ? "--rerun-changed"
-                                           : "--parallel");
-}
-
 /* What `submit` has frozen is a spec, and all that it is run with. */
 static int check_frozen(const struct jr_cli *cli,
                         struct jr_session_options *options)
@@ -75,8 +60,8 @@ int jr_cmd_run(struct jr_cli *cli)
         status = load_frozen(session, cli);
     else if (status == 0)
         status = jr_stage_load(session, cli, &sweep);
-    if (status == 0)
-        status = check_resume(cli, sweep);
+    if (status == 0 && !sweep)
+        status = jr_stage_check_one_job(cli, NULL);
     if (status == 0)
         status = sweep ? jr_stage_run_sweep(session, cli)
                        : jr_stage_run(session, cli);
@@ -186,6 +171,8 @@ int jr_cmd_plan(struct jr_cli *cli)
         jr_session_close(session);
         return status;
     }
+    if (status == 0)
+        status = jr_stage_check_one_job(cli, NULL);
     if (status == 0)
         status = make_plan(session, cli);
     if (status == 0)

@@ -326,6 +326,40 @@ static void print_refusal(void *data, struct jr_session *cell,
     (void)jr_stage_told(cell, caller->cli, status, err);
 }
 
+int jr_stage_check_sweep(const struct jr_cli *cli)
+{
+    const char *wants = cli->skip_failed     ? "--skip-failed"
+                        : cli->rerun_changed ? "--rerun-changed"
+                                             : NULL;
+    if (wants != NULL && cli->resume == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "%s wants --resume: it says which cells of an "
+                          "earlier start run again",
+                          wants);
+    if (cli->resume != NULL && cli->run_id != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--run-id names a new sweep: --resume=%s goes on "
+                          "with that one",
+                          cli->run_id);
+    return 0;
+}
+
+int jr_stage_check_one_job(const struct jr_cli *cli, const char *also)
+{
+    const char *option = cli->resume != NULL     ? "--resume"
+                         : cli->skip_failed      ? "--skip-failed"
+                         : cli->rerun_changed    ? "--rerun-changed"
+                         : cli->parallel != NULL ? "--parallel"
+                                                 : also;
+    return option == NULL
+               ? 0
+               : jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is for a sweep: the spec has no `sweep`, and "
+                            "there is no --sweep, or --cell takes one cell of "
+                            "it",
+                            option);
+}
+
 /* What only one run can have, a cell has by --cell. */
 static int check_sweep_options(const struct jr_cli *cli)
 {
@@ -333,21 +367,8 @@ static int check_sweep_options(const struct jr_cli *cli)
                          : cli->stdin_rank != NULL ? "--stdin"
                          : cli->locked != NULL     ? "--locked"
                                                    : NULL;
-    if (cli->skip_failed && cli->resume == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--skip-failed wants --resume: it leaves cells as "
-                          "they are that failed before");
-    if (cli->rerun_changed && cli->resume == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--rerun-changed wants --resume: it runs cells again "
-                          "that delivered before with other code");
-    if (cli->resume != NULL && cli->run_id != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--run-id names a new sweep: --resume=%s goes on "
-                          "with that one",
-                          cli->run_id);
     if (option == NULL)
-        return 0;
+        return jr_stage_check_sweep(cli);
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "%s is for one run, and the spec is a sweep: choose a "
                       "cell, for example --cell 0",

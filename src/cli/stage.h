@@ -50,6 +50,13 @@ int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
 /* Run the cells of the sweep that is loaded. */
 int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli);
 
+/* Refuse options of a sweep that do not go together. */
+int jr_stage_check_sweep(const struct jr_cli *cli);
+
+/* Refuse options that are about sweeps, where there is one job; `also` is one
+ * that the verb has for sweeps alone and that was given, or NULL. */
+int jr_stage_check_one_job(const struct jr_cli *cli, const char *also);
+
 /* A text of the session to standard output. */
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what);

@@ -161,6 +161,14 @@ class Cells(Sweep):
         done = self.expect(self.jobrun("-n", "1", "--cell", "0", "--", "true"),
                            2)
         self.assertIn("no `sweep`", done.stderr)
+        for words in (["--parallel", "2"], ["--resume"], ["--skip-failed"],
+                      ["--rerun-changed"]):
+            with self.subTest(words[0]):
+                done = self.expect(self.jobrun("-n", "1", *words, "--", "true"),
+                                   2)
+                self.assertIn(f"{words[0]} is for a sweep", done.stderr)
+        self.expect(self.jobrun("plan", "-n", "1", "--parallel", "2", "--",
+                                "true"), 2)
 
     def test_cells_of_several_nodes(self):
         """Each has all nodes to itself; outside of an allocation there is one."""
