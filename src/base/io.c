@@ -99,7 +99,10 @@ int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path,
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%s: is %s, not a regular file", path,
                             kind_of_file(status.st_mode));
-    if (jr_io_read_fd(ret, fd, limit, err) != 0)
+    /* By its size, before a byte is read: it may be sparse. */
+    if ((status.st_size > 0 && (uint64_t)status.st_size > limit
+             ? jr_io_too_large(limit, err)
+             : jr_io_read_fd(ret, fd, limit, err)) != 0)
         return jr_error_wrap(err, "%s", path);
     return 0;
 }

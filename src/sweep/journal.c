@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 #define SYNC_NS   UINT64_C(1000000000)
-#define MOST_READ (UINT64_C(1) << 30)
+#define MOST_READ (UINT64_C(256) << 20)
 
 #define WORD(name, word) word,
 static const char *const words[] = {JR_JOURNAL_EVENTS(WORD) NULL};

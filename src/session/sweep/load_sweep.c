@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "judge/judge.h"
 #include "judge/words.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
@@ -263,9 +264,12 @@ json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
         log_fd < 0 ? -1
                    : openat(log_fd, id,
                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 ||
-        jr_io_read_file(&text, fd, JR_SWEEP_FILE, MOST_BYTES, err) != 0)
+    if (fd < 0)
         return NULL;
+    if (jr_run_file_read(&text, fd, JR_SWEEP_FILE, MOST_BYTES, err) != 0) {
+        (void)jr_error_wrap(err, JR_SWEEP_FILE);
+        return NULL;
+    }
     json_t *sweep =
         jr_json_parse(text.data == NULL ? "" : text.data, text.len, err);
     if (sweep != NULL && json_is_array(json_object_get(sweep, "cells"))) {

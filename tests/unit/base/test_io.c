@@ -90,6 +90,14 @@ static void keeps_the_limit(void)
     put("file", "");
     CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "file", 0, &err), 0);
     JR_ASSERT_TEXT(text.data, "");
+    /* One that is sparse is refused by its size: to read it would take all of
+     * the memory. */
+    int fd = openat(folder_fd, "file", O_WRONLY | O_CLOEXEC);
+    CU_ASSERT_EQUAL(ftruncate(fd, (off_t)1 << 42), 0);
+    CU_ASSERT_EQUAL(close(fd), 0);
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&text, folder_fd, "file", (size_t)1 << 41, &err), -1);
+    JR_ASSERT_TEXT(err.text, "file: is larger than 2097152 MiB");
     jr_buf_release(&text);
     drop("file");
     leave();
