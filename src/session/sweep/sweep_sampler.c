@@ -209,15 +209,22 @@ static bool take_proposal(struct jr_sweep_run *run, const json_t *values)
     return false;
 }
 
+/* Whether it says something, which may be the beginning of a line, that nobody
+ * has asked for; then it fails. */
+static bool is_unasked(struct jr_sweep_run *run)
+{
+    if (run->sampler.asked_ns == 0)
+        fail_sampler(run, "answered what it was not asked");
+    return run->sampler.failed;
+}
+
 static bool take_answer(struct jr_sweep_run *run, const char *line, size_t len)
 {
     struct jr_sweep_sampler *sampler = &run->sampler;
     struct jr_error err = {0};
     json_t *values = NULL;
-    if (sampler->asked_ns == 0) {
-        fail_sampler(run, "answered what it was not asked");
+    if (is_unasked(run))
         return false;
-    }
     sampler->asked_ns = 0;
     enum jr_sampler_answer answer = jr_sampler_read(line, len, &values, &err);
     bool added = answer == JR_SAMPLER_VALUES && take_proposal(run, values);
@@ -282,10 +289,11 @@ bool jr_sweep_sampler_turn(struct jr_sweep_run *run)
         added |= take_answer(run, line, len);
     if (!sampler->failed && !sampler->done && sampler->process.over)
         take_end(run);
-    if (!sampler->failed && !sampler->done) {
-        check_time(run);
-        ask_for_cell(run);
-    }
+    if (sampler->failed || sampler->done ||
+        (sampler->process.said.len > 0 && is_unasked(run)))
+        return added;
+    check_time(run);
+    ask_for_cell(run);
     return added;
 }
 
