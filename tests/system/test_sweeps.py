@@ -619,7 +619,9 @@ class Resume(Sweep):
         self.addCleanup(subprocess.run, ["umount", "-l", disk])
         self.spec("echo $N >> ran", self.axes(values="{from: 0, to: 39}") +
                   f"log_dir: {json.dumps(str(disk))}\n")
-        done = self.expect(self.jobrun("scan.jobrun.yaml"), 7)
+        done = self.jobrun("scan.jobrun.yaml")
+        # The lowest class that a cell got: a result may be what had no room.
+        self.assertIn(done.returncode, (5, 7), done.stderr)
         name = (disk / "latest").resolve().name
         self.assertIn(f"full: no other cell begins. Once there is space, go on "
                       f"with --resume={name}", done.stderr)
