@@ -150,6 +150,8 @@ void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
                     size_t size)
 {
     unsigned char *array;
+    if (arena->failed)
+        return NULL;
     memcpy(&array, items, sizeof array);
     if (is_array_full(*count)) {
         array = *count == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)

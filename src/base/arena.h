@@ -51,9 +51,10 @@ char *jr_arena_vprintf(struct jr_arena *arena, const char *format, va_list args)
 
 /* Grow an array by one item of `size` bytes: `items` is the address of the
  * array's pointer (NULL while it is empty). Returns the new zeroed slot and
- * raises `*count`, or returns NULL. Amortised doubling; the old array stays in
- * the arena. The capacity is derived from `*count`, so only arrays that grew
- * by this call may be passed. */
+ * raises `*count`, or returns NULL. It always returns NULL once anything of the
+ * arena has failed, so that arrays that share a count stay alike. Amortised
+ * doubling; the old array stays in the arena. The capacity is derived from
+ * `*count`, so only arrays that grew by this call may be passed. */
 void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
                     size_t size);
 

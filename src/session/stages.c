@@ -156,11 +156,9 @@ enum jr_status jr_session_load(struct jr_session *session,
     if (source.argv == NULL)
         session->spec_name = jr_arena_strdup(
             &session->arena, source.path != NULL ? source.path : source.name);
-    enum jr_status status = JR_STATUS_LAUNCH;
-    if (!session->arena.failed &&
-        jr_spec_load(&session->file, &source, &options, &session->diags) == 0)
-        status = JR_STATUS_OK;
-    else if (session->diags.errors > 0)
+    enum jr_status status = JR_STATUS_OK;
+    if (session->arena.failed ||
+        jr_spec_load(&session->file, &source, &options, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
     if (status == JR_STATUS_OK &&
         (jr_spec_sweeps(session->file) || session->options.cell != NULL))

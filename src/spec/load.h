@@ -62,9 +62,9 @@ bool jr_spec_sweeps(const struct jr_spec_file *file);
  * for a template; -1 is jobrun's own fault. */
 int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags);
 
-/* What the errors mean for a job: JR_STATUS_OK without any; _UNRESOLVED where
- * all that is wrong is that something has to come from outside; else
- * _INVALID. */
+/* What it means for a job that its spec was refused: JR_STATUS_UNRESOLVED where
+ * all that is wrong is that something has to come from outside; _LAUNCH where
+ * nothing is wrong with the text, and memory was short; else _INVALID. */
 enum jr_status jr_spec_status(const struct jr_diags *diags);
 
 /* The same of a text in `folder`, without options. */

@@ -22,10 +22,8 @@ enum jr_status jr_spec_status(const struct jr_diags *diags)
         outside += jr_diag_is(diag, JR_CODE_VALUE_NOT_SUPPLIED) ||
                    jr_diag_is(diag, JR_CODE_UNKNOWN_VARIABLE);
     }
-    if (own > 0 || diags->arena.failed)
+    if (own > 0 || diags->errors == 0 || diags->arena.failed)
         return JR_STATUS_LAUNCH;
-    if (diags->errors == 0)
-        return JR_STATUS_OK;
     return outside == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
 }
 

@@ -443,6 +443,12 @@ static void refuse_empty(struct jr_sweep_reading *reading)
     jr_diag_help(reading->diags, diag, "sweep: {axes: {vars.lr: [0.1, 0.01]}}");
 }
 
+/* Whether what was read has no mistake, and all of it is there. */
+static bool is_read_well(const struct jr_sweep_reading *reading, size_t errors)
+{
+    return !reading->arena->failed && reading->diags->errors == errors;
+}
+
 int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
                        const struct jr_sweep_words *words,
                        struct jr_diags *diags)
@@ -468,15 +474,15 @@ int jr_sweep_axes_read(struct jr_sweep_axes *ret, struct jr_spec_file *file,
     jr_sweep_draw(&reading);
     if (stated != NULL)
         jr_sweep_check_sampler(&reading, stated);
-    if (stated != NULL && diags->errors == errors)
+    if (stated != NULL && is_read_well(&reading, errors))
         jr_sweep_read_choices(&reading, stated);
-    if (stated != NULL && diags->errors == errors)
+    if (stated != NULL && is_read_well(&reading, errors))
         jr_sweep_read_sampler(&reading, stated);
-    if (diags->errors == errors && ret->count + ret->includes_count == 0)
+    if (is_read_well(&reading, errors) && ret->count + ret->includes_count == 0)
         refuse_empty(&reading);
     check_sets(&reading, words->sets);
     count_product(&reading);
-    if (diags->errors == errors)
+    if (is_read_well(&reading, errors))
         check_paths(&reading);
     if (reading.arena->failed)
         (void)jr_sweep_refuse(&reading, JR_CODE_INTERNAL, ret->at, NULL,

@@ -64,8 +64,7 @@ static enum jr_status load_chosen_cell(struct jr_session *session, size_t cell)
     if (jr_swept_spec_load(&session->file, session->swept, cell,
                            &session->diags) == 0)
         return JR_STATUS_OK;
-    return session->diags.errors > 0 ? jr_spec_status(&session->diags)
-                                     : JR_STATUS_LAUNCH;
+    return jr_spec_status(&session->diags);
 }
 
 enum jr_status jr_session_take_cell(struct jr_session *session,

@@ -95,6 +95,20 @@ static void pushes_items(void)
     jr_arena_release(&arena);
 }
 
+/* Two arrays of one count: what fails for one of them fails for both. */
+static void pushes_nothing_after_a_failure(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    int *items = NULL;
+    size_t count = 0;
+    CU_ASSERT_PTR_NOT_NULL(
+        jr_arena_push(&arena, &items, &count, sizeof *items));
+    CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, SIZE_MAX));
+    CU_ASSERT_PTR_NULL(jr_arena_push(&arena, &items, &count, sizeof *items));
+    CU_ASSERT_EQUAL(count, 1);
+    jr_arena_release(&arena);
+}
+
 static void zeroes_a_slot_again(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -187,6 +201,7 @@ static void adopts_what_another_owns(void)
 
 JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
              CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_items),
+             CASE(pushes_nothing_after_a_failure),
              CASE(zeroes_a_slot_again), CASE(grows_in_place_what_is_last),
              CASE(keeps_the_array_when_full),
              CASE(adopts_what_another_owns))
