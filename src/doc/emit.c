@@ -128,14 +128,16 @@ static bool is_numeric(const char *text, size_t len)
 }
 
 /* What may not begin a plain scalar. '-' may, before a letter, a digit or
- * another one, except for the mark of a document. */
+ * another one, except for the mark of a document. At the start of a line `<` by
+ * seven would be the mark of a merge's conflict. */
 static bool is_bad_start(const char *text)
 {
     if (strchr("?:,[]{}#&*!|>'\"%@` ", *text) != NULL)
         return true;
     if (*text == '-' && strchr(" ,[]{}?:", text[1]) != NULL)
         return true;
-    return strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0;
+    return strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0 ||
+           strncmp(text, "<<<<<<<", 7) == 0;
 }
 
 /* Whether the character at `i` ends a plain scalar, or changes it. */

@@ -98,6 +98,7 @@ static void quotes_what_a_reader_could_mistake(void)
         "...",
         "=",
         "<<",
+        "<<<<<<< a",
         ".",
         "2001-12-14 21:59:43.10 -5",
         "???",
