@@ -68,7 +68,8 @@ static bool compile(struct jr_arena *arena, const char *text, bool internals)
 static bool spec_takes(struct jr_arena *arena, const char *text)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_lint lint = {.arena = arena, .diags = &diags, .folder = "/"};
+    struct jr_lint lint = {
+        .arena = arena, .diags = &diags, .folder = "/", .cell = true};
     struct jr_node *node = jr_node_scalar(arena, text, false);
     bool taken = jr_read_template(&lint, node, NULL);
     require(taken == (diags.errors == 0));

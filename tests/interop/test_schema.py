@@ -44,7 +44,7 @@ UNSEEN = [
     # JSON does not; of a known one the type counts.
     ("JR0211", r"", r"\$\{"),
     # Sets: what overlaps, runs backwards, or has too many members.
-    ("JR0211", r"^(results\.required|console\.ranks)$",
+    ("JR0211", r"^(results\.required|console\.ranks|progress\.ranks)$",
      rf"not (the string )?['\"]{RANGE}(,{RANGE})*['\"]$"),
     ("JR0215", r"", r"no node has a local rank"),
 ]
