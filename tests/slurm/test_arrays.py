@@ -27,6 +27,10 @@ class Arrays(Lab):
         done = self.expect(self.on(*SUBMIT, spec, *words, env=PROGRAM), code)
         return done.stdout.strip()
 
+    def on_nodes(self, count):
+        """Other jobs of this machine may have the usual port."""
+        return f"nodes: {count}\nmaster_port: {self.slurm.lease_port()}\n"
+
     def table(self):
         done = self.expect(self.on(JOBRUN, "show", "latest", "--format",
                                    "json"), 0)
@@ -63,8 +67,7 @@ class Arrays(Lab):
 
     def test_cells_of_two_nodes(self):
         spec = self.sweep(f"[ $WORLD_SIZE = 2 ] && {DELIVER}",
-                          "nodes: 2\nmaster_port: "
-                          f"{self.slurm.lease_port()}\n", cells=3)
+                          self.on_nodes(2), cells=3)
         self.submit(spec, "--parallel", "1", "--wait")
         cells = self.table()["cells"]
         self.assertEqual([cell["status"] for cell in cells],
@@ -125,7 +128,7 @@ class Arrays(Lab):
     def test_cells_of_several_nodes_in_an_allocation(self):
         spec = self.sweep("mkdir busy.$RANK && sleep 0.1 && rmdir busy.$RANK && "
                           f"[ $WORLD_SIZE = 2 ] && {DELIVER}",
-                          "nodes: 2\n", cells=4)
+                          self.on_nodes(2), cells=4)
         done = self.expect(self.on(*self.allocation(spec, nodes=4)), 0)
         self.assertIn("each 2 nodes, one after the other", done.stderr)
         self.assertNotIn("the allocation has", done.stderr)
@@ -138,7 +141,7 @@ class Arrays(Lab):
     def test_cells_of_one_node_beside_those_of_two(self):
         spec = self.sweep("[ $WORLD_SIZE = $NODES ] && [ %{cell} = "
                           f"$JOBRUN_CELL ] && {DELIVER}",
-                          "nodes: 1\n")
+                          self.on_nodes(1))
         spec.write_text(spec.read_text().replace(
             "{vars.n: {from: 0, to: 11}}", "{vars.n: [0, 1], nodes: [1, 2]}")
             .replace("env: {", "env: {NODES: '${nodes}', "))
@@ -152,7 +155,7 @@ class Arrays(Lab):
 
     def test_a_sweep_over_nodes_that_is_stopped(self):
         spec = self.sweep("echo $N >> began; [ -e go ] || exec sleep 1000; "
-                          f"{DELIVER}", "nodes: 2\n", cells=3)
+                          f"{DELIVER}", self.on_nodes(2), cells=3)
         process = self.begin(*self.allocation(spec))
         self.slurm.wait(lambda: (self.folder / "began").exists() and len(
             (self.folder / "began").read_text().split()) == 2, "both ranks")
