@@ -164,6 +164,7 @@ static void begin(const char *path, enum start start)
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     bench.helper = fork();
     if (bench.helper == 0) {
+        (void)close(ends[0]); /* its end is seen by who is left */
         if (start == BELOW && fork() != 0)
             _exit(wait(NULL) < 0);
         be_helper(path, start, ends[1]);
