@@ -62,7 +62,7 @@ static bool has_faccessat2(void)
 
 static bool has_memfd_create(void)
 {
-    return has_answered(syscall(SYS_memfd_create, NULL, 0));
+    return has_answered(syscall(SYS_memfd_create, "", ~0u));
 }
 
 const struct jr_syscall *jr_syscalls(size_t *ret_count)
