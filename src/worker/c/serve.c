@@ -217,23 +217,25 @@ static int bind_rank_cpus(const char *text)
     return -1;
 }
 
-static char *next_string(char **at)
+/* The string at `at`, and `at` behind it; "" at the end. */
+static char *next_string(char **at, char *end)
 {
     char *string = *at;
-    *at += strlen(string) + 1;
+    size_t len = strlen(string);
+    *at = len < (size_t)(end - string) ? string + len + 1 : end;
     return string;
 }
 
 /* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the
  * others, and a NULL again. One array, so that all of it is in use as long as
  * its second part, the environment, is. NULL if memory runs out. */
-static char **take_strings(char *at, const char *end, size_t count)
+static char **take_strings(char *at, char *end, size_t count)
 {
     char **strings = calloc((size_t)(end - at) + 2, sizeof *strings);
     size_t used = 0;
     while (strings != NULL && at < end) {
         used += used == count;
-        strings[used++] = next_string(&at);
+        strings[used++] = next_string(&at, end);
     }
     return strings;
 }
@@ -245,12 +247,16 @@ static int read_request(int fd, struct jr_worker_words *ret)
     struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     uint32_t count = 0;
-    if (jr_io_read_fd(&text, fd, REQUEST_MOST, &err) != 0 || text.len == 0)
+    if (jr_io_read_fd(&text, fd, REQUEST_MOST, &err) != 0)
+        return -1;
+    errno = EINVAL;
+    if (text.len == 0)
         return -1;
     char *at = text.data, *end = text.data + text.len;
-    const char *workdir = next_string(&at), *cpus = next_string(&at);
-    errno = EINVAL;
-    if (!jr_num_u32(next_string(&at), &count) || count > (size_t)(end - at))
+    const char *workdir = next_string(&at, end);
+    const char *cpus = next_string(&at, end);
+    if (!jr_num_u32(next_string(&at, end), &count) ||
+        count > (size_t)(end - at))
         return -1;
     ret->argv = take_strings(at, end, count);
     if (ret->argv == NULL || chdir(workdir) != 0)

@@ -287,6 +287,7 @@ static int await(unsigned rank)
 }
 
 #define REQUEST(text) (text), sizeof(text)
+#define INVALID       "Invalid argument"
 
 /* A library that cannot be loaded is said, and no rank is asked for. */
 static void a_library_has_to_load(void)
@@ -388,35 +389,48 @@ static void a_bad_request_is_no_rank(void)
     static const struct {
         const char *bytes;
         size_t len;
+        const char *why;
     } vectors[] = {
-        {REQUEST("")},
-        {REQUEST("/\0\0x\0")},
-        {REQUEST("/\0\0-1\0")},
+        {"", 0, INVALID},
+        {REQUEST(""), INVALID},
+        {"/", 1, INVALID},
+        {REQUEST("/\0"), INVALID},
+        {REQUEST("/\0\0x\0"), INVALID},
+        {REQUEST("/\0\0-1\0"), INVALID},
         {REQUEST("/\0\0"
-                 "99999\0a")},
+                 "99999\0a"),
+         INVALID},
+        {"/\0\0"
+         "1",
+         4, INVALID},
         {REQUEST("/nosuch\0\0"
-                 "0\0RUNNER=-1")},
+                 "0\0RUNNER=-1"),
+         "No such file or directory"},
         {REQUEST("/\0x\0"
-                 "0\0RUNNER=-1")},
+                 "0\0RUNNER=-1"),
+         INVALID},
         {REQUEST("/\0"
                  "8191\0"
-                 "0\0RUNNER=-1")},
+                 "0\0RUNNER=-1"),
+         INVALID},
         {REQUEST("/\0"
                  "8192\0"
-                 "0\0RUNNER=-1")},
+                 "0\0RUNNER=-1"),
+         INVALID},
     };
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        char name[16];
+        char name[16], line[128];
         (void)ask(i, vectors[i].bytes, vectors[i].len, false);
         send_text("go", NULL, 0);
         CU_ASSERT_EQUAL(await(i), 127);
         JR_ASSERT_TEXT(hear(), "done");
         (void)snprintf(name, sizeof name, "err%u", i);
-        CU_ASSERT_PTR_NOT_NULL(strstr(content(name),
-                                      "a rank could not be made of the "
-                                      "helper"));
+        (void)snprintf(line, sizeof line,
+                       "jobrun: a rank could not be made of the helper: %s\n",
+                       vectors[i].why);
+        CU_ASSERT_PTR_NOT_NULL(strstr(content(name), line));
     }
     end();
 }
