@@ -104,6 +104,13 @@ static char **read_texts(struct jr_arena *arena, const json_t *list)
     return texts.items;
 }
 
+/* A number of the record, which anybody may have written: `least` at least. */
+static size_t read_count(const json_t *code, const char *key, size_t least)
+{
+    json_int_t count = jr_json_get_int(code, key);
+    return count > (json_int_t)least ? (size_t)count : least;
+}
+
 bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
                          const json_t *run)
 {
@@ -119,16 +126,25 @@ bool jr_record_code_read(struct jr_record_code *ret, struct jr_arena *arena,
     ret->problem = jr_json_get_str(code, "problem");
     ret->specs = read_texts(arena, json_object_get(code, "specs"));
     read_left_out(ret, arena, json_object_get(code, "left_out"));
-    json_int_t all = jr_json_get_int(code, "left_out_count");
-    ret->left_out_all = ret->left_out_count;
-    if (all > (json_int_t)ret->left_out_count)
-        ret->left_out_all = (size_t)all;
+    ret->left_out_all = read_count(code, "left_out_count", ret->left_out_count);
     ret->frozen = jr_json_get_bool(code, "frozen");
-    ret->files = (uint64_t)jr_json_get_int(code, "files");
-    ret->bytes = (uint64_t)jr_json_get_int(code, "bytes");
+    ret->files = read_count(code, "files", 0);
+    ret->bytes = read_count(code, "bytes", 0);
     ret->links = read_texts(arena, json_object_get(code, "links"));
-    ret->links_all = (size_t)jr_json_get_int(code, "links_count");
+    size_t links = 0;
+    while (ret->links != NULL && ret->links[links] != NULL)
+        links++;
+    ret->links_all = read_count(code, "links_count", links);
     return true;
+}
+
+/* How many there are besides those that were named, if any were. */
+static void add_rest(struct jr_buf *out, size_t named, size_t all)
+{
+    if (all > named && named > 0)
+        jr_buf_printf(out, " and %zu more", all - named);
+    else if (all > named)
+        jr_buf_printf(out, "%zu that the record does not name", all);
 }
 
 static void print_left_out(struct jr_buf *out,
@@ -145,8 +161,7 @@ static void print_left_out(struct jr_buf *out,
         jr_buf_safe(out, code->left_out[shown].why);
         jr_buf_char(out, ')');
     }
-    if (code->left_out_all > shown)
-        jr_buf_printf(out, " and %zu more", code->left_out_all - shown);
+    add_rest(out, shown, code->left_out_all);
 }
 
 void jr_record_size(struct jr_buf *out, uint64_t bytes)
@@ -164,14 +179,16 @@ static void print_frozen(struct jr_buf *out, const struct jr_record_code *code)
     size_t shown = 0;
     jr_buf_printf(out, "; frozen: %" PRIu64 " files, ", code->files);
     jr_record_size(out, code->bytes);
+    if (code->links_all == 0)
+        return;
+    jr_buf_str(out, ", and links to the original: ");
     for (; code->links != NULL && code->links[shown] != NULL &&
            shown < MOST_SHOWN;
          shown++) {
-        jr_buf_str(out, shown == 0 ? ", and links to the original: " : ", ");
+        jr_buf_str(out, shown == 0 ? "" : ", ");
         jr_buf_safe(out, code->links[shown]);
     }
-    if (code->links_all > shown)
-        jr_buf_printf(out, " and %zu more", code->links_all - shown);
+    add_rest(out, shown, code->links_all);
 }
 
 static void print_hash(struct jr_buf *out, const char *hash)

@@ -186,6 +186,35 @@ static void odd_records_are_read_as_far_as_they_go(void)
     }
 }
 
+/* Numbers that cannot be are those that the rest of the record shows. */
+static void odd_numbers_of_a_copy_are_none(void)
+{
+    static const struct {
+        const char *text;
+        size_t files, bytes, links;
+    } vectors[] = {
+        {"{\"code\": {\"files\": -1, \"bytes\": -9, \"links_count\": -2}}", 0,
+         0, 0},
+        {"{\"code\": {\"files\": 7, \"bytes\": 8, \"links_count\": 1, "
+         "\"links\": [\"a\", 5, \"b\"]}}",
+         7, 8, 2},
+        {"{\"code\": {\"files\": \"7\", \"bytes\": [], \"links_count\": 3, "
+         "\"links\": [\"a\"]}}",
+         0, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_record_code code;
+        json_t *run;
+        CU_ASSERT_TRUE(read_code(&code, &arena, &run, vectors[i].text));
+        CU_ASSERT_EQUAL(code.files, vectors[i].files);
+        CU_ASSERT_EQUAL(code.bytes, vectors[i].bytes);
+        CU_ASSERT_EQUAL(code.links_all, vectors[i].links);
+        json_decref(run);
+        jr_arena_release(&arena);
+    }
+}
+
 static void sizes_are_for_people(void)
 {
     static const struct {
@@ -242,6 +271,12 @@ static void is_told_to_people(void)
           .left_out_all = 6},
          "commit b, tree a; not, or not whole, in the patch: 1 (a), 2 (a), 3 "
          "(a), 4 (a), 5 (a) and 1 more"},
+        {{.tree = "a", .commit = "b", .left_out_all = 3},
+         "commit b, tree a; not, or not whole, in the patch: 3 that the record "
+         "does not name"},
+        {{.tree = "a", .commit = "b", .frozen = true, .links_all = 1},
+         "commit b, tree a; frozen: 0 files, 0.0 KiB, and links to the "
+         "original: 1 that the record does not name"},
         {{.tree = "a", .commit = "b", .frozen = true, .files = 1, .bytes = 512},
          "commit b, tree a; frozen: 1 files, 0.5 KiB"},
         {{.tree = "a",
@@ -346,5 +381,6 @@ static void says_why_there_is_no_copy(void)
 JR_UNIT_MAIN("record_code", CASE(is_an_object), CASE(stays_small),
              CASE(is_read_as_it_was_written),
              CASE(odd_records_are_read_as_far_as_they_go),
-             CASE(sizes_are_for_people), CASE(is_told_to_people),
-             CASE(finds_the_copies), CASE(says_why_there_is_no_copy))
+             CASE(odd_numbers_of_a_copy_are_none), CASE(sizes_are_for_people),
+             CASE(is_told_to_people), CASE(finds_the_copies),
+             CASE(says_why_there_is_no_copy))
