@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,7 +208,8 @@ static void hook_show(void *data)
     const struct hooks *hooks = data;
     (void)signal(SIGUSR2, on_signal);
     if (strcmp(hooks->what, "behind for ever") == 0) {
-        (void)alarm(60); /* no longer than the test, should that be killed */
+        (void)alarm(60); /* should the agent have ended before the next line */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)pause();
     }
     put(STDOUT_FILENO, "late line\n");
