@@ -66,6 +66,41 @@ def folders():
     return sorted(found | beside | {TESTS})
 
 
+def above(text):
+    """{layer: those below it} of a picture: in `a -> { b -> c, d } -> e` all are
+    below a, and e is below all. A layer that begins a line goes on from where it
+    stood before."""
+    below = {}
+
+    def chain(tokens):
+        """All layers up to a comma or the end of a group."""
+        found, group = [], []
+        while tokens and tokens[0] not in ",}":
+            token = tokens.pop(0)
+            if token == "->":
+                continue
+            group = groups(tokens) if token == "{" else [token]
+            for layer in group:
+                below.setdefault(layer, set())
+            for layer in found:
+                below[layer] |= set(group)
+            found += group
+        return found
+
+    def groups(tokens):
+        found = chain(tokens)
+        while tokens.pop(0) == ",":
+            found += chain(tokens)
+        return found
+
+    for line in text.splitlines():
+        chain(re.findall(r"->|[{},]|\w+", line))
+    for _ in below:  # what is below that which is below
+        for those in below.values():
+            those.update(*[below[layer] for layer in tuple(those)])
+    return below
+
+
 def readmes():
     return [folder / "README.md" for folder in folders()]
 
@@ -119,6 +154,22 @@ class Map(unittest.TestCase):
                 in EDGES.findall(section("The layers"))}
         self.assertEqual(said, {folder: sorted(sees.split())
                                 for folder, sees in layers.SEES.items()})
+
+    def test_the_picture_of_the_readme_is_the_order_of_the_layers(self):
+        picture = re.search(r"^```text\n((?:.*->.*\n)+)```$",
+                            (ROOT / "README.md").read_text(), re.M).group(1)
+        below = above(picture)
+        self.assertEqual(sorted(below), sorted(layers.SEES))
+        self.none([f"{layer} is below itself" for layer in below
+                   if layer in below[layer]])
+        self.none([f"{layer} sees {seen}, which is not below it"
+                   for layer, sees in layers.SEES.items()
+                   for seen in sees.split() if seen not in below[layer]])
+
+    def test_a_picture_is_read(self):
+        self.assertEqual(above("a -> { b -> c, d } -> e\ne -> f"), {
+            "a": {*"bcdef"}, "b": {*"cef"}, "c": {*"ef"}, "d": {*"ef"},
+            "e": {"f"}, "f": set()})
 
     def test_the_page_names_every_folder(self):
         said = {word.rstrip("/") for word in words(MAP.read_text())}
