@@ -8,6 +8,7 @@
 #include "base/shell_words.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "spawn/program.h"
 
 #include "base/banned.h"
 
@@ -26,12 +27,26 @@ static const char *const firm_options[] = {
     "-oRemoteCommand=none",
 };
 
-/* And these after them. A link that is cut for half a minute loses nothing. */
-static const char *const soft_options[] = {
-    "-oConnectTimeout=10",
-    "-oServerAliveInterval=0",
-    "-oLogLevel=ERROR",
-};
+/* And this after them. */
+static const char *const soft_options[] = {"-oLogLevel=ERROR"};
+
+/* Where neither the user's words nor the configuration, whose values `ssh -G`
+ * tells for the host, state these: a host that does not answer is given up
+ * soon, and a link that is cut for half a minute loses nothing. Some
+ * distributions have another default for ServerAliveInterval in batch mode. */
+static const char ssh_script[] =
+    "stated=$(ssh -G -oBatchMode=no \"$@\" </dev/null 2>/dev/null)\n"
+    "case $stated in\n"
+    "*'connecttimeout '[0-9]*) ;;\n"
+    "*) set -- -oConnectTimeout=10 \"$@\" ;;\n"
+    "esac\n"
+    "case $stated in\n"
+    "*'serveraliveinterval '[1-9]*) ;;\n"
+    "*) set -- -oServerAliveInterval=0 \"$@\" ;;\n"
+    "esac\n"
+    "exec ssh \"$@\"";
+
+static const char *const shell_words[] = {"/bin/sh", "-c", ssh_script, "ssh"};
 
 #define PUSH_ALL(words, arena, list)                                           \
     for (size_t at_ = 0; at_ < sizeof(list) / sizeof *(list); at_++)           \
@@ -87,7 +102,7 @@ char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
         jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));
         return words.items;
     }
-    jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));
+    PUSH_ALL(&words, arena, shell_words);
     PUSH_ALL(&words, arena, firm_options);
     for (uint32_t i = 0; i < ssh->options_count; i++)
         jr_strv_push(&words, arena, jr_arena_strdup(arena, ssh->options[i]));
@@ -107,16 +122,18 @@ static int start_ssh(struct jr_carrier *ret,
                      struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_program ssh = {0};
+    if (strcmp(options->hosts[node], "localhost") != 0 &&
+        jr_program_find(&ssh, "ssh", jr_env_get(options->envp, "PATH"), NULL))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "ssh is not in PATH; jobrun needs it to start on "
+                            "other hosts (Debian: openssh-client)");
     char **words = jr_ssh_words(&arena, options->ssh, options->program,
                                 options->hosts[node]);
     int failed =
         arena.failed ? ENOMEM : jr_carrier_start(ret, words, options->envp);
     jr_arena_release(&arena);
     errno = failed;
-    if (failed == ENOENT)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "ssh is not in PATH; jobrun needs it to start on "
-                            "other hosts (Debian: openssh-client)");
     return failed == 0
                ? 0
                : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start ssh");

@@ -18,8 +18,9 @@ struct jr_ssh;
  * (protocol.h). */
 extern const struct jr_transport jr_ssh_transport;
 
-/* The words of the line that reaches a host, NULL-terminated, in `arena`.
- * `program` is the path of jobrun here. NULL without memory. */
+/* The words of the line that reaches a host, NULL-terminated, in `arena`: a
+ * shell that first asks ssh what the user's configuration states, and becomes
+ * ssh. `program` is the path of jobrun here. NULL without memory. */
 char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
                     const char *program, const char *host);
 

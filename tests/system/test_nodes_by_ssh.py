@@ -93,9 +93,19 @@ class Runs(cases.Runs, Ssh):
         stated = told.index("gate")
         self.assertLess(told.index("-oBatchMode=yes"), stated)
         self.assertLess(told.index("-oControlMaster=no"), stated)
-        self.assertGreater(told.index("-oConnectTimeout=10"), stated)
-        self.assertGreater(told.index("-oServerAliveInterval=0"), stated)
+        self.assertGreater(told.index("-oLogLevel=ERROR"), stated)
+        self.assertIn("-oServerAliveInterval=0", told)
         self.assertIn("-T", told)
+
+    def test_what_the_configuration_states(self):
+        """`ssh -G` tells it: there, ConnectTimeout counts as it does for ssh."""
+        for config, there in (("connecttimeout none", True),
+                              ("connecttimeout 60", False)):
+            words = self.folder / config.replace(" ", "-")
+            self.expect(self.run_on(1, "true", FAKE_WORDS=str(words),
+                                    FAKE_CONFIG=config), 0)
+            self.assertEqual("-oConnectTimeout=10" in json.loads(
+                words.read_text()), there)
 
     def test_hosts_of_the_spec(self):
         """With the field, or with the option, or without both."""

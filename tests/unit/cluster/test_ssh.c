@@ -8,12 +8,14 @@
 
 #include <jobrun/types.h>
 
+#include "base/shell_words.h"
 #include "cluster/controller.h"
 #include "scratch.h"
 
 static char jump[] = "-J", gate[] = "gate", limit[] = "-oConnectTimeout=3";
 
-/* The words with a blank between, but for the command. */
+/* The words with a blank between, but for the command and the shell that makes
+ * the line of them. */
 static void check_words(const struct jr_ssh *ssh, const char *host,
                         const char *expected)
 {
@@ -21,8 +23,10 @@ static void check_words(const struct jr_ssh *ssh, const char *host,
     struct jr_buf text = JR_BUF_INIT;
     char **words = jr_ssh_words(&arena, ssh, "/opt/jobrun", host);
     CU_ASSERT_PTR_NOT_NULL_FATAL(words);
-    for (size_t i = 0; words[i] != NULL && strncmp(words[i], "exec ", 5); i++)
-        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", words[i]);
+    size_t first = strcmp(words[0], "/bin/sh") == 0 ? 3 : 0;
+    for (size_t i = first; words[i] != NULL && strncmp(words[i], "exec ", 5);
+         i++)
+        jr_buf_printf(&text, "%s%s", i == first ? "" : " ", words[i]);
     JR_ASSERT_TEXT(text.data, expected);
     jr_buf_release(&text);
     jr_arena_release(&arena);
@@ -35,12 +39,10 @@ static void the_users_words_stand_between_ours(void)
                         stated = {.options = options, .options_count = 3};
     check_words(&plain, "gpu01",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
-                "-oRemoteCommand=none -oConnectTimeout=10 "
-                "-oServerAliveInterval=0 -oLogLevel=ERROR -- gpu01");
+                "-oRemoteCommand=none -oLogLevel=ERROR -- gpu01");
     check_words(&stated, "fe80::1",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
                 "-oRemoteCommand=none -J gate -oConnectTimeout=3 "
-                "-oConnectTimeout=10 -oServerAliveInterval=0 "
                 "-oLogLevel=ERROR -- fe80::1");
     check_words(&stated, "localhost", "/opt/jobrun agent ssh");
 }
@@ -62,6 +64,54 @@ static void run_command(const struct scratch *scratch, const char *command,
     CU_ASSERT_TRUE(WIFEXITED(status));
     (void)snprintf(ret + len, 1024 - len, "%d", WEXITSTATUS(status));
     jr_buf_release(&line);
+}
+
+/* What is set where nobody states it: `ssh -G` tells what is stated, by the
+ * user's words or the configuration. */
+static void leaves_alone_what_is_stated(void)
+{
+    static const struct {
+        const char *told, *set;
+    } vectors[] = {
+        {"user u\nconnecttimeout none\nserveraliveinterval 0\n",
+         "-oServerAliveInterval=0 -oConnectTimeout=10 "},
+        {"connecttimeout 60\nserveraliveinterval 0\n",
+         "-oServerAliveInterval=0 "},
+        {"serveraliveinterval 15\nconnecttimeout none\n",
+         "-oConnectTimeout=10 "},
+        {"serveraliveinterval 300\nconnecttimeout 5\n", ""},
+        {"", "-oServerAliveInterval=0 -oConnectTimeout=10 "}, /* too old */
+    };
+    struct scratch scratch;
+    scratch_start(&scratch);
+    (void)mkdirat(scratch.fd, "path", 0700);
+    scratch_write(&scratch, "path/ssh",
+                  "#!/bin/sh\n[ \"$1\" != -G ] || exec cat told\n"
+                  "for w; do case $w in exec*) ;; *) printf '%s ' \"$w\" ;; "
+                  "esac; done\n");
+    CU_ASSERT_EQUAL(fchmodat(scratch.fd, "path/ssh", 0700, 0), 0);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_buf line = JR_BUF_INIT;
+        const struct jr_ssh plain = {0};
+        char out[1024], expected[1024];
+        scratch_write(&scratch, "told", vectors[i].told);
+        char **words = jr_ssh_words(&arena, &plain, "/opt/jobrun", "gpu01");
+        for (size_t k = 0; words[k] != NULL; k++) {
+            jr_buf_str(&line, k == 0 ? "" : " ");
+            jr_shell_quote(&line, words[k]);
+        }
+        run_command(&scratch, line.data, out);
+        (void)snprintf(expected, sizeof expected,
+                       "%s-T -oBatchMode=yes -oControlMaster=no "
+                       "-oControlPath=none -oRemoteCommand=none "
+                       "-oLogLevel=ERROR -- gpu01 0",
+                       vectors[i].set);
+        JR_ASSERT_TEXT(out, expected);
+        jr_buf_release(&line);
+        jr_arena_release(&arena);
+    }
+    scratch_end(&scratch);
 }
 
 static void put_program(const struct scratch *scratch, const char *folder,
@@ -166,21 +216,25 @@ static void says_that_ssh_is_missing(void)
     struct jr_carrier carrier;
     struct jr_error err = {0};
     char *hosts[] = {other, localhost};
-    char *const envp[] = {NULL};
+    char path[128], *const envp[] = {path, NULL};
     const struct jr_ssh ssh = {0};
     const struct jr_controller_options options = {.program = "/nowhere/jobrun",
                                                   .hosts = hosts,
                                                   .envp = envp,
                                                   .ssh = &ssh};
     scratch_start(&scratch);
-    CU_ASSERT_EQUAL(setenv("PATH", scratch.dir, 1), 0);
+    (void)snprintf(path, sizeof path, "PATH=%s", scratch.dir);
     CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 0, &err), -1);
     JR_ASSERT_TEXT(err.text, "ssh is not in PATH; jobrun needs it to start on "
                              "other hosts (Debian: openssh-client)");
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    /* This machine is reached without it. */
+    CU_ASSERT_EQUAL(jr_ssh_transport.start(&carrier, &options, 1, &err), -1);
+    JR_ASSERT_TEXT(err.text, "could not start ssh: No such file or directory");
     scratch_end(&scratch);
 }
 
 JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours),
-             CASE(finds_the_program), CASE(says_that_there_is_none),
-             CASE(advises_by_what_ssh_says), CASE(says_that_ssh_is_missing))
+             CASE(leaves_alone_what_is_stated), CASE(finds_the_program),
+             CASE(says_that_there_is_none), CASE(advises_by_what_ssh_says),
+             CASE(says_that_ssh_is_missing))
