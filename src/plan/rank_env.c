@@ -5,8 +5,8 @@
 
 #include "plan/env_row.h"
 #include "plan/planner.h"
+#include "plan/rank_devices.h"
 #include "resolve/job.h"
-#include "resolve/node_resources.h"
 
 #include "base/banned.h"
 
@@ -166,26 +166,17 @@ static void set_of_node(struct build *build, const char *name, const char *text,
         set_literal(build, name, alike != NULL ? alike : "");
 }
 
-/* HIP would count once more, within what ROCR_VISIBLE_DEVICES has left. */
-static void drop_filters(struct build *build)
-{
-    unset_row(build, "HIP_VISIBLE_DEVICES");
-    unset_row(build, "CUDA_VISIBLE_DEVICES");
-    unset_row(build, "GPU_DEVICE_ORDINAL");
-}
-
 static void add_devices(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     const char *name = job->visibility_variable;
-    if (name == NULL || jr_node_resources_of(job, 0)->devices_count == 0 ||
-        job->device_visibility == JR_VISIBLE_INHERIT)
+    if (!jr_rank_devices_chosen(job))
         return;
-    if (job->device == JR_DEVICE_ROCM)
-        drop_filters(build);
-    /* Indices are counted in this order everywhere but in CUDA. */
-    if (job->devices_by_index && job->device == JR_DEVICE_CUDA)
-        set_own_variable(build, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    for (const char *const *filter = jr_rank_devices_filters(job);
+         *filter != NULL; filter++)
+        unset_row(build, *filter);
+    if (jr_rank_devices_ordered(job))
+        set_own_variable(build, JR_DEVICE_ORDER, JR_DEVICE_ORDER_BUS);
     /* Where local ranks see one device each, its index is 0 for all. */
     if (job->device_visibility == JR_VISIBLE_ONE) {
         set_own_variable(build, "JOBRUN_DEVICE_INDEX", "0");
@@ -254,12 +245,30 @@ static void add_required(struct build *build, const char *name)
     build->status = JR_STATUS_UNRESOLVED;
 }
 
+static void warn_of_devices(struct build *build,
+                            const struct jr_env_entry *entry)
+{
+    if (!jr_rank_devices_replaced(build->scopes->job, entry))
+        return;
+    struct jr_diag *diag = jr_diags_warning(
+        build->diags, JR_CODE_DEVICES_REPLACED, (struct jr_span){0},
+        jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
+        "'%s' replaces what jobrun sets: ranks will not see the devices that "
+        "the plan gives them",
+        entry->name);
+    jr_diag_help(
+        build->diags, diag,
+        "remove it, and state the devices as `devices: [0, 1]`; or set "
+        "`device_visibility: inherit`, which leaves it to you");
+}
+
 static void add_spec_entry(struct build *build,
                            const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
     struct jr_env_variable variable = {.name = entry->name};
     struct jr_error err = {0};
+    warn_of_devices(build, entry);
     if (entry->value != NULL)
         variable.text = stated_value(build, entry->name, entry->value, true);
     if (entry->required) {

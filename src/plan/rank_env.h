@@ -36,7 +36,8 @@ struct jr_environment {
  * into `arena`, as are `base` and `drop`, which are made for a job with
  * `setup`. Findings: a required variable that is not there (JR0501,
  * JR_STATUS_UNRESOLVED), a value that is not a template (JR0502,
- * JR_STATUS_INVALID). */
+ * JR_STATUS_INVALID), a variable that replaces the devices (JR0517, a warning).
+ */
 enum jr_status jr_environment_init(struct jr_environment *ret,
                                    const struct jr_scopes *scopes,
                                    struct jr_arena *arena,

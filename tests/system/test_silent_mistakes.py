@@ -53,6 +53,24 @@ class Mistakes(harness.Case):
         self.assertEqual(done.stdout, "[0] $HOME ~ *.csv &&\n")
         self.assertNotIn("warning", done.stderr)
 
+    def test_a_variable_over_the_chosen_devices(self):
+        """The ranks would see one device, and the plan gives them four."""
+        spec = HEAD.replace("device: cpu\n", "world_size: 4\n")
+        variable = 'env: {CUDA_VISIBLE_DEVICES: "0"}\n'
+        for text, found in ((variable, True), ("devices: [0, 1, 2, 3]\n", False),
+                            (variable + "device_visibility: inherit\n", False),
+                            ("per_rank: {3: {env: {CUDA_VISIBLE_DEVICES: 0}}}\n",
+                             True)):
+            self.write("job.jobrun.yaml", spec + text)
+            done = self.expect(self.jobrun("plan", "--on", "1x4:H100",
+                                           "job.jobrun.yaml"), 0)
+            told = done.stderr
+            self.assertEqual(told.count("warning[JR0517]: 'CUDA_VISIBLE_DEVICES' "
+                                        "replaces what jobrun sets"), found, told)
+            if found:
+                self.assertIn("state the devices as `devices: [0, 1]`", told)
+        self.assertIn("job.jobrun.yaml:4:", told)
+
     def test_values_for_kubernetes(self):
         told = self.told("engine: {kubernetes: {image: Train, memory: 64m}}\n")
         self.assertIn("'engine.kubernetes.image' wants an image", told)

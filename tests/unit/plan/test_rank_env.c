@@ -394,6 +394,82 @@ static void sets_what_devices_are_seen(void)
     }
 }
 
+/* A variable of the spec that gives ranks other devices than the plan does is
+ * told of, whether it is stated for all ranks or for some. */
+static void warns_of_replaced_devices(void)
+{
+    static char cuda[] = "CUDA_VISIBLE_DEVICES", zero[] = "0",
+                order[] = "CUDA_DEVICE_ORDER", bus[] = "PCI_BUS_ID",
+                fast[] = "FASTEST_FIRST", hip[] = "HIP_VISIBLE_DEVICES",
+                rocr[] = "ROCR_VISIBLE_DEVICES", other[] = "CUDA_CACHE_PATH";
+    char *devices[] = {TEXT("0"), TEXT("1")};
+    static const struct {
+        enum jr_device device;
+        enum jr_visibility visibility;
+        uint32_t devices;
+        struct jr_env_entry entry;
+        bool found;
+    } rows[] = {
+        {JR_DEVICE_CUDA,
+         JR_VISIBLE_ALL,
+         2,
+         {.name = cuda, .value = zero},
+         true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {.name = cuda}, true},
+        {JR_DEVICE_CUDA,
+         JR_VISIBLE_ALL,
+         2,
+         {.name = cuda, .required = 1},
+         true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_INHERIT, 2, {cuda, zero, false}, false},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 0, {cuda, zero, false}, false},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {other, zero, false}, false},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, fast, false}, true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, NULL, false}, true},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {order, bus, false}, false},
+        {JR_DEVICE_CUDA, JR_VISIBLE_ALL, 2, {hip, zero, false}, false},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {rocr, zero, false}, true},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, zero, false}, true},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {hip, NULL, true}, true},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, zero, false}, true},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {cuda, NULL, false}, false},
+        {JR_DEVICE_ROCM, JR_VISIBLE_ALL, 2, {order, fast, false}, false},
+    };
+    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=0,1"),
+                     TEXT("HIP_VISIBLE_DEVICES=0,1"), NULL};
+    for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
+        size_t row = i / 2;
+        struct jr_env_entry entry = rows[row].entry;
+        struct jr_rank_entry some = {
+            .ranks = TEXT("1"), .env = &entry, .env_count = 1};
+        struct sample s;
+        sample_init(&s, 1, 1, 2);
+        s.options.environ = outer;
+        s.job.device = rows[row].device;
+        s.job.own.devices = devices;
+        s.job.own.devices_count = rows[row].devices;
+        s.job.devices_by_index = true;
+        s.job.device_visibility = rows[row].visibility;
+        s.job.visibility_variable =
+            rows[row].device == JR_DEVICE_CUDA ? cuda : rocr;
+        if (i % 2 == 0)
+            s.job.env = &entry, s.job.env_count = 1;
+        else
+            s.job.per_rank = &some, s.job.per_rank_count = 1;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        CU_ASSERT_EQUAL(sample_found(&s, "JR0517", entry.name),
+                        rows[row].found);
+        CU_ASSERT_EQUAL(s.diags.warnings, rows[row].found);
+        if (rows[row].found) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "%s.%s",
+                           i % 2 == 0 ? "env" : "per_rank.1.env", entry.name);
+            JR_ASSERT_TEXT(s.diags.items[0].path, path);
+        }
+        sample_release(&s);
+    }
+}
+
 /* Paddle asks for the index of the device among those that the rank sees. */
 static void counts_the_devices_that_are_seen(void)
 {
@@ -557,7 +633,7 @@ JR_UNIT_MAIN(
     CASE(calls_backends_as_frameworks_do),
     CASE(leaves_out_endpoints_that_do_not_fit), CASE(cleans_what_it_inherits),
     CASE(lets_the_spec_have_the_last_word), CASE(sets_what_devices_are_seen),
-    CASE(counts_the_devices_that_are_seen),
+    CASE(warns_of_replaced_devices), CASE(counts_the_devices_that_are_seen),
     CASE(leaves_devices_alone_where_there_are_none),
     CASE(tells_every_rank_of_its_groups), CASE(sets_the_same_names_for_all),
     CASE(shares_the_lists_of_members), CASE(leaves_out_a_list_that_is_too_long))
