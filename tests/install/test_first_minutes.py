@@ -1,14 +1,22 @@
 """From a bare Debian 12 with Python to a verified run of torch on two ranks: the
-wheel, and four commands, in less than three minutes.
+wheel, and four commands, in less than three minutes. And README.md there, from its
+first line up to the table of tasks.
 
 The image has Debian's own torch, so that its download is no part of the time.
 """
 import os
 import pathlib
+import re
+import sys
 import time
 import unittest
 
 import bare_root
+
+SOURCE = pathlib.Path(os.environ["SOURCE"])
+sys.path.insert(0, str(SOURCE / "tests/system"))
+
+import guide  # noqa: E402
 
 RELEASE = pathlib.Path(os.environ["RELEASE"])
 MOST = 180  # seconds of a person's time
@@ -69,6 +77,40 @@ class FirstMinutes(unittest.TestCase):
         self.assertIn("2 of 2 ranks delivered, 0 processes left", told)
         print(f"four commands took {took:.0f} s")
         self.assertLess(took, MOST)
+
+    def compare(self, command, expected, code, told):
+        """Where a page shows nothing, what is printed is not compared."""
+        output, _, status = told.rstrip("\n").rpartition("status ")
+        self.assertEqual(status, code, (command, told))
+        while expected and not expected[-1]:
+            expected.pop()  # an empty line before the next command
+        if expected and not guide.shows(guide.same(expected), guide.same(
+                output.splitlines(), "/readme")):
+            self.assertEqual("\n".join(expected), output, command)
+
+    def test_what_the_readme_shows(self):
+        """Each line, in one folder, and what it prints. A checkout is not there."""
+        self.root.put("/readme", *RELEASE.glob("*.whl"))
+        shell, followed = "cd /readme; ", []
+        text = (SOURCE / "README.md").read_text().partition("\n## Tasks\n")[0]
+        for language, words, body in guide.blocks(text):
+            if "file" in words:
+                self.root.write("/readme/" + words["file"], body)
+                continue
+            self.assertEqual(language, "console")
+            found = [one[1:] for one in guide.commands(body)
+                     if not one[1].startswith("tools/")]
+            codes = ["0"] * (len(found) - 1) + [words.get("status", "0")]
+            for (command, expected), code in zip(found, codes):
+                told = self.root.run(f"{shell}({command}) 2>&1 && echo status 0 || "
+                                     "echo status $?")
+                if command.startswith(". "):
+                    shell += command + "; "
+                self.compare(command, expected, code, told)
+                followed.append(command)
+        self.assertEqual(followed[:3], [
+            "python3 -m venv env", ". env/bin/activate", "pip install jobrun-*.whl"])
+        self.assertGreater(len(followed), 8)
 
     def test_a_wrong_sum_is_no_success(self):
         """The run is verified: the same with another sum fails."""

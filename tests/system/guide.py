@@ -9,7 +9,7 @@ PROMPT = re.compile(r"^(\w*)\$ ")
 LEFT_OUT = "..."  # as a line of a page: any lines, also none
 # What differs between runs and machines, and what stands for it on both sides.
 SAME = [
-    (r"\d{8}-\d{6}-([\w.]+)-[0-9a-f]{4}", r"DAY-\1-ID"),
+    (r"\d{8}-\d{6}-([\w.-]+)-[0-9a-f]{4}", r"DAY-\1-ID"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME"),
     (r"\b(in|after) \d+(\.\d+)? m?s\b", r"\1 TIME"),
     (r"(?<=  )\d+(\.\d+)? m?s\b", "TIME"),

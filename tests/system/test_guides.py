@@ -11,7 +11,8 @@ its beginning to its end, in a folder of its own:
   command ends with `status=N`, the others with 0. Lines that begin with "HOST$ "
   are run at the same time.
 - `stand-in` beside `console` needs a cluster, or changes the machine: STAND_INS has
-  what is run instead of each line, or the test that runs it.
+  what is run instead of each line, or the test that runs it. Where an output is
+  shown, the line itself is run and compared, with the programs of FAKES in PATH.
 - `part` is a part of a spec, which is valid with PART around it.
 - `text` is no code.
 
@@ -24,6 +25,7 @@ import pathlib
 import re
 import socket
 import subprocess
+import tempfile
 import unittest
 
 import guide
@@ -32,7 +34,7 @@ import harness
 ROOT = pathlib.Path(__file__).parents[2]
 LIMIT = 120  # seconds that a command may take
 FILES = {"python", "yaml", "sh"}
-KINDS = {"console": r"( status=\d+| stand-in)?", "text": "",
+KINDS = {"console": r"( status=\d+| stand-in( status=\d+)?)?", "text": "",
          "python": r" file=[\w./-]+", "yaml": r" (file=[\w./-]+|part)"}
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
 PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/ssh", "docs/nodes",
@@ -56,9 +58,9 @@ MPI = ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK
 STAND_INS = {
     "tools/demo": "by tools/test",
     "tools/test": "by .ci/run",
-    "python3 -m venv env": "by tests/install/test_wheel.py",
-    ". env/bin/activate": "by tests/install/test_wheel.py",
-    "pip install jobrun-*.whl": "by tests/install/test_wheel.py",
+    "python3 -m venv env": "by tests/install/test_first_minutes.py",
+    ". env/bin/activate": "by tests/install/test_first_minutes.py",
+    "pip install jobrun-*.whl": "by tests/install/test_first_minutes.py",
     "sbatch -N 2 --gpus-per-node 8 --wrap 'jobrun train.jobrun.yaml'":
         "jobrun train.jobrun.yaml --local -s device=cpu",
     "jobrun train.jobrun.yaml --hosts gpu01,gpu02":
@@ -71,14 +73,26 @@ STAND_INS = {
         "jobrun render train.jobrun.yaml --engine slurm -s device=cpu",
     "jobrun submit train.jobrun.yaml --engine slurm":
         "by tests/system/test_frozen_code.py",
-    "jobrun submit lr.jobrun.yaml --engine slurm --parallel 4":
-        "jobrun render lr.jobrun.yaml --engine slurm --parallel 4 --on 1x8:H100",
     "srun --ntasks-per-node=1 jobrun train.jobrun.yaml":
         NODE + "jobrun plan train.jobrun.yaml",
     "mpirun --map-by ppr:1:node jobrun train.jobrun.yaml --run-id exp2":
         MPI + "jobrun plan train.jobrun.yaml",
     "pbsdsh -- jobrun train.jobrun.yaml --run-id \"exp1-$PBS_JOBID\"":
         "jobrun plan train.jobrun.yaml --node-rank 0",
+}
+# Programs of a cluster: what they do where a page shows what comes of it.
+FAKES = {
+    "jobrun train.jobrun.yaml --hosts gpu01,gpu02": {"ssh": """\
+case "$*" in
+-G*) exit ;;
+*" -- gpu02 "*)
+    echo 'train@gpu02: Permission denied (publickey,password).' >&2; exit 255 ;;
+esac
+for command; do :; done
+exec sh -c "$command"
+"""},
+    "jobrun submit lr.jobrun.yaml --engine slurm --parallel 4 --on 1x8:H100":
+        {"sbatch": "[ \"$1\" = --help ] || echo 4711\n"},
 }
 # Lines of code in no block, and the tests that run them.
 INDENTED = {("README", "pip install ."): "tests/install/test_wheel.py",
@@ -144,18 +158,28 @@ class Guides(harness.Case):
                for what, text in (("NAME", "a"), ("EMAIL", "a@example.org"))}
         return harness.clean_environment(PATH=path, **who)
 
-    def run_command(self, command):
+    def run_command(self, command, **more):
         """Its exit status and all that it printed; what does not end is stopped."""
         done = subprocess.run(
             ["timeout", "--kill-after=30", str(LIMIT), "/bin/sh", "-c", command],
-            cwd=self.folder, text=True, env=self.environment(),
+            cwd=self.folder, text=True, env={**self.environment(), **more},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, timeout=LIMIT + 60)
         return done.returncode, done.stdout
 
+    def run_with_fakes(self, command, expected, code):
+        """The line itself, beside programs that are told what to do."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in FAKES[command].items():
+                path = pathlib.Path(folder) / name
+                path.write_text("#!/bin/sh\n" + text)
+                path.chmod(0o755)
+            told = self.run_command(command, PATH=os.pathsep.join(
+                [folder, self.environment()["PATH"]]))
+        self.compare(command, expected, code, told)
+
     def run_stand_in(self, command):
         instead = STAND_INS[command]
-        self.stood_in.add(command)
         if not instead.startswith("by "):
             code, output = self.run_command(instead)
             self.assertEqual(code, 0, f"{instead}\n{output}")
@@ -196,18 +220,20 @@ class Guides(harness.Case):
             self.assertEqual(code, 0, output)
             (self.folder / "part.jobrun.yaml").unlink()  # no file of the page
         elif "stand-in" in words:
-            for _, command, _ in guide.commands(body):
-                self.run_stand_in(command)
+            for _, command, expected in guide.commands(body):
+                if expected:
+                    self.run_with_fakes(command, expected,
+                                        int(words.get("status", 0)))
+                else:
+                    self.run_stand_in(command)
         elif language == "console":
             self.run_console(words, body)
 
     def follow(self, page):
         self.port = free_port()
-        self.stood_in = set()
         for number, block in enumerate(guide.blocks(name_of(page).read_text())):
             with self.subTest(page=page, block=number):
                 self.run_block(*block)
-        return self.stood_in
 
     def test_every_page_is_held(self):
         """A new page is followed, or says what holds it."""
@@ -239,11 +265,13 @@ class Guides(harness.Case):
         self.assertEqual(lines, set(INDENTED))
 
     def test_every_stand_in_is_used_and_each_test_is_there(self):
-        shown = {command for page in PAGES
+        shown = [(command, bool(expected)) for page in PAGES
                  for language, words, body in guide.blocks(name_of(page).read_text())
                  if "stand-in" in words
-                 for _, command, _ in guide.commands(body)}
-        self.assertEqual(shown, set(STAND_INS))
+                 for _, command, expected in guide.commands(body)]
+        self.assertEqual({command for command, told in shown if not told},
+                         set(STAND_INS))
+        self.assertEqual({command for command, told in shown if told}, set(FAKES))
         tests = [instead[3:] for instead in STAND_INS.values()
                  if instead.startswith("by ")]
         for path in [*tests, *INDENTED.values()]:
