@@ -1,6 +1,7 @@
 #include "judge/pattern.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -387,11 +388,21 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
     return NULL;
 }
 
+/* A stream to which nothing was written has no file, and reads as empty. */
+static int open_stream_file(const struct jr_judge *judge, size_t i,
+                            const char *path, struct jr_error *err)
+{
+    int fd = jr_run_file_open(judge->run_fd, path, err);
+    bool empty =
+        fd < 0 && err->sys == ENOENT && judge->outcome->ranks[i].captured == 0;
+    return empty ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
+}
+
 json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
     struct log log = {.name = jr_result_name(path)};
     struct jr_error err = {0};
-    JR_CLOSE int fd = jr_run_file_open(judge->run_fd, path, &err);
+    JR_CLOSE int fd = open_stream_file(judge, i, path, &err);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
             jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name,

@@ -74,8 +74,8 @@ static int name_next_file(const char *path, char ret[static PATH_MAX])
     return len < PATH_MAX ? 0 : -1;
 }
 
-/* A rank could have put anything there since: what would block, or is no plain
- * file, is refused. */
+/* A rank could have put anything there, before or since: what would block, is
+ * no plain file, or is somebody else's or elsewhere too, is refused. */
 static int open_plain(const struct jr_logfiles *all, const char *path,
                       int flags)
 {
@@ -86,7 +86,12 @@ static int open_plain(const struct jr_logfiles *all, const char *path,
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EINVAL;
-    return S_ISREG(st.st_mode) ? jr_steal_fd(&fd) : -1;
+    if (!S_ISREG(st.st_mode))
+        return -1;
+    errno = EEXIST;
+    if ((flags & O_CREAT) != 0 && (st.st_nlink != 1 || st.st_uid != geteuid()))
+        return -1;
+    return jr_steal_fd(&fd);
 }
 
 static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
@@ -108,6 +113,7 @@ static int reopen_log(struct jr_log_file *file)
     make_pool_room(file, 2);
     if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
         return -1;
+    file->made = true;
     if (file->next_cut == 0)
         return 0;
     if (name_next_file(file->path, next) != 0)
@@ -251,13 +257,16 @@ static int advance_log(struct jr_log_file *file)
 }
 
 void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, int fd, uint64_t limit)
+                       const char *path, uint64_t limit)
 {
     *file = (struct jr_log_file){
-        .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
-    all->open++;
-    enter_pool(file);
-    make_pool_room(file, 0);
+        .all = all, .path = path, .limit = limit, .fd = -1, .next_fd = -1};
+}
+
+void jr_log_file_make(struct jr_log_file *file)
+{
+    if (file->all != NULL && !file->made)
+        (void)reopen_log(file);
 }
 
 int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len)

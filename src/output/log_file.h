@@ -10,6 +10,11 @@
  * have ended, no byte is written more than twice, and nothing is held in
  * memory. Where there are newlines, the cuts are at them.
  *
+ * A file is made with the first byte that is written to it, or when
+ * jr_log_file_make says so: most short ranks write nothing to one of their
+ * streams, or to both, and on a disk a file costs more than all else about
+ * them.
+ *
  * Descriptors are borrowed: more than `most` are never open; what was written
  * to least recently is closed, and opened again when it is written to.
  */
@@ -38,6 +43,7 @@ struct jr_log_file {
     struct jr_logfiles *all; /* NULL: there is no file */
     const char *path;
     uint64_t limit;  /* bytes of it; 0: none */
+    bool made;       /* it is there */
     int fd, next_fd; /* -1: closed at the moment */
     struct jr_log_file *newer, *older;
     uint64_t total;    /* bytes that came */
@@ -54,11 +60,15 @@ struct jr_log_file {
         .fd = -1, .next_fd = -1                                                \
     }
 
-/* Begin with `fd`, which was opened for appending to the empty file `path`
- * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least.
- */
+/* Begin with the file `path` (borrowed). Where a plain file of ours is there by
+ * the time it is made, of another stream or of the rank, it is added to.
+ * `limit` is 0, or JR_LOG_LIMIT_LEAST at least. */
 void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
-                       const char *path, int fd, uint64_t limit);
+                       const char *path, uint64_t limit);
+
+/* Make the file now, for those who look for it, although nothing is written to
+ * it yet. What keeps it from being made is told by the first write. */
+void jr_log_file_make(struct jr_log_file *file);
 
 /* Append. Returns 0, or -1 with errno. */
 int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len);

@@ -15,6 +15,10 @@
 
 #define READ_SIZE (1U << 20)
 
+/* How long a stream may be silent before it has a file: many ranks end before
+ * that, and whoever looks at one that runs finds its logs. */
+#define SILENT_NS (200 * UINT64_C(1000000))
+
 static void note_failed_file(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
@@ -156,6 +160,24 @@ static void on_tee_console_room(void *owner, struct jr_output *output)
         jr_catch_up_step(&tee->catch_up, output);
 }
 
+/* Those that began only just now have their turn the next time: there is one
+ * look in each SILENT_NS, however many begin. */
+static void make_logs_of_silent_streams(void *owner)
+{
+    struct jr_tee *tee = owner;
+    uint64_t now = jr_clock_ns();
+    for (uint32_t i = 0; i < tee->stream_count; i++) {
+        struct jr_stream *stream = &tee->streams[i];
+        if (stream->watch.fd < 0 || stream->file.all == NULL ||
+            stream->file.made)
+            continue;
+        if (now - stream->began_ns >= SILENT_NS)
+            jr_log_file_make(&stream->file);
+        else
+            tee->logs.at = now + SILENT_NS;
+    }
+}
+
 int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
 {
     const struct jr_plan *plan = setup->plan;
@@ -184,6 +206,9 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
                                          .lines = &tee->lines,
                                          .files = &tee->files,
                                          .bytes = tee->bytes};
+    tee->logs =
+        (struct jr_timer){.due = make_logs_of_silent_streams, .owner = tee};
+    jr_loop_timer(setup->loop, &tee->logs);
     setup->console->relieved = on_tee_console_room;
     setup->console->owner = tee;
     return 0;
@@ -202,6 +227,16 @@ static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
     stream->follower.times = &tee->remainder->times[at];
 }
 
+static void begin_stream_file(struct jr_stream *stream, struct jr_tee *tee,
+                              const char *path)
+{
+    jr_log_file_begin(&stream->file, &tee->files, path,
+                      stream->rank->limited ? tee->limit : 0);
+    stream->began_ns = jr_clock_ns();
+    if (tee->logs.at == 0)
+        tee->logs.at = stream->began_ns + SILENT_NS;
+}
+
 static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
                       const struct jr_started *started)
 {
@@ -211,10 +246,8 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
     stream->tee = tee;
     stream->watch = (struct jr_watch){
         .fd = started->pipes[number], .ready = on_readable, .owner = stream};
-    if (started->files[number] >= 0)
-        jr_log_file_begin(&stream->file, &tee->files, path,
-                          started->files[number],
-                          stream->rank->limited ? tee->limit : 0);
+    if (started->kept[number])
+        begin_stream_file(stream, tee, path);
     if (jr_start_is_shown(stream->rank, number, tee->options))
         add_follower(stream, tee, i, path);
     tee->open++;
@@ -298,6 +331,7 @@ void jr_tee_close(struct jr_tee *tee)
     for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
         if (tee->streams[i].watch.fd >= 0)
             close_stream(&tee->streams[i]);
+    tee->logs.at = 0;
     jr_line_writer_close(&tee->lines);
     free(tee->streams);
     free(tee->bytes);

@@ -29,6 +29,7 @@ struct jr_stream {
     struct jr_follower follower;
     bool alone;      /* in its file, which can be read again */
     bool has_output; /* something was read */
+    uint64_t began_ns;
     uint64_t total;  /* bytes that were */
     struct jr_stream *next_paused;
     bool has_steps; /* the rank's steps are read from it: */
@@ -41,7 +42,8 @@ struct jr_tee {
     struct jr_events *events;
     struct jr_line_writer lines;
     struct jr_logfiles files;
-    uint64_t limit; /* of a file; 0: none */
+    uint64_t limit;       /* of a file; 0: none */
+    struct jr_timer logs; /* when silent streams get their files */
     const struct jr_run_options *options;
     struct jr_catch_up catch_up;
     struct jr_remainder *remainder;

@@ -1,10 +1,13 @@
 #include "report/page_ranks.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/syscalls.h"
 #include "judge/hang_report.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
@@ -144,7 +147,10 @@ static void add_log_link(const struct jr_html_page *html, const char *path,
 {
     if (path == NULL)
         return;
-    if (*path != '/')
+    if (*path != '/' &&
+        jr_access(html->fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        jr_buf_printf(html->out, "%s: empty", label);
+    else if (*path != '/')
         jr_html_link(html->out, html->base, path, label);
     else
         jr_html_text(html->out, path);

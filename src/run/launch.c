@@ -36,12 +36,9 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
                             const struct jr_started *started)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
-    for (int stream = 0; stream < 2; stream++) {
+    for (int stream = 0; stream < 2; stream++)
         if (started->pipes[stream] >= 0)
             (void)close(started->pipes[stream]);
-        if (started->files[stream] >= 0)
-            (void)close(started->files[stream]);
-    }
     if (started->control >= 0)
         (void)close(started->control);
     if (started->pmi >= 0)
@@ -168,7 +165,6 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
                     const char *text)
 {
     struct jr_started started = {.pipes = {-1, -1},
-                                 .files = {-1, -1},
                                  .control = -1,
                                  .pmi = -1,
                                  .stage = stage,

@@ -238,17 +238,10 @@ int jr_start_folder(struct jr_starter *starter, const char *path)
     return 0;
 }
 
-/* A pipe whose write end is in the stream's slot; the log file is opened here,
- * too, because the runner writes it. */
-static int open_pipe(const struct jr_starter *starter,
-                     const struct jr_child_stream *file, int stream,
+/* A pipe whose write end is in the stream's slot. */
+static int open_pipe(const struct jr_starter *starter, int stream,
                      struct jr_started *ret)
 {
-    if (file->path != NULL) {
-        ret->files[stream] = jr_start_log(starter, file);
-        if (ret->files[stream] < 0)
-            return -1;
-    }
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
@@ -288,7 +281,8 @@ int jr_start_streams(struct jr_starter *starter,
             break;
         case JR_ROUTE_PIPE:
             to->slot = JR_SLOT_PIPE_OUT + stream;
-            if (open_pipe(starter, &file, stream, ret) == 0)
+            ret->kept[stream] = file.path != NULL;
+            if (open_pipe(starter, stream, ret) == 0)
                 break;
             ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
             return -1;

@@ -88,16 +88,15 @@ struct jr_started {
     int control;         /* our end of its control socket; -1: none */
     int pmi;             /* our end of its stream to its process manager */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
-    int files[2];        /* log files of the piped streams; -1: none */
+    bool kept[2];        /* the piped streams have log files, which whoever
+                            reads the pipes makes when there is something to
+                            write */
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
 #define JR_STARTED_NONE                                                        \
-    ((struct jr_started){.pidfd = -1,                                          \
-                         .control = -1,                                        \
-                         .pmi = -1,                                            \
-                         .pipes = {-1, -1},                                    \
-                         .files = {-1, -1}})
+    ((struct jr_started){                                                      \
+        .pidfd = -1, .control = -1, .pmi = -1, .pipes = {-1, -1}})
 
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import time
 
 import harness
 
@@ -53,6 +54,48 @@ class Live(harness.Case):
         # What is read of a run that goes on is read of one that has ended.
         self.assertLessEqual(set(told), set(after))
         self.assertLessEqual(set(first), set(after["ranks"][0]))
+
+    def log(self, name):
+        return self.folder / "runs" / "latest" / "attempt_0" / name
+
+    def await_log(self, name):
+        until = time.monotonic() + harness.LIMIT
+        while not self.log(name).exists():
+            self.assertLess(time.monotonic(), until, name)
+            time.sleep(0.01)
+
+    def test_a_silent_rank_that_runs_has_its_logs(self):
+        self.begin("[ $RANK = 0 ] && read x < fifo && echo late >&2; :")
+        self.await_event(event="rank_ended", rank=1)
+        for name in ("0/stdout.log", "0/stderr.log"):
+            self.await_log(name)
+            self.assertEqual(self.log(name).stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.shown()["ranks"][1]["stderr"],
+                         "attempt_0/1/stderr.log")
+        self.expect(self.release(), 0)
+        self.assertEqual(self.log("0/stderr.log").read_text(), "late\n")
+        self.assertEqual(self.log("0/stdout.log").read_text(), "")
+        told = self.expect(self.jobrun("logs", "latest", "--rank", "1"), 0)
+        self.assertEqual(told.stdout, "")
+
+    def test_a_silent_rank_has_no_match(self):
+        done = self.jobrun(
+            "-n", "2", "-s", "results={from: stdout, pattern: 'x=(?<x>\\d+)'}",
+            "--", "sh", "-c", "[ $RANK = 1 ] || echo x=1")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        ranks = self.results()["ranks"]
+        self.assertEqual(ranks[0]["result"], {"x": "1"})
+        self.assertEqual(ranks[1]["result_error"], "missing")
+        self.assertNotIn("No such file", done.stderr)
+
+    def test_what_a_rank_wrote_into_its_log_stays(self):
+        """Whether the file was there before or not."""
+        done = self.jobrun(
+            "-n", "1", "--", "sh", "-c",
+            "echo mine >$JOBRUN_RANK_DIR/stdout.log; echo output")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.log("0/stdout.log").read_text(),
+                         "mine\noutput\n")
 
     def test_a_rank_that_died_of_a_signal(self):
         self.begin("[ $RANK = 1 ] && kill -9 $$; read x < fifo",

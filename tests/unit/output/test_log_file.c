@@ -36,10 +36,7 @@ static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
 static void open_file(struct fixture *fixture, struct jr_log_file *file,
                       const char *name)
 {
-    int fd = openat(fixture->all.dir_fd, name,
-                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    CU_ASSERT_TRUE_FATAL(fd >= 0);
-    jr_log_file_begin(file, &fixture->all, name, fd, fixture->limit);
+    jr_log_file_begin(file, &fixture->all, name, fixture->limit);
 }
 
 static void end(struct fixture *fixture)
@@ -195,11 +192,13 @@ static void follows_no_trap(void)
     begin(&fixture, 0, 1);
     for (int trap = 0; trap < 2; trap++) {
         open_file(&fixture, &a, "a");
+        open_file(&fixture, &b, "b");
+        CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), 0);
         (void)unlinkat(fixture.all.dir_fd, "a", 0);
         CU_ASSERT_EQUAL(trap == 0 ? mkfifoat(fixture.all.dir_fd, "a", 0600)
                                   : symlinkat("b", fixture.all.dir_fd, "a"),
                         0);
-        open_file(&fixture, &b, "b"); /* closes a */
+        CU_ASSERT_EQUAL(jr_log_file_write(&b, "x", 1), 0); /* closes a */
         CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), -1);
         CU_ASSERT_EQUAL(errno, trap == 0 ? ENXIO : ELOOP);
         jr_log_file_end(&a);
@@ -208,6 +207,76 @@ static void follows_no_trap(void)
         (void)unlinkat(fixture.all.dir_fd, "a", 0);
         (void)unlinkat(fixture.all.dir_fd, "b", 0);
     }
+    end(&fixture);
+}
+
+/* A file is there once there is something in it, or it is asked for. Two
+ * streams that go to one file make it once, and what a rank has put into it
+ * before stays. */
+static void makes_a_file_when_there_is_something_to_write(void)
+{
+    struct fixture fixture;
+    struct jr_log_file file, same;
+    struct stat st;
+    begin(&fixture, 0, 4);
+    int dir = fixture.all.dir_fd;
+    open_file(&fixture, &file, NAME);
+    open_file(&fixture, &same, NAME);
+    CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), -1);
+    CU_ASSERT_EQUAL(fixture.all.open, 0);
+    CU_ASSERT_EQUAL(jr_log_file_write(&file, "x", 1), 0);
+    CU_ASSERT_EQUAL(fstatat(dir, NAME, &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 1);
+    CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
+    jr_log_file_make(&same);
+    CU_ASSERT_EQUAL(jr_log_file_write(&same, "y", 1), 0);
+    CU_ASSERT_EQUAL(fstatat(dir, NAME, &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 2);
+    jr_log_file_end(&file);
+    jr_log_file_end(&same);
+    (void)unlinkat(dir, NAME, 0);
+    open_file(&fixture, &file, NAME);
+    jr_log_file_end(&file);
+    CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), -1);
+    open_file(&fixture, &file, NAME);
+    jr_log_file_make(&file);
+    CU_ASSERT_EQUAL(fstatat(dir, NAME, &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 0);
+    jr_log_file_end(&file);
+    (void)unlinkat(dir, NAME, 0);
+    end(&fixture);
+}
+
+/* What stands in the place of a file before that is made: a plain file of ours
+ * is added to; one that has another name, too, a link, or no file is refused,
+ * by the first write. */
+static void refuses_what_stands_in_its_place(void)
+{
+    struct fixture fixture;
+    struct jr_log_file file;
+    struct stat st;
+    begin(&fixture, 0, 4);
+    int dir = fixture.all.dir_fd;
+    (void)close(openat(dir, "other", O_WRONLY | O_CREAT, 0600));
+    CU_ASSERT_EQUAL_FATAL(linkat(dir, "other", dir, "hard", 0), 0);
+    CU_ASSERT_EQUAL_FATAL(symlinkat("gone", dir, "soft"), 0);
+    CU_ASSERT_EQUAL_FATAL(mkfifoat(dir, "fifo", 0600), 0);
+    const struct {
+        const char *name;
+        int error;
+    } traps[] = {{"hard", EEXIST}, {"soft", ELOOP}, {"fifo", ENXIO}};
+    for (size_t i = 0; i < sizeof traps / sizeof *traps; i++) {
+        open_file(&fixture, &file, traps[i].name);
+        jr_log_file_make(&file);
+        CU_ASSERT_EQUAL(jr_log_file_write(&file, "x", 1), -1);
+        CU_ASSERT_EQUAL(errno, traps[i].error);
+        jr_log_file_end(&file);
+        (void)unlinkat(dir, traps[i].name, 0);
+    }
+    CU_ASSERT_EQUAL(fstatat(dir, "other", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 0);
+    CU_ASSERT_EQUAL(faccessat(dir, "gone", F_OK, 0), -1);
+    (void)unlinkat(dir, "other", 0);
     end(&fixture);
 }
 
@@ -371,6 +440,7 @@ static void tidies_up(void)
     begin(&fixture, 0, 4);
     int dir = fixture.all.dir_fd;
     open_file(&fixture, &file, NAME);
+    CU_ASSERT_EQUAL(jr_log_file_write(&file, "x", 1), 0);
     (void)close(openat(dir, NAME ".next", O_WRONLY | O_CREAT, 0600));
     jr_log_file_tidy(dir, NAME);
     CU_ASSERT_EQUAL(faccessat(dir, NAME, F_OK, 0), 0);
@@ -385,4 +455,5 @@ JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut),
              CASE(finds_what_it_has_kept),
              CASE(follows_no_link_when_it_opens_again),
              CASE(keeps_beginning_and_end), CASE(borrows_descriptors),
-             CASE(follows_no_trap))
+             CASE(follows_no_trap), CASE(refuses_what_stands_in_its_place),
+             CASE(makes_a_file_when_there_is_something_to_write))

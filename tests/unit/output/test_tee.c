@@ -96,9 +96,7 @@ static void add_stream(struct desk *desk, uint32_t i, int number,
     if (path != NULL) {
         *(number == 0 ? &desk->ranks[i].out_path : &desk->ranks[i].err_path) =
             path;
-        started.files[number] =
-            openat(desk->scratch.fd, path,
-                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        started.kept[number] = true;
     }
     CU_ASSERT_EQUAL(jr_tee_add(&desk->tee, i, &started, &desk->ranks[i],
                                &desk->outcomes[i]),
@@ -219,16 +217,17 @@ static void counts_and_pulls(void)
     end(&desk);
 }
 
-/* A disk that is full costs the file, and nothing else. */
+/* A file that cannot be written, because somebody has put another one in its
+ * place, costs the file, and nothing else. */
 static void tells_of_a_file_that_failed(void)
 {
     struct desk desk;
     begin(&desk);
-    CU_ASSERT_EQUAL(symlinkat("/dev/full", desk.scratch.fd, "full"), 0);
-    add_stream(&desk, 1, 0, "full");
+    CU_ASSERT_EQUAL(mkdirat(desk.scratch.fd, "taken", 0700), 0);
+    add_stream(&desk, 1, 0, "taken");
     put(&desk, 1, 0, "a\n");
     turn(&desk);
-    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, ENOSPC);
+    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, EISDIR);
     JR_ASSERT_TEXT(shown(&desk), "1 a\n");
     CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
     CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":1,\"stream\":1"), 2);
@@ -236,6 +235,38 @@ static void tells_of_a_file_that_failed(void)
     turn(&desk);
     JR_ASSERT_TEXT(shown(&desk), "1 b\n");
     CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
+    end(&desk);
+}
+
+/* A rank that is silent has no file for a while, and none at all where it ends
+ * before that; one that runs longer has its files, and keeps them. */
+static void makes_the_files_of_silent_streams_late(void)
+{
+    struct desk desk;
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    add_stream(&desk, 1, 0, "1.out");
+    add_stream(&desk, 1, 1, "1.err");
+    end_stream(&desk, 0, 0);
+    turn(&desk);
+    CU_ASSERT_TRUE(desk.tee.logs.at > jr_clock_ns());
+    CU_ASSERT_EQUAL(faccessat(desk.scratch.fd, "1.out", F_OK, 0), -1);
+    desk.tee.logs.at = 1; /* as if the time had come for another one */
+    turn(&desk);
+    CU_ASSERT_TRUE(desk.tee.logs.at > jr_clock_ns());
+    CU_ASSERT_EQUAL(faccessat(desk.scratch.fd, "1.out", F_OK, 0), -1);
+    for (uint32_t i = 0; i < desk.tee.stream_count; i++)
+        desk.tee.streams[i].began_ns = 0;
+    desk.tee.logs.at = 1;
+    turn(&desk);
+    CU_ASSERT_EQUAL(desk.tee.logs.at, 0); /* nothing wakes it again */
+    CU_ASSERT_EQUAL(faccessat(desk.scratch.fd, "0.out", F_OK, 0), -1);
+    CU_ASSERT_EQUAL(faccessat(desk.scratch.fd, "1.out", F_OK, 0), 0);
+    CU_ASSERT_EQUAL(faccessat(desk.scratch.fd, "1.err", F_OK, 0), 0);
+    put(&desk, 1, 0, "a\n");
+    turn(&desk);
+    JR_ASSERT_TEXT(content(&desk, "1.out"), "a\n");
+    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, 0);
     end(&desk);
 }
 
@@ -606,6 +637,7 @@ int main(void)
         CASE(writes_files_and_shows_lines),
         CASE(counts_and_pulls),
         CASE(tells_of_a_file_that_failed),
+        CASE(makes_the_files_of_silent_streams_late),
         CASE(keeps_to_the_limit_of_a_file),
         CASE(holds_a_rank_that_has_no_file),
         CASE(lets_a_rank_with_a_file_go_on),

@@ -84,7 +84,6 @@ static void end(void)
 {
     const int fds[] = {bench.started.pidfd,     bench.started.control,
                        bench.started.pipes[0],  bench.started.pipes[1],
-                       bench.started.files[0],  bench.started.files[1],
                        bench.starter.attempt_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] > 2)
@@ -246,7 +245,7 @@ static void a_rank_finds_what_the_plan_says(void)
 }
 
 /* What goes to the console comes by a pipe; where it has a file too, that is
- * opened for jobrun. */
+ * made by whoever reads the pipe. */
 static void pipes_come_back(void)
 {
     for (int file = 0; file < 2; file++) {
@@ -258,7 +257,8 @@ static void pipes_come_back(void)
         CU_ASSERT_EQUAL(await(), 0);
         CU_ASSERT_TRUE_FATAL(bench.started.pipes[0] >= 0);
         CU_ASSERT_EQUAL(bench.started.pipes[1], -1);
-        CU_ASSERT_EQUAL(bench.started.files[0] >= 0, file);
+        CU_ASSERT_EQUAL(bench.started.kept[0], file);
+        CU_ASSERT_FALSE(bench.started.kept[1]);
         CU_ASSERT_EQUAL(read(bench.started.pipes[0], bytes, sizeof bytes), 4);
         CU_ASSERT_EQUAL(memcmp(bytes, "out\n", 4), 0);
         CU_ASSERT_EQUAL(read(bench.started.pipes[0], bytes, sizeof bytes), 0);
