@@ -161,6 +161,22 @@ static bool was_seen(const struct walk *walk, const char *name)
     return false;
 }
 
+/* What belongs to the C library and the compiler needs nothing but itself. Most
+ * programs need nothing else, and where that is cannot be known without reading
+ * the whole of the loader's cache. */
+static bool is_of_c_library(const char *name)
+{
+    static const char *const c_library_parts[] = {
+        "libc.so.",    "libm.so.",     "libpthread.so.", "libdl.so.",
+        "librt.so.",   "libgcc_s.so.", "libstdc++.so.",  "libresolv.so.",
+        "libutil.so.", "ld-linux",     "ld64.so."};
+    for (size_t i = 0; i < sizeof c_library_parts / sizeof *c_library_parts;
+         i++)
+        if (strncmp(name, c_library_parts[i], strlen(c_library_parts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* What one file needs: an MPI library among it ends the search, the rest is
  * looked at later. */
 static bool take_needed(struct walk *walk, struct jr_strv *files,
@@ -178,7 +194,8 @@ static bool take_needed(struct walk *walk, struct jr_strv *files,
     }
     for (size_t i = 0; i < needed.names.count; i++) {
         char *name = needed.names.items[i];
-        if (was_seen(walk, name) || walk->seen.count >= LIBRARIES_MAX)
+        if (is_of_c_library(name) || was_seen(walk, name) ||
+            walk->seen.count >= LIBRARIES_MAX)
             continue;
         jr_strv_push(&walk->seen, walk->arena, name);
         const char *file = find_library(walk, from, &needed, name);

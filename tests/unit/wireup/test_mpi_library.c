@@ -164,6 +164,17 @@ static void finds_what_libraries_need(void)
     check_library("solver", NULL, "libmpich.so.12");
 }
 
+/* The C library needs no MPI, whatever bears its name: it is not looked for. */
+static void leaves_the_c_library_out(void)
+{
+    write_elf("libc.so.6", "libmpich.so.12", NULL, DT_NULL, NULL);
+    write_elf("usual", "libc.so.6", "libm.so.6", DT_RUNPATH, folder);
+    check_library("usual", NULL, NULL);
+    write_elf("libcc.so.1", "libmpich.so.12", NULL, DT_NULL, NULL);
+    write_elf("usual", "libc.so.6", "libcc.so.1", DT_RUNPATH, folder);
+    check_library("usual", NULL, "libmpich.so.12");
+}
+
 /* RPATH comes before LD_LIBRARY_PATH, and RUNPATH behind it. */
 static void looks_in_the_order_of_the_loader(void)
 {
@@ -230,17 +241,13 @@ static void looks_into_the_cache(void)
 
 static void cleans_up(void)
 {
-    static const char *const names[] = {"script",
-                                        "plain",
-                                        "circle",
-                                        "liba.so",
-                                        "libb.so",
-                                        "mpich",
-                                        "open",
-                                        "libsolver.so",
-                                        "solver",
-                                        "cache",
-                                        "other/libsolver.so"};
+    static const char *const names[] = {"script",     "plain",
+                                        "circle",     "liba.so",
+                                        "libb.so",    "mpich",
+                                        "open",       "libsolver.so",
+                                        "solver",     "cache",
+                                        "usual",      "libc.so.6",
+                                        "libcc.so.1", "other/libsolver.so"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         CU_ASSERT_EQUAL(unlink(path_of(names[i])), 0);
     CU_ASSERT_EQUAL(rmdir(path_of("other")), 0);
@@ -249,6 +256,6 @@ static void cleans_up(void)
 
 JR_UNIT_MAIN("mpi_library", CASE(knows_names), CASE(finds_none),
              CASE(finds_what_the_program_names),
-             CASE(finds_what_libraries_need),
+             CASE(finds_what_libraries_need), CASE(leaves_the_c_library_out),
              CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
              CASE(cleans_up))
