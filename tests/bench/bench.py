@@ -3,8 +3,8 @@
 
 usage: bench.py [--build DIR] [--runs N] [--only PART] [--python PYTHON]
 
-PART is launch, failure, mpi, output, steps, memory, many, plan or imports; PYTHON has the
-torch that the last imports.
+PART is launch, failure, mpi, output, steps, memory, many, plan, sweep or imports;
+PYTHON has the torch that the last imports. The run folders lie in TMPDIR.
 
 Prints Markdown; how it measures is in common.py, how to read it in
 docs/performance.md.
@@ -18,13 +18,14 @@ import tempfile
 import time
 
 import common
+import sweep
 
 SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
 MANY = (8, 512, 10000)
 IDLE = 5  # seconds
 PARTS = ("launch", "failure", "mpi", "output", "steps", "memory", "many", "plan",
-         "imports")
+         "sweep", "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
@@ -244,6 +245,9 @@ class Bench:
                  "times"))):
             yield title, unit, {name: value if isinstance(value, str)
                                 else value[i] for name, value in taken.items()}
+
+    def sweep(self):
+        yield from sweep.Sweeps(self).rows()
 
     def imports(self):
         """Not the whole run: until the last rank is past its imports."""

@@ -1,71 +1,86 @@
-#!/usr/bin/env python3
-"""Measure a sweep of cells of `true` beside GNU parallel with as many jobs, and
-how long a device idles between two cells.
-
-usage: sweep.py [--build DIR] [--runs N] [--cells N] [--folder DIR]...
-
-Each --folder is measured by itself: one in memory, one on a disk. Prints
-Markdown; how it measures is in common.py.
-"""
-import argparse
+"""What a sweep costs, for bench.py: cells of `true` beside GNU parallel with as
+many jobs, how long a device idles between two cells, a plan of many cells, and
+a sweep that is refused."""
 import json
-import pathlib
 import shutil
 import statistics
-import tempfile
 
 import common
 
+CELLS, JOBS, DEVICES = 1000, 2, 4
 SECONDS = 600  # for one command
-DEVICES = 4
 SPEC = """\
 version: 1
 name: cells
-vars: {{n: 0}}
+vars: {{n: 0, m: 0}}
 env: {{N: "${{vars.n}}"}}
 entrypoint: ['true']
 world_size: 1
-{more}sweep: {{axes: {{vars.n: {{from: 1, to: {cells}}}}}, parallel: {jobs}}}
+{more}sweep: {{axes: {axes}, parallel: {jobs}}}
 """
+ON_CPUS = "device: cpu\noversubscribe: true\n"
 ON_DEVICES = "device: custom:acme\nbackends: gloo\n"
+MANY = "{vars.n: {from: 1, to: 1000}, vars.m: {from: 1, to: 100}}"
+REFUSED = {
+    "a typo in an axis": "{vars.nn: [1, 2]}",
+    "an empty axis": "{vars.n: []}",
+    "an axis over placement": "{hosts: [a, b]}",
+    "10^9 cells": "{vars.n: {from: 1, to: 1000000},"
+                  " vars.m: {from: 1, to: 1000}}",
+}
 
 
-class Bench:
-    def __init__(self, build, folder, cells):
-        self.jobrun = str(pathlib.Path(build) / "jobrun")
-        self.folder, self.cells = pathlib.Path(folder), cells
+class Sweeps:
+    def __init__(self, bench):
+        self.jobrun, self.folder = bench.jobrun, bench.folder
+        self.in_turns, self.peak_of = bench.in_turns, bench.peak_of
         facts = "".join(f"- {{index: {i}, uuid: BENCH-{self.folder.name}-{i}}}\n"
                         for i in range(DEVICES))
         (self.folder / "acme.facts.yaml").write_text(
             "format_version: 1\nvariable: ACME_VISIBLE\ndevices:\n" + facts)
 
-    def write(self, more, jobs):
-        (self.folder / "cells.jobrun.yaml").write_text(SPEC.format(
-            more=more, cells=self.cells, jobs=jobs))
+    def spec(self, name, axes, more=ON_CPUS, jobs=JOBS):
+        path = self.folder / f"{name}.jobrun.yaml"
+        path.write_text(SPEC.format(more=more, axes=axes, jobs=jobs))
+        return str(path)
 
-    def fresh(self, command):
+    def run(self, command, expect=(0,)):
         """The cost in a folder without what an earlier turn has left."""
         for name in ("runs", "joblog"):
             path = self.folder / name
             shutil.rmtree(path, ignore_errors=True)
             path.unlink(missing_ok=True)
-        return common.run(command, self.folder, limit=SECONDS)
+        return common.run(command, self.folder, limit=SECONDS, expect=expect)
 
-    def beside_parallel(self, runs, jobs):
-        sweep = [self.jobrun, "cells.jobrun.yaml"]
-        parallel = "GNU parallel: " + common.NOT_INSTALLED
-        if shutil.which("parallel"):
-            numbers = [str(n) for n in range(1, self.cells + 1)]
-            parallel = ["parallel", "--will-cite", "-j", str(jobs), "--joblog",
-                        "joblog", "true", ":::", *numbers]
-        self.write("device: cpu\noversubscribe: true\n", jobs)
-        values = common.in_turns({"GNU parallel --joblog": parallel,
-                                  "jobrun": sweep}, runs, self.fresh)
-        common.table(f"{self.cells} cells of `true`, {jobs} at once, "
-                     f"{self.folder}", "s", values, cpu=True)
+    def rows(self):
+        cells = f"{{vars.n: {{from: 1, to: {CELLS}}}}}"
+        numbers = [str(n) for n in range(1, CELLS + 1)]
+        yield (f"{CELLS} cells of `true`, {JOBS} at once", "s", self.in_turns({
+            "GNU parallel": ["parallel", "--will-cite", "-j", str(JOBS),
+                             "--joblog", "joblog", "true", ":::", *numbers]
+            if shutil.which("parallel")
+            else "GNU parallel: " + common.NOT_INSTALLED,
+            "jobrun": [self.jobrun, self.spec("true", cells)],
+        }, self.run), True)
+        devices = [self.jobrun,
+                   self.spec("devices", cells, ON_DEVICES, DEVICES)]
+        yield (f"a device idles between two of {CELLS} cells on {DEVICES} "
+               "devices (medians)", "ms",
+               self.in_turns({"jobrun": devices}, self.idle_s))
+        plan = {"jobrun plan": [self.jobrun, "plan", self.spec("many", MANY)]}
+        yield "plan of 100,000 cells", "s", self.in_turns(plan, self.run), True
+        yield ("plan of 100,000 cells: peak memory", "MB",
+               self.in_turns(plan, self.peak_of))
+        refused = {name: [self.jobrun, self.spec(f"refused{i}", axes)]
+                   for i, (name, axes) in enumerate(REFUSED.items())}
+        yield ("until a sweep is refused", "ms",
+               self.in_turns(refused, lambda c: self.run(c, expect=(3,))))
 
-    def idle_ms(self):
-        """How long each device had no rank between two cells."""
+    def idle_s(self, command):
+        """How long each device had no rank between two cells: the median."""
+        cost = self.run(command)
+        if isinstance(cost, str):
+            return cost
         times = {}
         for cell in (self.folder / "runs" / "latest" / "cells").glob("[0-9]*"):
             events = [json.loads(line) for line in
@@ -77,37 +92,6 @@ class Bench:
         gaps = []
         for spans in times.values():
             spans.sort()
-            gaps += [(after[0] - before[1]) / 1e6
+            gaps += [(after[0] - before[1]) / 1e9
                      for before, after in zip(spans, spans[1:])]
-        return gaps
-
-    def devices(self):
-        self.write(ON_DEVICES, DEVICES)
-        cost = self.fresh([self.jobrun, "cells.jobrun.yaml"])
-        if isinstance(cost, str):
-            print(f"\ndevices: {cost}")
-            return
-        gaps = self.idle_ms()
-        print(f"\n{self.cells} cells on {DEVICES} devices, {self.folder}: a "
-              f"device idles {statistics.median(gaps):.1f} ms between two cells "
-              f"(median; {max(gaps):.1f} at most)")
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", default=str(common.REPOSITORY / "build"))
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--cells", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--folder", action="append")
-    options = parser.parse_args()
-    print(f"{common.machine()}; medians of {options.runs} runs, in turns")
-    for where in options.folder or ["/dev/shm", tempfile.gettempdir()]:
-        with tempfile.TemporaryDirectory(prefix="cells-", dir=where) as folder:
-            bench = Bench(options.build, folder, options.cells)
-            bench.beside_parallel(options.runs, options.jobs)
-            bench.devices()
-
-
-if __name__ == "__main__":
-    main()
+        return statistics.median(gaps)
