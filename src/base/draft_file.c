@@ -50,28 +50,29 @@ void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
 
 /* Whether the name still means the draft: what is written to a draft must not
  * reach another file. */
-static bool is_own_file(int fd)
+static bool is_own_file(int fd, struct stat *ret)
 {
-    struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-           st.st_uid == geteuid();
+    return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_nlink == 1 &&
+           ret->st_uid == geteuid();
 }
 
 int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
                        mode_t mode, struct jr_error *err)
 {
     struct jr_draft_file draft = {.dir_fd = dir_fd, .name = name};
+    struct stat st = {0};
     name_hidden(draft.hidden, name);
     draft.fd = openat(dir_fd, draft.hidden, FLAGS);
-    if (draft.fd >= 0 && !is_own_file(draft.fd)) {
+    if (draft.fd >= 0 && !is_own_file(draft.fd, &st)) {
         (void)close(draft.fd);
         draft.fd = -1;
     }
     if (draft.fd < 0) {
         (void)unlinkat(dir_fd, draft.hidden, 0);
         draft.fd = openat(dir_fd, draft.hidden, FLAGS | O_CREAT | O_EXCL, mode);
+        st.st_mode = 0; /* by the umask */
     }
-    if (draft.fd < 0 || fchmod(draft.fd, mode) != 0) {
+    if (draft.fd < 0 || jr_io_set_mode(draft.fd, &st, mode) != 0) {
         jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
         jr_draft_file_close(&draft);
         return -1;

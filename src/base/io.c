@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { PAGE = 4096, CHUNK = 64 * 1024 };
+enum { PAGE = 4096, CHUNK = 64 * 1024, ALL_BITS = 07777 };
 enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
 
 /* Append one read's worth, at most one byte more than `most`: that one tells a
@@ -144,6 +144,29 @@ static int open_temporary(int dir_fd, const char *name, mode_t mode,
     return fd;
 }
 
+int jr_io_set_mode(int fd, const struct stat *status, mode_t mode)
+{
+    return (status->st_mode & ALL_BITS) == mode ? 0 : fchmod(fd, mode);
+}
+
+/* Write the new file, and close it. 0, or -1 with errno. */
+static int fill_new_file(int fd, const struct jr_io_source *source, mode_t mode)
+{
+    struct stat status;
+    int failed = source->fill(source->data, fd);
+    if (failed == 0)
+        failed = fstat(fd, &status);
+    if (failed == 0)
+        failed = jr_io_set_mode(fd, &status, mode);
+    /* Some file systems report a full disk only here. */
+    if (failed == 0)
+        return close(fd);
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
 int jr_io_replace_from(int dir_fd, const char *name,
                        const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err)
@@ -152,20 +175,30 @@ int jr_io_replace_from(int dir_fd, const char *name,
     int fd = open_temporary(dir_fd, name, mode, &temporary);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
-    int failed = source->fill(source->data, fd);
-    if (failed == 0)
-        failed = fchmod(fd, mode);
-    /* Some file systems report a full disk only here. */
-    if (failed == 0)
-        failed = close(fd);
-    else
-        (void)close(fd);
+    int failed = fill_new_file(fd, source, mode);
     if (failed == 0)
         failed = renameat(dir_fd, temporary.data, dir_fd, name);
     if (failed == 0)
         return 0;
     jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
     (void)unlinkat(dir_fd, temporary.data, 0);
+    return -1;
+}
+
+int jr_io_make_from(int dir_fd, const char *name,
+                    const struct jr_io_source *source, mode_t mode,
+                    struct jr_error *err)
+{
+    int fd = openat(dir_fd, name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0 && errno == EEXIST)
+        return jr_io_replace_from(dir_fd, name, source, mode, err);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
+    if (fill_new_file(fd, source, mode) == 0)
+        return 0;
+    jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
+    (void)unlinkat(dir_fd, name, 0);
     return -1;
 }
 
@@ -186,6 +219,14 @@ int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
     struct text text = {bytes, len};
     const struct jr_io_source source = {fill_with_text, &text};
     return jr_io_replace_from(dir_fd, name, &source, mode, err);
+}
+
+int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len,
+               mode_t mode, struct jr_error *err)
+{
+    struct text text = {bytes, len};
+    const struct jr_io_source source = {fill_with_text, &text};
+    return jr_io_make_from(dir_fd, name, &source, mode, err);
 }
 
 /* One folder; an existing one is as good, whatever mkdir had against it: on a

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <jobrun/error.h>
@@ -46,6 +47,22 @@ struct jr_io_source {
 int jr_io_replace_from(int dir_fd, const char *name,
                        const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err);
+
+/*
+ * A new file in a folder that nobody reads yet: written under its own name,
+ * which saves the rename, so that a reader would see it grow. If something
+ * stands there already, it is replaced as by jr_io_replace.
+ */
+
+int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len,
+               mode_t mode, struct jr_error *err);
+int jr_io_make_from(int dir_fd, const char *name,
+                    const struct jr_io_source *source, mode_t mode,
+                    struct jr_error *err);
+
+/* Have the file of this status the mode `mode`: fchmod(2) only where
+ * it has another one, since on a disk that is a write. 0, or -1 with errno. */
+int jr_io_set_mode(int fd, const struct stat *status, mode_t mode);
 
 /* Make `path` and what is missing above it. 0 where it was there already. */
 int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err);

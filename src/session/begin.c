@@ -39,6 +39,7 @@ int jr_session_write(struct jr_session *session, const char *name,
 int jr_session_write_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_buf bytes = JR_BUF_INIT;
+    session->dir.unread = false;
     jr_record_run_json(&bytes, &session->record);
     return jr_session_write(session, "run.json", &bytes, err);
 }
@@ -87,8 +88,9 @@ int jr_session_stream(const struct jr_session *session, int dir_fd,
 {
     struct session_text session_text = {session, print};
     const struct jr_io_source source = {write_session_text, &session_text};
-    return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
-                              err);
+    bool make = session->dir.unread && dir_fd == session->dir.fd;
+    return (make ? jr_io_make_from : jr_io_replace_from)(
+        dir_fd, name, &source, session->dir.file_mode, err);
 }
 
 static void write_plan(struct jr_buf *out, const struct jr_session *session,

@@ -251,6 +251,7 @@ static int create_rundir(struct jr_run_folder *ret, const char *id,
         jr_run_folder_close(&dir);
         return -1;
     }
+    dir.unread = true;
     *ret = dir;
     return 0;
 }
@@ -481,8 +482,9 @@ int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
 {
     if (bytes->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s: out of memory", name);
-    return jr_io_replace(dir->fd, name, bytes->data, bytes->len, dir->file_mode,
-                         err);
+    int (*put)(int, const char *, const void *, size_t, mode_t,
+               struct jr_error *) = dir->unread ? jr_io_make : jr_io_replace;
+    return put(dir->fd, name, bytes->data, bytes->len, dir->file_mode, err);
 }
 
 void jr_run_folder_close(struct jr_run_folder *dir)

@@ -28,6 +28,8 @@ struct jr_run_folder {
     int fd;     /* of LOG_DIR/RUN_ID, or of this node's part below it */
     int log_fd; /* of LOG_DIR */
     mode_t dir_mode, file_mode;
+    bool unread;      /* it has no run.json yet, by which it would be a run:
+                         nobody reads its files */
     bool kept;        /* it is an earlier run's, which goes on: nothing that
                          is in it is discarded */
     uint32_t claimed; /* the attempt whose folder is made already, and one */
@@ -98,7 +100,8 @@ int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
 /* Point LOG_DIR/latest at this run, atomically. */
 int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err);
 
-/* Replace a file of the run folder atomically. */
+/* Replace a file of the run folder atomically, or make it, where nobody reads
+ * the folder yet. */
 int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
                         const struct jr_buf *bytes, struct jr_error *err);
 

@@ -193,6 +193,49 @@ static void replaces_a_link_and_not_its_target(void)
     leave();
 }
 
+/* Fails in the middle. */
+static int fill_half(void *data, int fd)
+{
+    (void)data;
+    CU_ASSERT_EQUAL(jr_io_write_all(fd, "half", 4), 0);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* A new file has its mode whatever the umask, and is not there where it could
+ * not be written; what stands in its place is replaced, and no link followed.
+ */
+static void makes_a_file_under_its_own_name(void)
+{
+    static const struct jr_io_source half = {fill_half, NULL};
+    struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err = {0};
+    struct stat status;
+    enter();
+    mode_t mask = umask(0777);
+    CU_ASSERT_EQUAL(jr_io_make(folder_fd, "file", "a", 1, 0640, &err), 0);
+    (void)umask(mask);
+    CU_ASSERT_EQUAL(fstatat(folder_fd, "file", &status, 0), 0);
+    CU_ASSERT_EQUAL(status.st_mode & 07777, 0640);
+    put("target", "precious");
+    CU_ASSERT_EQUAL(symlinkat("target", folder_fd, "link"), 0);
+    CU_ASSERT_EQUAL(jr_io_make(folder_fd, "link", "b", 1, 0600, &err), 0);
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "target", 10, &err), 0);
+    JR_ASSERT_TEXT(text.data, "precious");
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, folder_fd, "link", 10, &err), 0);
+    JR_ASSERT_TEXT(text.data, "b");
+    CU_ASSERT_EQUAL(jr_io_make_from(folder_fd, "gone", &half, 0600, &err), -1);
+    JR_ASSERT_TEXT(err.text, "cannot write gone: No space left on device");
+    CU_ASSERT_EQUAL(faccessat(folder_fd, "gone", F_OK, 0), -1);
+    CU_ASSERT_EQUAL(jr_io_make(-1, "file", "x", 1, 0600, &err), -1);
+    CU_ASSERT_EQUAL(err.sys, EBADF);
+    jr_buf_release(&text);
+    drop("file");
+    drop("link");
+    drop("target");
+    leave();
+}
+
 static void makes_folders(void)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
@@ -288,6 +331,7 @@ JR_UNIT_MAIN("io", CASE(refuses_what_is_no_regular_file), CASE(keeps_the_limit),
              CASE(reads_a_pipe_piece_by_piece),
              CASE(tells_of_a_full_or_broken_target),
              CASE(replaces_or_leaves_alone),
-             CASE(replaces_a_link_and_not_its_target), CASE(makes_folders),
+             CASE(replaces_a_link_and_not_its_target),
+             CASE(makes_a_file_under_its_own_name), CASE(makes_folders),
              CASE(makes_paths_absolute), CASE(finds_the_nearest_above),
              CASE(reads_facts))
