@@ -114,16 +114,14 @@ static const char *read_os(struct jr_arena *arena)
     return jr_arena_strndup(arena, name, strcspn(name, "\"'\n"));
 }
 
-int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
-                         const struct jr_plan *plan, struct jr_error *err)
+void jr_record_machine_read(struct jr_record_machine *ret,
+                            struct jr_arena *arena)
 {
     struct utsname here = {0};
     JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
     (void)uname(&here);
     (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
-    struct jr_record_facts facts = {
-        .run_id = plan->run_id,
-        .version = JR_VERSION,
+    *ret = (struct jr_record_machine){
         .host = jr_arena_strdup(arena, here.nodename),
         .user = jr_user_name(arena, geteuid()),
         .os = read_os(arena),
@@ -131,6 +129,16 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .arch = jr_arena_strdup(arena, here.machine),
         .boot_id = jr_arena_strdup(arena, boot_id.data),
         .cwd = read_cwd(arena),
+    };
+}
+
+int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
+                         const struct jr_plan *plan,
+                         const struct jr_record_machine *machine)
+{
+    struct jr_record_facts facts = {
+        .run_id = plan->run_id,
+        .version = JR_VERSION,
         .pid = getpid(),
         .pid_namespace = jr_proc_namespace(),
         .start_ticks = jr_record_folder_ticks(getpid()),
@@ -143,8 +151,12 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .ranks = plan->count,
         .started_ns = jr_clock_wall_ns(),
     };
+    if (machine != NULL)
+        facts.machine = *machine;
+    else
+        jr_record_machine_read(&facts.machine, arena);
     if (arena->failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return -1;
     *ret = facts;
     return 0;
 }
@@ -223,20 +235,20 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "run_id", facts->run_id);
     jr_json_set_str(run, "name", facts->name);
     jr_json_set_str(run, "version", facts->version);
-    jr_json_set_str(run, "host", facts->host);
-    jr_json_set_str(run, "user", facts->user);
-    jr_json_set_str(run, "os", facts->os);
-    jr_json_set_str(run, "kernel", facts->kernel);
-    jr_json_set_str(run, "arch", facts->arch);
+    jr_json_set_str(run, "host", facts->machine.host);
+    jr_json_set_str(run, "user", facts->machine.user);
+    jr_json_set_str(run, "os", facts->machine.os);
+    jr_json_set_str(run, "kernel", facts->machine.kernel);
+    jr_json_set_str(run, "arch", facts->machine.arch);
     jr_json_set_int(run, "pid", facts->pid);
     if (facts->pid_namespace == 0)
         jr_json_set_null(run, "pid_namespace");
     else
         jr_json_set_int(run, "pid_namespace", (int64_t)facts->pid_namespace);
     jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
-    jr_json_set_str(run, "boot_id", facts->boot_id);
+    jr_json_set_str(run, "boot_id", facts->machine.boot_id);
     jr_json_set(run, "argv", argv_json(facts->argv));
-    jr_json_set_str(run, "cwd", facts->cwd);
+    jr_json_set_str(run, "cwd", facts->machine.cwd);
     jr_json_set(run, "git", git_json(facts));
     jr_json_set(run, "code", jr_record_code_json(&facts->code));
     jr_json_set_str(run, "fingerprint", facts->fingerprint);

@@ -6,10 +6,16 @@
 #include "judge/judgement.h"
 #include "record/record_code.h"
 
+/* What is the same for all runs of one process and what it forks. */
+struct jr_record_machine {
+    const char *host, *user, *boot_id, *cwd;
+    const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
+};
+
 /* What run.json says. Strings are borrowed; NULL is null. */
 struct jr_record_facts {
-    const char *run_id, *name, *version, *host, *user, *boot_id, *cwd;
-    const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
+    const char *run_id, *name, *version;
+    struct jr_record_machine machine;
     int32_t pid;
     uint64_t pid_namespace; /* 0: unknown (proc.h) */
     uint64_t start_ticks;   /* when that process began, since the boot */
@@ -34,10 +40,17 @@ struct jr_record_facts {
     int exit_code;                    /* once finished */
 };
 
+/* Read it; the texts live in `arena`, whose failure says that one is missing.
+ */
+void jr_record_machine_read(struct jr_record_machine *ret,
+                            struct jr_arena *arena);
+
 /* Fill in what this process can tell of itself and of the plan: everything but
- * git, code, spec, cgroup and the end. Copies live in `arena`. */
+ * git, code, spec, cgroup and the end. Copies live in `arena`; `machine` is
+ * borrowed, NULL: it is read here. 0, or -1 where memory ran out. */
 int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
-                         const struct jr_plan *plan, struct jr_error *err);
+                         const struct jr_plan *plan,
+                         const struct jr_record_machine *machine);
 
 /* Add the end. */
 void jr_record_facts_finish(struct jr_record_facts *facts,

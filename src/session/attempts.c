@@ -120,7 +120,7 @@ static struct jr_run_options make_run_options(
     session->companion = (struct jr_companion){
         .complete = complete_killed_attempt,
         .data = session,
-        .key = jr_companion_key(record->boot_id, record->pid,
+        .key = jr_companion_key(record->machine.boot_id, record->pid,
                                 record->start_ticks)};
     struct jr_run_options options = {
         .dir = &session->dir,

@@ -179,7 +179,11 @@ static void make_session_group(struct jr_session *session)
     if (session->part)
         id = jr_arena_printf(&session->arena, "%s.%u", id,
                              session->resolution.job.node_rank);
-    if (session->controller == NULL && id != NULL)
+    if (session->controller != NULL || id == NULL)
+        return;
+    if (session->group_home != NULL)
+        jr_group_make_in(&session->group, session->group_home, id);
+    else
         jr_group_make(&session->group, id);
 }
 
@@ -226,8 +230,9 @@ static void fill_values(struct jr_session *session)
 static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_record_facts *record = &session->record;
-    if (jr_record_facts_fill(record, &session->arena, &session->plan, err) != 0)
-        return -1;
+    if (jr_record_facts_fill(record, &session->arena, &session->plan,
+                             session->machine) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     record->spec =
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->spec_folder = jr_spec_folder_of(session->file);

@@ -137,7 +137,7 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
 static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
 {
     struct jr_plan plan = session->plan;
-    const char *here = session->record.cwd;
+    const char *here = session->record.machine.cwd;
     size_t len = here != NULL ? strlen(here) : 0;
     if (len > 1 && strncmp(plan.run_dir, here, len) == 0 &&
         plan.run_dir[len] == '/') {

@@ -71,6 +71,8 @@ struct jr_session {
     const char *cell_run_id; /* its run id among those of all sweeps */
     struct jr_device_lease *leases; /* see jr_resolve_options */
     uint32_t leases_count;
+    const struct jr_record_machine *machine; /* of it; NULL: to be read */
+    const char *group_home; /* see jr_group_make_in; NULL: to be found */
     struct jr_known_code *known_code; /* of the sweep, in a process of its own;
                                          NULL: none */
     bool submitted; /* a cell that is a job of a scheduler's */

@@ -130,12 +130,27 @@ static bool make_own_group(struct jr_group *group)
     return false;
 }
 
+void jr_group_find_home(char ret[static PATH_MAX])
+{
+    if (find_home(ret))
+        remove_abandoned(ret);
+    else
+        ret[0] = '\0';
+}
+
 void jr_group_make(struct jr_group *ret, const char *id)
 {
+    char home[PATH_MAX];
+    jr_group_find_home(home);
+    jr_group_make_in(ret, home, id);
+}
+
+void jr_group_make_in(struct jr_group *ret, const char *home, const char *id)
+{
     *ret = (struct jr_group){.lock_fd = -1};
-    if (!find_home(ret->home))
+    if (home[0] == '\0')
         return;
-    remove_abandoned(ret->home);
+    (void)snprintf(ret->home, sizeof ret->home, "%s", home);
     /* Runs in different log folders may have the same id. */
     int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home,
                        JR_GROUP_PREFIX, id, getpid());

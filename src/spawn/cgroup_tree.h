@@ -34,6 +34,14 @@ struct jr_group {
  * made, *ret is empty. */
 void jr_group_make(struct jr_group *ret, const char *id);
 
+/* The two halves of it, for who makes many. Find the group that this process is
+ * in, where groups can be made below it, and remove from there what was left
+ * empty; "" where there is none. */
+void jr_group_find_home(char ret[static PATH_MAX]);
+
+/* Make the group of the run `id` in that; "": none is made. */
+void jr_group_make_in(struct jr_group *ret, const char *home, const char *id);
+
 /* fork(2), with the child in the group: NULL and an empty one are no group.
  * Moving a process makes the kernel wait for all processors, 20 ms and more;
  * clone3(2) with CLONE_INTO_CGROUP does not. */

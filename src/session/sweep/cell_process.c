@@ -72,6 +72,8 @@ static void take_part(struct jr_session *session, struct jr_sweep_run *run,
     jr_host_narrow(&session->host, &sweep->host, &part, &session->arena);
     session->leases = process->leases;
     session->leases_count = process->leases_count;
+    session->machine = &run->machine;
+    session->group_home = run->group_home;
     session->known_code = &run->code.known;
     session->facts = true;
     session->custom = sweep->custom;

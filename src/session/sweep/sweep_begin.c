@@ -339,6 +339,13 @@ static void note_other_nodes(const struct jr_sweep_run *run)
         jr_session_note(session, line.data);
 }
 
+/* What each cell would find out alike. */
+static void read_machine(struct jr_sweep_run *run)
+{
+    jr_record_machine_read(&run->machine, &run->session->arena);
+    jr_group_find_home(run->group_home);
+}
+
 enum jr_status jr_session_run_sweep(struct jr_session *session,
                                     const struct jr_sweep_options *options,
                                     int *ret_code, struct jr_error *err)
@@ -360,6 +367,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
     if (status == JR_STATUS_OK && options->begun != NULL)
         *ret_code = options->begun(options->data, &place);
     if (status == JR_STATUS_OK && *ret_code == 0) {
+        read_machine(&run);
         tell_begin(&run);
         note_other_nodes(&run);
         jr_sweep_loop(&run);

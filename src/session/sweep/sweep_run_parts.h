@@ -2,6 +2,7 @@
 #ifndef JR_SWEEP_RUN_PARTS_H
 #define JR_SWEEP_RUN_PARTS_H
 
+#include <limits.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -64,6 +65,8 @@ struct jr_sweep_run {
     struct jr_slots *slots; /* of each kind of needs */
     struct jr_sweep_devices devices;
     struct jr_sweep_code code;
+    struct jr_record_machine machine; /* that the cells run on */
+    char group_home[PATH_MAX];        /* of their control groups */
     struct jr_sweep_sampler sampler;
     uint64_t idle_ns;                /* when the last cell that ran ended */
     struct jr_cell_state *states;    /* of each cell */

@@ -97,7 +97,7 @@ static void signals_nothing_by_the_word_of_others(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "chmod o-w"));
     CU_ASSERT_EQUAL(fchmodat(bench.fake.fd, "r", 0700, 0), 0);
     jr_live_close(&bench.live);
-    bench.facts.user = "somebody";
+    bench.facts.machine.user = "somebody";
     add_record(&bench);
     open_live(&bench);
     CU_ASSERT_EQUAL(jr_live_stop(&bench.live, "r", &bench.err), -1);
@@ -180,7 +180,7 @@ static void explains_where_a_run_is(void)
     struct jr_buf why = JR_BUF_INIT;
     begin(&bench);
     jr_live_close(&bench.live);
-    bench.facts.host = "node7";
+    bench.facts.machine.host = "node7";
     add_record(&bench);
     open_live(&bench);
     bench.live.part = "node_1";

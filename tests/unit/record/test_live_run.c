@@ -82,8 +82,8 @@ static void the_record_says_where_and_whose_it_is(void)
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
     CU_ASSERT_EQUAL(live.pid, getpid());
-    JR_ASSERT_TEXT(live.host, bench.facts.host);
-    JR_ASSERT_TEXT(live.user, bench.facts.user);
+    JR_ASSERT_TEXT(live.host, bench.facts.machine.host);
+    JR_ASSERT_TEXT(live.user, bench.facts.machine.user);
     JR_ASSERT_TEXT(live.cgroup, "/sys/fs/cgroup/somewhere");
     CU_ASSERT_PTR_NULL(live.part);
     CU_ASSERT_TRUE(live.ours && live.placed && !live.contained);
@@ -98,7 +98,7 @@ static void the_record_says_where_and_whose_it_is(void)
     CU_ASSERT_TRUE(live.contained && live.placed && live.held.fd == -1);
     jr_live_close(&live);
     bench.facts.pid_namespace = 0;
-    bench.facts.user = NULL;
+    bench.facts.machine.user = NULL;
     add_record(&bench, "r");
     CU_ASSERT_EQUAL(standing_of(&bench, "r", &live), JR_STANDING_RUNNING);
     CU_ASSERT_TRUE(!live.contained && !live.placed && !live.ours);
@@ -215,7 +215,7 @@ static void what_a_lost_run_left_is_ended(void)
         if (bend == RUNS)
             bench.facts.pid = getpid();
         if (bend == THEIRS)
-            bench.facts.user = "somebody else";
+            bench.facts.machine.user = "somebody else";
         if (bend == ELSEWHERE)
             bench.facts.pid_namespace++;
         add_record(&bench, "r");

@@ -146,22 +146,39 @@ static void the_facts_are_those_of_the_machine(void)
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
                     0);
     CU_ASSERT_EQUAL(uname(&here), 0);
-    JR_ASSERT_TEXT(facts.host, here.nodename);
-    JR_ASSERT_TEXT(facts.kernel, here.release);
-    JR_ASSERT_TEXT(facts.arch, here.machine);
+    JR_ASSERT_TEXT(facts.machine.host, here.nodename);
+    JR_ASSERT_TEXT(facts.machine.kernel, here.release);
+    JR_ASSERT_TEXT(facts.machine.arch, here.machine);
     CU_ASSERT_PTR_NOT_NULL(getcwd(cwd, sizeof cwd));
-    JR_ASSERT_TEXT(facts.cwd, cwd);
+    JR_ASSERT_TEXT(facts.machine.cwd, cwd);
     CU_ASSERT_EQUAL(facts.pid, getpid());
     CU_ASSERT_TRUE(facts.start_ticks > 0 && facts.pid_namespace > 0);
     CU_ASSERT_EQUAL(facts.ranks, 1);
     CU_ASSERT_EQUAL(facts.nodes, 1);
     if (jr_io_read_file(&os, AT_FDCWD, "/etc/os-release", 1 << 16, NULL) == 0) {
-        CU_ASSERT_PTR_NOT_NULL_FATAL(facts.os);
-        (void)snprintf(line, sizeof line, "PRETTY_NAME=\"%s\"\n", facts.os);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(facts.machine.os);
+        (void)snprintf(line, sizeof line, "PRETTY_NAME=\"%s\"\n",
+                       facts.machine.os);
         CU_ASSERT_PTR_NOT_NULL(strstr(os.data, line));
     } else {
-        CU_ASSERT_PTR_NULL(facts.os);
+        CU_ASSERT_PTR_NULL(facts.machine.os);
     }
+    fake_end(&fake);
+}
+
+/* What was read once serves for others, and is taken as it is. */
+static void a_known_machine_is_not_read_again(void)
+{
+    const struct jr_record_machine machine = {.host = "h", .cwd = "/c"};
+    struct fake fake;
+    struct jr_record_facts facts = {0};
+    fake_start(&fake, 1);
+    CU_ASSERT_EQUAL(
+        jr_record_facts_fill(&facts, &fake.arena, &fake.plan, &machine), 0);
+    JR_ASSERT_TEXT(facts.machine.host, "h");
+    JR_ASSERT_TEXT(facts.machine.cwd, "/c");
+    CU_ASSERT_PTR_NULL(facts.machine.user);
+    CU_ASSERT_EQUAL(facts.pid, getpid()); /* which is its own */
     fake_end(&fake);
 }
 
@@ -177,7 +194,7 @@ static void the_user_is_the_one_that_acts(void)
     CU_ASSERT_EQUAL(jr_record_facts_fill(&facts, &fake.arena, &fake.plan, NULL),
                     0);
     CU_ASSERT_EQUAL(seteuid(0), 0);
-    JR_ASSERT_TEXT(facts.user, "64123");
+    JR_ASSERT_TEXT(facts.machine.user, "64123");
     fake_end(&fake);
 }
 
@@ -191,13 +208,13 @@ static void the_record_is_written_key_by_key(void)
         .run_id = "r",
         .name = "digits",
         .version = "0.1",
-        .host = "gpu07",
-        .user = "ann",
-        .boot_id = "b",
-        .cwd = "/x",
-        .os = "Debian",
-        .kernel = "6.1",
-        .arch = "x86_64",
+        .machine.host = "gpu07",
+        .machine.user = "ann",
+        .machine.boot_id = "b",
+        .machine.cwd = "/x",
+        .machine.os = "Debian",
+        .machine.kernel = "6.1",
+        .machine.arch = "x86_64",
         .pid = 7,
         .pid_namespace = 4026531836,
         .start_ticks = 99,
@@ -372,6 +389,7 @@ static void code_is_read_back(void)
 JR_UNIT_MAIN("facts", CASE(secrets_in_arguments_are_redacted),
              CASE(long_command_lines_are_cut),
              CASE(the_facts_are_those_of_the_machine),
+             CASE(a_known_machine_is_not_read_again),
              CASE(the_user_is_the_one_that_acts),
              CASE(the_record_is_written_key_by_key),
              CASE(a_record_without_facts_is_null), CASE(code_is_read_back),

@@ -29,9 +29,8 @@ static void print_record(struct fake *fake, const char *id,
 static struct jr_record_facts facts_of(struct fake *fake)
 {
     struct jr_record_facts facts = {0};
-    struct jr_error err;
     CU_ASSERT_EQUAL_FATAL(
-        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, &err), 0);
+        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, NULL), 0);
     return facts;
 }
 
@@ -88,9 +87,9 @@ static void unfinished_runs_are_told_apart(void)
     facts.pid = getpid();
     facts.start_ticks++; /* this process is another one */
     print_record(&fake, "pid-reused", &facts);
-    facts.boot_id = "another";
+    facts.machine.boot_id = "another";
     print_record(&fake, "rebooted", &facts);
-    facts.host = "elsewhere.example";
+    facts.machine.host = "elsewhere.example";
     print_record(&fake, "elsewhere", &facts);
     list(&fake, &records);
     CU_ASSERT_EQUAL_FATAL(records.count, 5);
@@ -442,15 +441,15 @@ static void lives_until_it_ends(void)
     CU_ASSERT_EQUAL(poll(&poll_fd, 1, 0), 0);
     jr_live_close(&live);
 
-    facts.host = "elsewhere";
-    facts.user = "somebody else";
+    facts.machine.host = "elsewhere";
+    facts.machine.user = "somebody else";
     print_record(&fake, "r", &facts);
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_ELSEWHERE);
     CU_ASSERT_EQUAL(live.held.fd, -1);
     CU_ASSERT_FALSE(live.ours);
     jr_live_close(&live);
     facts = facts_of(&fake);
-    facts.boot_id = "another boot";
+    facts.machine.boot_id = "another boot";
     print_record(&fake, "r", &facts);
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_LOST);
     jr_live_close(&live);
@@ -474,7 +473,7 @@ static void the_record_tells_of_this_process(void)
     fake.plan.secrets_count = 1;
     struct jr_record_facts facts = facts_of(&fake);
     CU_ASSERT_EQUAL(facts.pid, getpid());
-    CU_ASSERT_EQUAL(strlen(facts.boot_id), 36);
+    CU_ASSERT_EQUAL(strlen(facts.machine.boot_id), 36);
     CU_ASSERT_PTR_NOT_NULL(strstr(facts.argv[0], "unit_record_run_list"));
     CU_ASSERT_PTR_NULL(facts.argv[1]);
     JR_ASSERT_TEXT(facts.run_id, fake.plan.run_id);
