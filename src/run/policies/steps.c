@@ -4,10 +4,12 @@
  * They come from a stream, line by line as it passes through the tee
  * (step_lines.h), and from progress files: JSON lines that ranks append to
  * attempt_N/progress/RANK.jsonl, by jobrun.progress() or by themselves. That
- * folder is watched (inotify(7)) from the first rank's start on, so that
- * nothing is done while nothing is told; each file is read from where it was
- * read to, and for the last time when its rank has ended. Where folders cannot
- * be watched, that is the only time.
+ * folder is watched (inotify(7)), so that nothing is done while nothing is
+ * told; each file is read from where it was read to, and for the last time when
+ * its rank has ended. Where folders cannot be watched, that is the only time.
+ * The watch begins with the first rank where the spec says something of these
+ * files or of steps, else a little later: to end a watch the kernel takes
+ * several milliseconds, which are more than all else that ends a short run.
  *
  * What is known goes into the outcome (step_tracker.h), and at most once a
  * second into progress.json and metrics.jsonl.
@@ -42,6 +44,7 @@
 
 #define MS        UINT64_C(1000000)
 #define SECOND_NS (1000 * MS)
+#define LATER_NS  (200 * MS) /* from the first rank to the watch */
 #define READ_SIZE (256U << 10)
 #define TAIL      32 /* bytes by which a file is known again */
 
@@ -170,17 +173,21 @@ static void on_step_files(void *owner, uint32_t events)
     }
 }
 
-/* Watch the folder that was made with that of the first rank. */
-static void watch_step_folder(struct jr_runner *runner)
+/* The folder that was made with that of the first rank. */
+static void open_step_folder(struct jr_runner *runner)
 {
-    struct jr_step_watch *steps = &runner->steps;
-    char path[64], link[64];
+    char path[64];
     (void)snprintf(path, sizeof path, "attempt_%u/" JR_PLAN_STEPS,
                    runner->plan->attempt);
-    steps->folder_fd = jr_open_beneath(JR_SLOT_DIR, path,
-                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (steps->folder_fd < 0)
-        return;
+    runner->steps.folder_fd = jr_open_beneath(
+        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+static void watch_step_folder(void *owner)
+{
+    struct jr_runner *runner = owner;
+    struct jr_step_watch *steps = &runner->steps;
+    char link[64];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", steps->folder_fd);
     steps->folder.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (steps->folder.fd >= 0 &&
@@ -318,7 +325,8 @@ static int open_steps(struct jr_runner *runner)
         .files = calloc((size_t)count + 1, sizeof *steps->files),
         .bytes = malloc(READ_SIZE),
         .flush = {.due = flush_steps, .owner = runner},
-        .limit = {.due = look_at_step_limits, .owner = runner, .pauses = true}};
+        .limit = {.due = look_at_step_limits, .owner = runner, .pauses = true},
+        .watch = {.due = watch_step_folder, .owner = runner}};
     if (steps->files == NULL || steps->bytes == NULL ||
         jr_step_tracker_open(
             &steps->tracker, runner->plan, runner->outcome->progress,
@@ -332,6 +340,7 @@ static int open_steps(struct jr_runner *runner)
         steps->files[i].text.i = i;
     jr_loop_timer(&runner->loop, &steps->flush);
     jr_loop_timer(&runner->loop, &steps->limit);
+    jr_loop_timer(&runner->loop, &steps->watch);
     if (alone && runner->plan->policy->timeouts.first_step_ms != 0 &&
         steps->tracker.watched_count > 0)
         steps->limit.at =
@@ -339,13 +348,28 @@ static int open_steps(struct jr_runner *runner)
     return open_step_lines(runner);
 }
 
+/* Whether the spec says that there are steps to look for. */
+static bool expects_step_files(const struct jr_policy *policy)
+{
+    return policy->progress.from == JR_PROGRESS_FILE ||
+           policy->timeouts.first_step_ms != 0 ||
+           policy->timeouts.progress_ms != 0;
+}
+
 static void watch_first_rank(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_step_watch *steps = &runner->steps;
-    if (steps->folder_fd < 0 && steps->tracker.watched_count > 0 &&
-        rank->plan->dir != NULL)
+    if (steps->folder_fd >= 0 || steps->tracker.watched_count == 0 ||
+        rank->plan->dir == NULL)
+        return;
+    open_step_folder(runner);
+    if (steps->folder_fd < 0)
+        return;
+    if (expects_step_files(runner->plan->policy))
         watch_step_folder(runner);
+    else
+        steps->watch.at = jr_clock_ns() + LATER_NS;
 }
 
 static void end_rank_steps(struct jr_rank_run *rank)
@@ -374,7 +398,7 @@ static void close_steps(struct jr_runner *runner)
 {
     struct jr_step_watch *steps = &runner->steps;
     steps->open = false;
-    steps->limit.at = 0;
+    steps->limit.at = steps->watch.at = 0;
     if (steps->folder.fd >= 0)
         jr_loop_close(&steps->folder);
     if (steps->folder_fd >= 0)

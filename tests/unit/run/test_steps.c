@@ -103,6 +103,32 @@ static void reads_what_was_there_before(void)
     end();
 }
 
+/* Where nothing is said of such files, they are watched a little later, and
+ * then for what was written meanwhile, too; a rank that ends before has its
+ * file read all the same. */
+static void watches_unannounced_files_later(void)
+{
+    start("0-5", false);
+    fake.policy.progress.from = JR_PROGRESS_STDOUT;
+    open_and_run();
+    write_steps(0, "{\"step\": 1}\n", O_APPEND);
+    write_steps(1, "{\"step\": 2}\n", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(fake.runner.steps.folder.fd, -1);
+    CU_ASSERT_EQUAL(step_of(0), -1);
+    jr_steps_policy.rank_ended(&fake.ranks[0]);
+    CU_ASSERT_EQUAL(step_of(0), 1);
+    CU_ASSERT_TRUE(fake.runner.steps.watch.at > jr_clock_ns());
+    fake.runner.steps.watch.at = 1; /* as if the time had come */
+    turn();
+    CU_ASSERT_EQUAL(step_of(1), 2);
+    write_steps(2, "{\"step\": 3}\n", O_APPEND);
+    turn();
+    CU_ASSERT_EQUAL(step_of(2), 3);
+    CU_ASSERT_EQUAL(fake.runner.steps.watch.at, 0); /* nothing wakes it again */
+    end();
+}
+
 /* Some write their file anew with each step: a shorter one, or one with other
  * text where the last was read. */
 static void reads_a_new_file_from_its_beginning(void)
@@ -422,6 +448,7 @@ static void ends_with_the_run(void)
 
 JR_UNIT_MAIN("steps", CASE(reads_files_as_they_grow),
              CASE(reads_what_was_there_before),
+             CASE(watches_unannounced_files_later),
              CASE(reads_a_new_file_from_its_beginning),
              CASE(reads_the_files_that_count),
              CASE(watches_nothing_where_nothing_counts),
