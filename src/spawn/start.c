@@ -88,18 +88,20 @@ static int pipe_size(uint64_t pipes)
     return size > PIPE_USUAL ? size : 0;
 }
 
-/* Put a copy of `fd` (or /dev/null for -1) into `slot`. */
+/* Open /dev/null in its slot. */
+static int fill_null_slot(void)
+{
+    JR_CLOSE int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    /* Opened right where it is wanted: dup3 calls that an error. */
+    if (fd == JR_SLOT_NULL)
+        return jr_steal_fd(&fd) == JR_SLOT_NULL ? 0 : -1;
+    return fd < 0 || dup3(fd, JR_SLOT_NULL, O_CLOEXEC) < 0 ? -1 : 0;
+}
+
+/* Put a copy of `fd` (or of /dev/null for -1) into `slot`. */
 static int fill_slot(int slot, int fd)
 {
-    JR_CLOSE int null = -1;
-    if (fd < 0)
-        fd = null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* Opened right where it is wanted: dup3 calls that an error. */
-    if (fd == slot)
-        return jr_steal_fd(&null) == slot ? 0 : -1;
-    if (fd < 0 || dup3(fd, slot, O_CLOEXEC) < 0)
-        return -1;
-    return 0;
+    return dup3(fd < 0 ? JR_SLOT_NULL : fd, slot, O_CLOEXEC) < 0 ? -1 : 0;
 }
 
 /* Whatever the caller has where the slots are goes on under another number:
@@ -120,7 +122,7 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
     in = move_above_slots(in);
     for (int fd = JR_SLOT_DIR; fd < JR_SLOT_END; fd++)
         (void)move_above_slots(fd);
-    if (fill_slot(JR_SLOT_DIR, dir) != 0 || fill_slot(JR_SLOT_NULL, -1) != 0 ||
+    if (fill_null_slot() != 0 || fill_slot(JR_SLOT_DIR, dir) != 0 ||
         fill_slot(JR_SLOT_OUT, out) != 0 || fill_slot(JR_SLOT_ERR, err) != 0)
         return -1;
     if (fill_slot(JR_SLOT_PIPE_OUT, -1) != 0 ||
