@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,12 +22,15 @@ static int take_descriptor(int fd, int from)
     return from < 0 || dup2(from, fd) < 0 ? -1 : 0;
 }
 
-/* The child of a fork: the same as posix_spawnp does. */
+/* The child of a fork: the same as posix_spawnp does, and what that cannot. */
 _Noreturn static void become_program(const struct jr_subprocess *program,
-                                     int told)
+                                     pid_t parent, int told)
 {
     sigset_t none;
     (void)sigemptyset(&none);
+    if (program->dies && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+        getppid() != parent)
+        _exit(127);
     bool failed = (program->session && setsid() < 0) ||
                   (program->group && setpgid(0, 0) != 0);
     for (int sig = 1; program->session && sig < NSIG; sig++)
@@ -50,9 +54,9 @@ static pid_t start_by_fork(const struct jr_subprocess *program)
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     JR_CLOSE int hear = ends[0];
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        become_program(program, ends[1]);
+        become_program(program, parent, ends[1]);
     error = errno;
     (void)close(ends[1]);
     errno = error;
@@ -113,6 +117,8 @@ pid_t jr_subprocess_start(const struct jr_subprocess *program)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
+    if (program->dies)
+        return start_by_fork(program);
     int failed = posix_spawn_file_actions_init(&actions);
     if (failed == 0) {
         failed = add_actions(&actions, program->fds);

@@ -16,11 +16,12 @@ struct jr_subprocess {
     bool group;     /* leads a process group of its own */
     bool session;   /* in a session of its own, with no signal blocked, caught
                        or ignored */
+    bool dies;      /* is killed when the calling thread ends */
 };
 
 /* Start a program: posix_spawnp(3), which in C libraries from 2.34 on fails
- * where a sandbox refuses clone3(2) with EPERM; then by fork(2). Returns its
- * pid, or -1 with errno. */
+ * where a sandbox refuses clone3(2) with EPERM; then, and where it is to die
+ * with us, by fork(2). Returns its pid, or -1 with errno. */
 pid_t jr_subprocess_start(const struct jr_subprocess *program);
 
 #endif

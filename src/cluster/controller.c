@@ -70,10 +70,28 @@ static uint64_t patience_ms(const struct jr_controller *controller)
     return ms > 0 ? ms : START_MS;
 }
 
-static void add_start_limit(struct jr_buf *out,
-                            const struct jr_controller *controller)
+/* The first node that is not in `state` yet, and how many there are. */
+static uint32_t find_missing_node(const struct jr_controller *controller,
+                                  enum jr_node_state state, uint32_t *ret_count)
 {
-    const struct jr_link *link = &controller->links[0];
+    uint32_t node = 0;
+    *ret_count = 0;
+    for (uint32_t i = controller->options.nodes; i-- > 0;)
+        if (controller->nodes[i].state < state) {
+            node = i;
+            ++*ret_count;
+        }
+    return node;
+}
+
+/* With what the program of the first missing node has said last. */
+static void add_start_limit(struct jr_buf *out,
+                            const struct jr_controller *controller,
+                            enum jr_node_state state)
+{
+    uint32_t count, node = find_missing_node(controller, state, &count);
+    const struct jr_link *link =
+        &controller->links[controller->transport->each ? node : 0];
     jr_buf_str(out, " within ");
     jr_num_add_duration(out, patience_ms(controller));
     jr_buf_str(out, " (timeouts.start)");
@@ -83,7 +101,8 @@ static void add_start_limit(struct jr_buf *out,
 }
 
 static void add_waiting_reason(struct jr_buf *out,
-                               const struct jr_controller *controller)
+                               const struct jr_controller *controller,
+                               enum jr_node_state state)
 {
     const struct jr_transport *transport = controller->transport;
     if (controller->agent_exited) {
@@ -100,7 +119,7 @@ static void add_waiting_reason(struct jr_buf *out,
         jr_buf_str(out, ": ");
         jr_link_describe_end(out, &controller->links[0], false);
     } else
-        add_start_limit(out, controller);
+        add_start_limit(out, controller, state);
 }
 
 /* Those that are not in `state` yet: "node 1 (gpu02) and 2 others". */
@@ -108,12 +127,8 @@ static void add_missing_nodes(struct jr_buf *out,
                               const struct jr_controller *controller,
                               enum jr_node_state state)
 {
-    uint32_t nodes = controller->options.nodes, node = nodes, count = 0;
-    for (uint32_t i = nodes; i-- > 0;)
-        if (controller->nodes[i].state < state) {
-            node = i;
-            count++;
-        }
+    uint32_t nodes = controller->options.nodes, count;
+    uint32_t node = find_missing_node(controller, state, &count);
     if (controller->agent_exited) {
         node = controller->exited_node;
         count = 1;
@@ -143,7 +158,7 @@ static int report_missing_nodes(const struct jr_controller *controller,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     add_missing_nodes(&text, controller, state);
     jr_buf_printf(&text, " did not %s", what);
-    add_waiting_reason(&text, controller);
+    add_waiting_reason(&text, controller, state);
     if (!controller->agent_exited &&
         controller->transport->nodes_hint != NULL &&
         !jr_controller_has_agent(controller)) /* as where a job has shrunk */

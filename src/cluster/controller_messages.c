@@ -189,6 +189,31 @@ void jr_controller_step_node(struct jr_controller *controller, uint32_t node,
     step_node(controller, node, input, &(struct node_cause){.why = why});
 }
 
+/* What a node says in a channel, and that was not taken yet, is less. */
+enum { STREAM_MOST = 16 << 20 };
+
+/* Take a piece of a channel. A node that says one thing for ever is refused. */
+static void take_piece(struct jr_controller *controller, uint32_t node,
+                       enum jr_channel channel, const json_t *line)
+{
+    struct jr_buf *stream = &controller->nodes[node].streams[channel];
+    char text[128];
+    (void)jr_channel_take(stream, line);
+    jr_controller_read_lines(controller, node, channel);
+    if (controller->run != NULL)
+        jr_controller_run_stream(controller->run, node, channel);
+    if (stream->len <= STREAM_MOST && !stream->failed)
+        return;
+    jr_buf_release(stream);
+    (void)snprintf(text, sizeof text,
+                   "what it says of its %s has no end: is jobrun there what "
+                   "it is here?",
+                   jr_channel_word(channel));
+    controller->nodes[node].state =
+        jr_node_step(controller->nodes[node].state, JR_NODE_ON_REFUSE).next;
+    note_refusal(controller, node, JR_STATUS_LAUNCH, text);
+}
+
 void jr_controller_receive(struct jr_controller *controller, const json_t *line)
 {
     uint32_t node = jr_json_get_u32(line, "n");
@@ -198,10 +223,7 @@ void jr_controller_receive(struct jr_controller *controller, const json_t *line)
         return;
     jr_heartbeat_received(controller, node);
     if (channel != JR_CHANNEL_COUNT) {
-        (void)jr_channel_take(&controller->nodes[node].streams[channel], line);
-        jr_controller_read_lines(controller, node, channel);
-        if (controller->run != NULL)
-            jr_controller_run_stream(controller->run, node, channel);
+        take_piece(controller, node, channel, line);
     } else if (jr_message_of_node(&message, line)) {
         step_node(controller, node, (enum jr_node_input)message.type,
                   &(struct node_cause){.message = &message});

@@ -87,11 +87,14 @@ void jr_controller_run_print(struct jr_controller_run *run, int stream,
         jr_controller_show(run->controller, stream, text.data, text.len);
 }
 
-/* Take the whole lines of the events. */
+/* Take the whole lines of the events. Those of a node that is lost come too
+ * late: its ranks are lost with it. */
 static void take_events(struct jr_controller_run *run, uint32_t node)
 {
     struct jr_buf *stream =
         &run->controller->nodes[node].streams[JR_CHANNEL_EVENT];
+    if (run->controller->nodes[node].state == JR_NODE_LOST)
+        jr_buf_clear(stream);
     const char *end =
         stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
     if (end == NULL)

@@ -40,20 +40,22 @@ static int open_carrier_ends(int ends[3][2])
 }
 
 /* The child's end of each pipe becomes its descriptor of the same number. */
-static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp)
+static pid_t spawn_carrier(int ends[3][2], char *const *argv, char *const *envp,
+                           bool dies)
 {
     const int fds[3] = {ends[0][0], ends[1][1], ends[2][1]};
     const struct jr_subprocess program = {
-        .argv = argv, .envp = envp, .fds = fds, .session = true};
+        .argv = argv, .envp = envp, .fds = fds, .session = true, .dies = dies};
     return jr_subprocess_start(&program);
 }
 
 int jr_carrier_start(struct jr_carrier *ret, char *const *argv,
-                     char *const *envp)
+                     char *const *envp, bool dies)
 {
     int ends[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    pid_t pid =
-        open_carrier_ends(ends) == 0 ? spawn_carrier(ends, argv, envp) : -1;
+    pid_t pid = open_carrier_ends(ends) == 0
+                    ? spawn_carrier(ends, argv, envp, dies)
+                    : -1;
     int failed = pid < 0 ? errno : 0;
     if (failed == 0) {
         *ret = (struct jr_carrier){pid, ends[0][1], ends[1][0], ends[2][0]};
@@ -150,13 +152,21 @@ static void forward_other_line(const struct jr_link *link, int stream,
     }
 }
 
+/* An agent that has a link of its own speaks for no other node, whatever a host
+ * sends. */
+static bool is_frame_of_link(const struct jr_link *link, const json_t *frame)
+{
+    return frame != NULL && (!link->controller->transport->each ||
+                             jr_json_get_u32(frame, "n") == link->node);
+}
+
 static void take_link_output(struct jr_link *link)
 {
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&link->out_lines, &len)) != NULL) {
         json_t *frame = jr_message_read(line, len);
-        if (frame != NULL)
+        if (is_frame_of_link(link, frame))
             jr_controller_receive(link->controller, frame);
         else
             forward_other_line(link, 0, line, len);
@@ -301,6 +311,7 @@ void jr_link_kill(struct jr_link *link)
 {
     if (link->pid == 0)
         return;
+    (void)kill(-link->pid, SIGKILL); /* it leads a group */
     (void)kill(link->pid, SIGKILL);
     (void)waitpid(link->pid, &link->status, 0);
     close_link_watch(link, &link->process);

@@ -68,7 +68,8 @@ int jr_srun_start(struct jr_carrier *ret, const char *program, uint32_t nodes,
     struct jr_arena arena = JR_ARENA_INIT;
     char **words = jr_srun_words(&arena, program, nodes);
     char **env = jr_srun_environment(&arena, envp);
-    int failed = arena.failed ? ENOMEM : jr_carrier_start(ret, words, env);
+    int failed =
+        arena.failed ? ENOMEM : jr_carrier_start(ret, words, env, false);
     jr_arena_release(&arena);
     errno = failed;
     if (failed == ENOENT)

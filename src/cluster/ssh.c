@@ -123,15 +123,19 @@ static int start_ssh(struct jr_carrier *ret,
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_program ssh = {0};
-    if (strcmp(options->hosts[node], "localhost") != 0 &&
+    bool here = strcmp(options->hosts[node], "localhost") == 0;
+    if (!here &&
         jr_program_find(&ssh, "ssh", jr_env_get(options->envp, "PATH"), NULL))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "ssh is not in PATH; jobrun needs it to start on "
                             "other hosts (Debian: openssh-client)");
     char **words = jr_ssh_words(&arena, options->ssh, options->program,
                                 options->hosts[node]);
-    int failed =
-        arena.failed ? ENOMEM : jr_carrier_start(ret, words, options->envp);
+    /* Whom nobody reads may never see that its input has ended. An agent that
+     * is here gives its ranks their grace. */
+    int failed = arena.failed
+                     ? ENOMEM
+                     : jr_carrier_start(ret, words, options->envp, !here);
     jr_arena_release(&arena);
     errno = failed;
     return failed == 0

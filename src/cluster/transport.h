@@ -55,8 +55,9 @@ struct jr_transport {
 };
 
 /* Start a program whose three standard streams are those of a carrier, in a
- * session of its own. 0, or an errno. */
+ * session of its own. One that `dies` is killed when this process is; another
+ * one sees the end of its input. 0, or an errno. */
 int jr_carrier_start(struct jr_carrier *ret, char *const *argv,
-                     char *const *envp);
+                     char *const *envp, bool dies);
 
 #endif

@@ -1,6 +1,5 @@
 """Several nodes by agents that ssh has started: what they show under srun, too, and
 what is ssh's own. A stand-in for ssh runs the commands on this machine."""
-import contextlib
 import json
 import os
 import re
@@ -202,6 +201,20 @@ class Wrong(cases.Wrong, Ssh):
                     "strict checking.\nHost key verification failed.\n",
                     "this machine does not know its key yet", "ssh n2 true")
 
+    def test_a_host_that_is_not_reached_in_time(self):
+        """What its own ssh has said, and not what another's has."""
+        chatty = self.write("chatty", "#!/bin/sh\necho welcome >&2\n"
+                            f"exec '{harness.JOBRUN}' \"$@\"\n")
+        chatty.chmod(0o700)
+        self.in_time(lambda limit: self.expect(self.run_on(
+            2, "touch begun", more=f"timeouts: {{start: {limit}s}}",
+            FAKE_PROGRAM={"0": str(chatty)},
+            FAKE_STUCK={"1": "Connecting to the gate"}), 7),
+            "node 1 (n2) did not answer within {}s (timeouts.start); the last "
+            "output of ssh: Connecting to the gate")
+        self.assertFalse((self.folder / "begun").exists())
+        self.nobody_is_left()
+
     def test_a_name_that_is_none(self):
         self.refuse("ssh: Could not resolve hostname n2: Name or service not "
                     "known\n", "~/.ssh/config")
@@ -369,20 +382,19 @@ class Ends(cases.Ends, Ssh):
                          ["succeeded", "succeeded", "failed", "failed"])
 
     def test_before_all_have_answered(self):
-        mute = self.write("mute", "#!/bin/sh\nexec sleep 1000\n")
-        mute.chmod(0o700)
-        process = self.start(self.spec("true"), env=self.allocation(
-            2, FAKE_PROGRAM={"1": str(mute)}))
-        until = time.monotonic() + harness.LIMIT
-        while len(self.agents()) < 2:
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=harness.LIMIT)
-        self.assertEqual(process.returncode, -signal.SIGINT)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.agents()[1], signal.SIGKILL)  # `sleep` reads no input
-        self.nobody_is_left()
+        """Neither is an ssh left that is still connecting."""
+        for sent in (signal.SIGINT, signal.SIGKILL):
+            process = self.start(self.spec("true"), env=self.allocation(
+                2, FAKE_STUCK={"1": "connecting"}))
+            until = time.monotonic() + harness.LIMIT
+            while len(self.agents()) < 2:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            process.send_signal(sent)
+            process.communicate(timeout=harness.LIMIT)
+            self.assertEqual(process.returncode, -sent)
+            self.nobody_is_left()
+            os.unlink(self.folder / "tasks")
 
 
 class Again(cases.Again, Ssh):

@@ -287,7 +287,8 @@ static int start_reader(struct jr_carrier *ret,
     char *const argv[] = {shell, option, node == 1 ? ends : stays, NULL};
     (void)options;
     (void)err;
-    return jr_carrier_start(ret, argv, (char *const[]){NULL}) == 0 ? 0 : -1;
+    return jr_carrier_start(ret, argv, (char *const[]){NULL}, false) == 0 ? 0
+                                                                          : -1;
 }
 
 static void add_reader_advice(struct jr_buf *out, const char *line,
@@ -335,6 +336,62 @@ static void each_node_has_its_own(void)
     fake_controller_end(&fake);
 }
 
+/* Node 1 speaks for the others, node 2 for itself. */
+static int start_liar(struct jr_carrier *ret,
+                      const struct jr_controller_options *options,
+                      uint32_t node, struct jr_error *err)
+{
+    static char shell[] = "/bin/sh", option[] = "-c";
+    static char lies[] = "echo '{\"n\":0,\"t\":\"ready\",\"at\":5}'; "
+                         "exec cat > /dev/null";
+    static char tells[] = "echo '{\"n\":2,\"t\":\"ready\",\"at\":5}'; "
+                          "exec cat > /dev/null";
+    static char stays[] = "exec cat > /dev/null";
+    char *const argv[] = {shell, option,
+                          node == 0   ? stays
+                          : node == 1 ? lies
+                                      : tells,
+                          NULL};
+    (void)options;
+    (void)err;
+    return jr_carrier_start(ret, argv, (char *const[]){NULL}, false);
+}
+
+/* What a node says of another one is shown, and not believed. */
+static void a_node_speaks_for_itself(void)
+{
+    static const struct jr_transport each = {.program = "liar",
+                                             .each = true,
+                                             .start = start_liar,
+                                             .hang_hint = "look"};
+    static char n0[] = "n0", n1[] = "n1", n2[] = "n2";
+    static char *hosts[] = {n0, n1, n2};
+    fake_controller_start(&fake);
+    jr_link_close(&fake.link);
+    notes[0] = '\0';
+    fake.controller.transport = &each;
+    fake.controller.options.hosts = hosts;
+    fake.controller.options.note = take_note;
+    fake.controller.bytes = malloc(JR_CONTROLLER_PIECE);
+    fake.controller.run = NULL;
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        fake.nodes[i].state = JR_NODE_KNOWN;
+    CU_ASSERT_EQUAL_FATAL(jr_controller_connect(&fake.controller, &fake.err),
+                          0);
+    while (fake.controller.received_bytes <
+           2 * sizeof "{'n':0,'t':'ready','at':5}")
+        jr_controller_turn(&fake.controller);
+    CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_KNOWN);
+    CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
+    CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_READY);
+    JR_ASSERT_TEXT(notes, "[{\"n\":0,\"t\":\"ready\",\"at\":5}]");
+    jr_loop_timer(&fake.controller.loop, &fake.controller.deadline);
+    jr_controller_disconnect(&fake.controller);
+    free(fake.controller.links);
+    free(fake.controller.bytes);
+    fake_controller_end(&fake);
+}
+
 JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(nothing_waits_for_nobody), CASE(closes_its_input),
              CASE(takes_lines), CASE(says_how_srun_ended),
@@ -342,4 +399,4 @@ JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(an_srun_without_agents_is_ended),
              CASE(an_srun_with_agents_is_waited_for),
              CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed),
-             CASE(each_node_has_its_own))
+             CASE(each_node_has_its_own), CASE(a_node_speaks_for_itself))

@@ -367,6 +367,55 @@ static void keeps_what_is_known_of_ranks(void)
     fake_controller_end(&fake);
 }
 
+/* What a node says for ever does not fill the memory here. */
+static void a_node_that_floods_is_refused(void)
+{
+    static char bytes[1 << 20];
+    const struct jr_sender sender = {.node = 1, .piece = sizeof bytes};
+    for (enum jr_channel i = 0; i < JR_CHANNEL_COUNT; i++) {
+        struct jr_buf frame = JR_BUF_INIT;
+        fake_controller_start(&fake);
+        jr_channel_put(&frame, &sender, i, bytes, sizeof bytes);
+        frame.data[frame.len - 1] = '\0';
+        for (int k = 0; k < 16; k++)
+            receive(frame.data);
+        CU_ASSERT_FALSE(fake.controller.refused);
+        receive(frame.data);
+        CU_ASSERT_TRUE(fake.controller.refused);
+        CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(fake.controller.refusal.text, "node 1 (n1): what it says"));
+        CU_ASSERT_EQUAL(fake.nodes[1].streams[i].len, 0);
+        jr_buf_release(&frame);
+        fake_controller_end(&fake);
+    }
+}
+
+/* What a lost node said before is read after it is known to be lost: its ranks
+ * stay lost, and are no ranks that ended well. */
+static void a_lost_node_tells_no_more(void)
+{
+    const struct jr_sender sender = {.node = 1};
+    struct jr_buf event_line = JR_BUF_INIT, frame = JR_BUF_INIT;
+    fake_controller_start(&fake);
+    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
+    jr_event_put(
+        &event_line,
+        &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .rank = 2, .pid = 77});
+    jr_channel_put(&frame, &sender, JR_CHANNEL_EVENT, event_line.data,
+                   event_line.len);
+    frame.data[frame.len - 1] = '\0';
+    receive(frame.data);
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
+    CU_ASSERT_FALSE(fake.run.ended_well);
+    CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_EVENT].len, 0);
+    jr_buf_release(&event_line);
+    jr_buf_release(&frame);
+    fake_controller_end(&fake);
+}
+
 /* The first rank that ends well is told to all nodes, once. */
 static void the_first_good_end_is_told(void)
 {
@@ -514,7 +563,8 @@ JR_UNIT_MAIN(
     CASE(a_node_that_begins_has_a_clock), CASE(opens_the_exit_barrier_once),
     CASE(asks_all_about_silence), CASE(a_stopped_run_does_not_hang),
     CASE(an_ended_node_is_not_asked), CASE(an_answer_may_never_come),
-    CASE(keeps_what_is_known_of_ranks), CASE(the_first_good_end_is_told),
+    CASE(keeps_what_is_known_of_ranks), CASE(a_node_that_floods_is_refused),
+    CASE(a_lost_node_tells_no_more), CASE(the_first_good_end_is_told),
     CASE(a_stop_of_one_is_a_stop_of_all), CASE(what_is_no_event_is_not_written),
     CASE(a_lost_node_loses_its_ranks), CASE(hears_of_lost_tasks),
     CASE(says_who_did_not_come))
