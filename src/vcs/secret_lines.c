@@ -17,6 +17,14 @@ struct span {
     const char *at, *end;
 };
 
+/* A line, and what all of its names have to know of it: looked for once, since
+ * a line can be as long as a file. */
+struct line {
+    const char *at, *end;
+    const char *first; /* behind what diffs, lists and shells put before */
+    const char *last;  /* its end without blanks */
+};
+
 /* An assignment as far as it was read. */
 struct assignment {
     struct span name;
@@ -79,16 +87,16 @@ static const char *read_operator(struct assignment *to, const char *at,
 }
 
 /* What is between quotes, or else what is left of the line. */
-static void read_value(struct assignment *to, const char *at, const char *end)
+static void read_value(struct assignment *to, const char *at,
+                       const struct line *line)
 {
+    const char *end = line->end;
     if (end - at > 1 && strchr("rbfuRBFU", *at) != NULL &&
         (at[1] == '"' || at[1] == '\''))
         at++;
     to->quoted = at < end && (*at == '"' || *at == '\'' || *at == '`');
     if (!to->quoted) {
-        while (end > at && isspace((unsigned char)end[-1]))
-            end--;
-        to->value = (struct span){at, end};
+        to->value = (struct span){at, line->last < at ? at : line->last};
         return;
     }
     const char *from = at + 1;
@@ -151,12 +159,10 @@ static bool is_in_capitals(struct span name)
 }
 
 /* Whether all before the name is what diffs, lists and shells put there. */
-static bool leads_line(struct span line, const char *name)
+static bool leads_line(const struct line *line, const char *name)
 {
     static const char *const words[] = {"export ", "set ", "ENV ", "setenv "};
-    const char *at = line.at;
-    while (at < name && strchr("+- \t\"'", *at) != NULL)
-        at++;
+    const char *at = line->first;
     for (size_t i = 0; i < sizeof words / sizeof *words && at < name; i++)
         if (strncmp(at, words[i], strlen(words[i])) == 0)
             at += strlen(words[i]);
@@ -165,24 +171,24 @@ static bool leads_line(struct span line, const char *name)
 
 /* The next secret that the line assigns, from `at` on. */
 static bool find_assignment(struct assignment *ret,
-                            const struct jr_secrets *secrets, struct span line,
-                            const char *at)
+                            const struct jr_secrets *secrets,
+                            const struct line *line, const char *at)
 {
-    while (at < line.end) {
+    while (at < line->end) {
         if (!isalpha((unsigned char)*at) && *at != '_') {
             at++;
             continue;
         }
         struct assignment found = {.name = {at, at}};
-        while (found.name.end < line.end && is_name_byte(*found.name.end))
+        while (found.name.end < line->end && is_name_byte(*found.name.end))
             found.name.end++;
         size_t len = (size_t)(found.name.end - at);
         found.leads = leads_line(line, at);
         found.capitals = is_in_capitals(found.name);
-        const char *value = read_operator(&found, found.name.end, line.end);
+        const char *value = read_operator(&found, found.name.end, line->end);
         if (value != NULL && len <= MOST_NAME &&
             jr_env_matches(secrets->globs, secrets->count, at, len)) {
-            read_value(&found, value, line.end);
+            read_value(&found, value, line);
             if (is_secret_value(&found)) {
                 *ret = found;
                 return true;
@@ -193,10 +199,17 @@ static bool find_assignment(struct assignment *ret,
     return false;
 }
 
-static struct span next_line(const char *at, const char *end)
+static struct line next_line(const char *at, const char *end)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
-    return (struct span){at, newline == NULL ? end : newline};
+    struct line line = {.at = at, .end = newline == NULL ? end : newline};
+    line.first = at;
+    line.last = line.end;
+    while (line.first < line.end && strchr("+- \t\"'", *line.first) != NULL)
+        line.first++;
+    while (line.last > at && isspace((unsigned char)line.last[-1]))
+        line.last--;
+    return line;
 }
 
 bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text,
@@ -208,10 +221,10 @@ bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text,
         return false;
     if (memmem(text, len, PRIVATE_KEY, strlen(PRIVATE_KEY)) != NULL)
         return true;
-    for (struct span line = {text, text}; line.at < end;
+    for (struct line line = {.at = text}; line.at < end;
          line.at = line.end + 1) {
         line = next_line(line.at, end);
-        if (find_assignment(&found, secrets, line, line.at))
+        if (find_assignment(&found, secrets, &line, line.at))
             return true;
     }
     return false;
@@ -219,10 +232,10 @@ bool jr_secret_lines_assign(const struct jr_secrets *secrets, const char *text,
 
 /* Append the line with its secrets replaced; whether it has any. */
 static bool redact_line(struct jr_buf *out, const struct jr_secrets *secrets,
-                        struct span line)
+                        const struct line *line)
 {
     struct assignment found;
-    const char *at = line.at;
+    const char *at = line->at;
     bool any = false;
     while (find_assignment(&found, secrets, line, at)) {
         jr_buf_add(out, at, (size_t)(found.value.at - at));
@@ -230,7 +243,7 @@ static bool redact_line(struct jr_buf *out, const struct jr_secrets *secrets,
         at = found.value.end;
         any = true;
     }
-    jr_buf_add(out, at, (size_t)(line.end - at));
+    jr_buf_add(out, at, (size_t)(line->end - at));
     return any;
 }
 
@@ -243,10 +256,10 @@ bool jr_secret_lines_redact(const struct jr_secrets *secrets,
     if (text->len == 0)
         return false;
     jr_buf_reserve(&out, text->len);
-    for (struct span line = {text->data, text->data}; line.at < end;
+    for (struct line line = {.at = text->data}; line.at < end;
          line.at = line.end + 1) {
         line = next_line(line.at, end);
-        any |= redact_line(&out, secrets, line);
+        any |= redact_line(&out, secrets, &line);
         if (line.end < end)
             jr_buf_char(&out, '\n');
     }

@@ -83,5 +83,23 @@ static void files_of_secrets_are_told(void)
     CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, env, 4));
 }
 
+/* A file of one line, of which each name asks for its begin or its end: as long
+ * as a patch may be, and read in no time that grows faster than that. */
+static void a_long_line_is_read_once(void)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_fill(&text, '-', 1 << 19);
+    while (text.len < 1 << 20)
+        jr_buf_str(&text, "a ");
+    CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, text.data, text.len));
+    jr_buf_clear(&text);
+    while (text.len < 1 << 19)
+        jr_buf_str(&text, "x_token: ");
+    jr_buf_fill(&text, ' ', 1 << 19);
+    CU_ASSERT_FALSE(jr_secret_lines_assign(&secrets, text.data, text.len));
+    jr_buf_release(&text);
+}
+
 JR_UNIT_MAIN("secret_lines", CASE(what_is_assigned_is_replaced),
-             CASE(code_is_left_alone), CASE(files_of_secrets_are_told))
+             CASE(code_is_left_alone), CASE(files_of_secrets_are_told),
+             CASE(a_long_line_is_read_once))
