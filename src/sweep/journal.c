@@ -23,6 +23,13 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
+/* The kernel has no number for whom we cannot see (fcntl(2)), and a file
+ * system of other machines may have one of theirs, negated. */
+static pid_t lock_holder(const struct flock *lock)
+{
+    return lock->l_pid > 0 ? lock->l_pid : JR_JOURNAL_UNSEEN;
+}
+
 pid_t jr_journal_holder(int dir_fd)
 {
     struct flock lock = whole_file();
@@ -30,7 +37,7 @@ pid_t jr_journal_holder(int dir_fd)
                              O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
         return 0;
-    return lock.l_pid;
+    return lock_holder(&lock);
 }
 
 /* A journal that does not end with a line break was torn: what follows is to be
@@ -57,7 +64,7 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
         int why = errno;
         lock = whole_file();
         if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-            *ret_holder = lock.l_pid;
+            *ret_holder = lock_holder(&lock);
         (void)close(fd);
         errno = why;
         return jr_error_sys(
@@ -75,6 +82,8 @@ void jr_journal_add(struct jr_journal *journal,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     json_t *object = json_object();
     char time[32];
+    if (journal->torn) /* the next line is one of its own */
+        jr_buf_char(&text, '\n');
     jr_clock_rfc3339(time, jr_clock_wall_ns());
     jr_json_set_str(object, "time", time);
     jr_json_set_int(object, "ns", (json_int_t)jr_clock_ns());
@@ -90,8 +99,9 @@ void jr_journal_add(struct jr_journal *journal,
     jr_json_print(&text, object, 0);
     json_decref(object);
     jr_buf_char(&text, '\n');
-    if (text.failed || jr_io_write_all(journal->fd, text.data, text.len) != 0)
-        journal->failed = true;
+    journal->torn =
+        text.failed || jr_io_write_all(journal->fd, text.data, text.len) != 0;
+    journal->failed |= journal->torn;
     if (journal->dirty_ns == 0)
         journal->dirty_ns = jr_clock_ns();
 }

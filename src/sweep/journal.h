@@ -32,14 +32,19 @@ struct jr_journal {
     uint64_t dirty_ns; /* when the first line that is not synced was written;
                           0: all is */
     bool failed;       /* a line could not be written */
+    bool torn;         /* so that the last one may have no end */
 };
 
 /* Open the journal in the folder of the sweep, made with `mode`, and lock it
  * for this process (fcntl(2): the lock is no child's, and ends with us). A line
  * that was torn is ended. -1 with `err`; JR_STATUS_USAGE where another process
- * has it locked, whose pid is then in *ret_holder. */
+ * has it locked: *ret_holder is then what jr_journal_holder says. */
 int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
                     pid_t *ret_holder, struct jr_error *err);
+
+/* A process that is not seen from here: it is in another PID namespace, or on
+ * another machine. */
+#define JR_JOURNAL_UNSEEN ((pid_t)-1)
 
 /* Who holds the journal in the folder; 0: nobody. */
 pid_t jr_journal_holder(int dir_fd);

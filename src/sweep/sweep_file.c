@@ -181,6 +181,10 @@ void jr_sweep_record_json(struct jr_buf *out,
     jr_json_quote(out, record->code == NULL || record->code[0] == '\0'
                            ? NULL
                            : record->code);
+    if (record->exit_code != NULL)
+        jr_buf_printf(out, ",\n  \"exit_code\": %d", *record->exit_code);
+    else
+        jr_buf_str(out, ",\n  \"exit_code\": null");
     jr_buf_str(out, record->cells->axes->sampler != NULL
                         ? ",\n  \"sampler\": true,\n"
                         : ",\n");

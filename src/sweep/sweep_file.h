@@ -26,6 +26,8 @@ struct jr_sweep_record {
     const struct jr_cell_state *states;
     bool submitted;  /* its cells are the tasks of a job array of Slurm's */
     const char *job; /* the array, as sbatch prints it; NULL: not known yet */
+    const int *exit_code; /* of the sweep; NULL: it has not ended, or nobody
+                             leads it */
     const json_t *former; /* cells that the axes do not have any more, whose
                              numbers are taken: a list; NULL: there are none */
 };

@@ -1,6 +1,7 @@
 """A program that proposes the cells of a sweep: what it is asked and told, and
 what becomes of a sweep whose sampler misbehaves."""
 import json
+import os
 import signal
 import textwrap
 
@@ -60,6 +61,14 @@ class Sampled(Sweep):
     def ran(self):
         path = self.folder / "ran"
         return path.read_text().split() if path.exists() else []
+
+    @staticmethod
+    def samplers(sweep):
+        """The keeper of the sampler, and what it has below it."""
+        keepers = [pid for pid in harness.children(sweep.pid)
+                   if harness.name_of(pid) == "jobrun-sampler"]
+        return keepers + [pid for keeper in keepers
+                          for pid in harness.children(keeper)]
 
     def sweep_it(self, code, *words):
         return self.expect(self.jobrun("scan.jobrun.yaml", *words), code).stderr
@@ -182,9 +191,8 @@ class Goes_on(Sampled):
         pids = self.started(1)
         shown = json.loads(self.expect(self.jobrun("show", "--json"), 0).stdout)
         self.assertEqual(shown["counts"], {"succeeded": 2, "running": 1})
-        sampler = [pid for pid in harness.children(sweep.pid)
-                   if harness.name_of(pid).startswith("python")]
-        self.assertEqual(len(sampler), 1)
+        sampler = self.samplers(sweep)
+        self.assertEqual(len(sampler), 2)
         sweep.kill()
         sweep.wait(harness.LIMIT)
         self.gone(pids + sampler)
@@ -194,12 +202,74 @@ class Goes_on(Sampled):
         self.assertEqual([cell["values"] for cell in self.sweep()["cells"]],
                          [{"vars.x": n} for n in range(4)])
 
+    def test_one_that_was_ended_between_two_cells(self):
+        """All that it proposed has delivered, and it was not done: whoever waits
+        for it is told so."""
+        for sent, code, status in ((signal.SIGKILL, 7, "lost"),
+                                   (signal.SIGTERM, 143, "stopped")):
+            self.sampler("hear()\npropose(x=0)\nwhile (line := hear()):\n"
+                         "    if 'ask' in line:\n"
+                         "        open('asked', 'w').close()\n"
+                         "        time.sleep(600)\n")
+            sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+            self.until((self.folder / "asked").exists, "it was not asked")
+            sweep.send_signal(sent)
+            sweep.wait(harness.LIMIT)
+            self.expect(self.jobrun("wait", "latest"), code)
+            self.assertIn(status, self.expect(self.jobrun("runs"), 0).stdout)
+            (self.folder / "asked").unlink()
+
+    def test_a_journal_that_lies(self):
+        """Numbers that no sweep has given cost nothing, and are nobody's."""
+        self.sampler(COUNTS % 2)
+        self.sweep_it(0)
+        with (self.latest() / "journal.jsonl").open("a") as journal:
+            for number in (2**32 - 2, 2**32 - 1, 4 * 10**9):
+                journal.write(json.dumps({
+                    "event": "cell_ended", "cell": number,
+                    "values": {"vars.x": 50 + number % 7}}) + "\n")
+        with self.takes_less(60):
+            self.sampler(COUNTS % 3)
+            self.sweep_it(0, "--resume")
+        self.assertEqual([cell["cell"] for cell in self.sweep()["cells"]],
+                         [0, 1, 4])
+
+    def test_what_it_started_ends_with_the_sweep(self):
+        """Whichever of jobrun's processes is killed, and however far it is."""
+        self.sampler(textwrap.dedent("""\
+            import subprocess
+            for i in range(2):
+                child = subprocess.Popen(
+                    ["sleep", "600"], start_new_session=bool(i),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                open(f"pid.child{i}", "w").write(str(child.pid))
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() > 0:
+                    os._exit(0)
+                open("pid.daemon", "w").write(str(os.getpid()))
+                os.closerange(0, 3)
+                time.sleep(600)
+            os.wait()
+            """) + COUNTS % 9,
+                     shell="echo $$ > pid.$X; exec sleep 600")
+        for kill in (lambda sweep, sampler: sweep.kill(),
+                     lambda sweep, sampler: sweep.terminate(),
+                     lambda sweep, sampler: (os.kill(sampler[0], signal.SIGKILL),
+                                             sweep.terminate())):
+            sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
+            pids, sampler = self.started(4), self.samplers(sweep)
+            kill(sweep, sampler)
+            sweep.wait(harness.LIMIT)
+            self.gone(pids + sampler)
+            for path in self.folder.glob("pid.*"):
+                path.unlink()
+
     def test_a_signal_ends_it_too(self):
         self.sampler(COUNTS % 9, shell="echo $$ > pid.$X; exec sleep 600")
         sweep = self.start("scan.jobrun.yaml", "--parallel", "1")
         pids = self.started(1)
-        sampler = [pid for pid in harness.children(sweep.pid)
-                   if harness.name_of(pid).startswith("python")]
+        sampler = self.samplers(sweep)
         sweep.send_signal(signal.SIGTERM)
         self.assertEqual(sweep.wait(harness.LIMIT), 128 + signal.SIGTERM)
         self.gone(pids + sampler)
@@ -211,6 +281,9 @@ class Misbehaves(Sampled):
         self.sampler("hear()\npropose(x=0)\n" * cells +
                      textwrap.dedent(text), more=more)
         told = self.sweep_it(7, "--parallel", "1")
+        self.expect(self.jobrun("wait", "latest"), 7)
+        self.assertRegex(self.expect(self.jobrun("runs"), 0).stdout,
+                         r"\nlaunch_failed +7 ")
         self.assertIn(reason, told)
         self.assertIn("sampler.log", told)
         self.assertEqual(self.ran(), ["0"] * cells)

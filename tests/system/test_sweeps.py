@@ -601,14 +601,82 @@ class Resume(Sweep):
                          {"cell": 1, "status": "failed",
                           "values": {"vars.n": 1}},
                          {"cell": 0, "values": {"vars.n": 9}},
+                         {"cell": 2**32 - 2, "values": {"vars.n": 99}},
                          {"cell": -7}, {"cell": 10**30}, {"cell": "x"},
                          {"cell": 3, "values": []}):
                 journal.write(json.dumps({"event": "cell_ended", **line}) + "\n")
-        self.spec("echo $N >> ran; true", self.axes(values="[0, 1, 2, 3, 9]"))
+        self.spec("echo $N >> ran; true",
+                  self.axes(values="[0, 1, 2, 3, 9, 10, 99]"))
         self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
-        self.assertEqual(self.statuses(), ["succeeded"] * 5)
+        self.assertEqual(self.statuses(), ["succeeded"] * 7)
         self.assertEqual([cell["cell"] for cell in self.sweep()["cells"]],
-                         [0, 1, 2, 3, 4])
+                         [0, 1, 2, 3, 4, 5, 6])
+
+    def test_it_is_run_in_another_container(self):
+        """Nobody there sees its leader, and yet nobody takes it for lost."""
+        inside = ["unshare", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*inside, "true"], capture_output=True).returncode:
+            self.skipTest("SKIPPED: no PID namespace can be made here")
+        self.spec("echo $$ > pid.$N\nwhile :; do sleep 0.05; done", BLOCKS)
+        sweep = self.start("scan.jobrun.yaml")
+        pids = self.started(1)
+
+        def there(*words):
+            return subprocess.run(
+                [*inside, harness.JOBRUN, *words], cwd=self.folder, text=True,
+                env=harness.clean_environment(), stdin=subprocess.DEVNULL,
+                capture_output=True, timeout=harness.LIMIT)
+        self.assertIn(" running", self.expect(there("show", "latest"), 0).stdout)
+        self.assertIn("running", self.expect(there("runs"), 0).stdout)
+        name = self.latest().resolve().name
+        for words, code in ((("wait", "latest"), 7), (("stop", "latest"), 7),
+                            (("scan.jobrun.yaml", "--resume"), 2)):
+            self.assertIn(f"the sweep {name} is being run by a process that is "
+                          "not seen from here, in another container",
+                          self.expect(there(*words), code).stderr)
+        self.assertIsNone(sweep.poll())
+        sweep.terminate()
+        sweep.wait(harness.LIMIT)
+        self.gone(pids)
+
+    def test_a_record_that_another_cell_has_planted(self):
+        """A cell that did not run has not delivered, whatever lies in the place
+        of its folder."""
+        self.spec("[ $N -ne 0 ] || { mkdir \"$JOBRUN_RUN_DIR/../0001\" && echo "
+                  "'{\"format_version\": 1, \"status\": \"succeeded\", "
+                  "\"seconds\": 1, \"ranks\": []}' > "
+                  "\"$JOBRUN_RUN_DIR/../0001/results.json\"; }; echo $N >> ran",
+                  self.axes(values="[0, 1, 2]"))
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--parallel", "1"), 7)
+        self.assertEqual(self.statuses(),
+                         ["succeeded", "launch_failed", "succeeded"])
+        self.assertIn("2 of 3 cells delivered, 1 did not", done.stderr)
+        self.assertEqual((self.folder / "ran").read_text().split(), ["0", "2"])
+
+    def test_a_disk_that_is_full_at_the_end(self):
+        """sweep.json cannot be written: the table is that of the cells' own
+        records, and not that of before the first cell."""
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none",
+                           disk], capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: may not mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        values = ", ".join(f"n{n:02}" + "x" * 3000 for n in range(24))
+        self.spec("case $N in n23*) dd if=/dev/zero of=disk/full bs=4k "
+                  "2>/dev/null;; esac; true", self.axes(values=f"[{values}]") +
+                  f"log_dir: {json.dumps(str(disk))}\n")
+        done = self.expect(self.jobrun("scan.jobrun.yaml", "--parallel", "1"), 7)
+        name = (disk / "latest").resolve().name
+        self.assertIn("sweep.json: No space left on device; every cell that "
+                      "ended has its own record: once that is mended, "
+                      f"--resume={name} writes it", done.stderr)
+        shown = self.expect(self.jobrun("show", "latest", "--log-dir", disk), 0)
+        self.assertIn("scan: 24 of 24 delivered", shown.stdout)
+        (disk / "full").unlink()
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+        cells = json.loads((disk / "latest/sweep.json").read_text())["cells"]
+        self.assertEqual({cell["status"] for cell in cells}, {"succeeded"})
 
     def test_a_disk_that_fills_up(self):
         disk = self.folder / "disk"

@@ -39,6 +39,19 @@ static void take_time(void *data, enum jr_journal_event event,
     times->ended = event == JR_JOURNAL_SWEEP_ENDED;
 }
 
+/* What the sweep itself ended with, if it is more than its cells got: such as
+ * that its sampler died. */
+static void take_own_code(struct jr_record *record, const json_t *sweep)
+{
+    const json_t *code = json_object_get(sweep, "exit_code");
+    json_int_t own = json_integer_value(code);
+    if (!json_is_integer(code) || own <= 0 || own > 255)
+        return;
+    record->exit_code = (int)own;
+    if (strcmp(record->status, "succeeded") == 0)
+        record->status = own > 128 ? "stopped" : "launch_failed";
+}
+
 /* The worst that its cells got, and how many have delivered. */
 static void judge_cells(struct jr_record *record, const json_t *sweep)
 {
@@ -56,6 +69,7 @@ static void judge_cells(struct jr_record *record, const json_t *sweep)
     }
     if (record->exit_code == 0 && delivered < count)
         record->status = "stopped";
+    take_own_code(record, sweep);
     record->progress = json_object();
     jr_json_set_int(record->progress, "step", delivered);
     jr_json_set_int(record->progress, "of", count);

@@ -44,6 +44,23 @@ static bool await_leader(const struct jr_hold *leader, uint64_t until_ns)
     return true;
 }
 
+/* The exit status that the sweep ended with, which is more than that of its
+ * cells: its sampler may have died, or a signal may have come between two. One
+ * that was killed before its end has none, and has not done what it was to do,
+ * whatever its cells did so far. */
+static int own_exit_code(const json_t *sweep, int of_cells)
+{
+    const json_t *code = json_object_get(sweep, "exit_code");
+    const char *job;
+    if (json_is_integer(code) && json_integer_value(code) >= 0 &&
+        json_integer_value(code) < 256)
+        return (int)json_integer_value(code);
+    return of_cells == 0 && json_is_null(code) &&
+                   !jr_sweep_is_submitted(sweep, &job)
+               ? JR_STATUS_LAUNCH
+               : of_cells;
+}
+
 int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code,
                          struct jr_error *err)
 {
@@ -59,7 +76,8 @@ int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code,
         if (code != 0 && (lowest == 0 || code < lowest))
             lowest = code;
     }
-    *ret_code = lowest == 0 && !whole ? JR_STATUS_LAUNCH : lowest;
+    *ret_code =
+        own_exit_code(sweep, lowest == 0 && !whole ? JR_STATUS_LAUNCH : lowest);
     bool good = sweep != NULL;
     json_decref(sweep);
     return good ? 0 : -1;
@@ -150,7 +168,8 @@ int jr_sweep_await(const char *log_dir, const char *id,
                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s/%s", log_dir, id);
-    for (pid_t pid; (pid = jr_journal_holder(fd)) > 0;) {
+    pid_t pid;
+    while ((pid = jr_journal_holder(fd)) > 0) {
         struct jr_hold leader = jr_hold_open(pid);
         bool same = leader.pid > 0 && jr_journal_holder(fd) == pid;
         int failed = same && stop ? stop_leader(fd, &leader, err) : 0;
@@ -163,6 +182,11 @@ int jr_sweep_await(const char *log_dir, const char *id,
         if (!in_time)
             return 1;
     }
+    if (pid == JR_JOURNAL_UNSEEN)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the sweep %s is being run " JR_SWEEP_UNSEEN
+                            ": it can be waited for, and stopped, only there",
+                            id);
     int status = 0;
     if (find_array(log_dir, id, &arena, &job))
         status = end_array(fd, job, wait, err);

@@ -22,8 +22,14 @@ int jr_sweep_await(const char *log_dir, const char *id,
                    const struct jr_sweep_wait *wait, int *ret_code,
                    struct jr_error *err);
 
-/* The exit status of the cells of LOG_DIR/ID as they are now: 0 if all have
- * delivered, else the lowest class that one has. 0, or -1 with `err`. */
+/* Where the leader of a sweep is that cannot be seen from here. */
+#define JR_SWEEP_UNSEEN                                                        \
+    "by a process that is not seen from here, in another container or on "     \
+    "another machine"
+
+/* The exit status that LOG_DIR/ID ended with, or, where nobody led it, that of
+ * its cells as they are now: 0 if all have delivered, else the lowest class
+ * that one has. 0, or -1 with `err`. */
 int jr_sweep_exit_status(const char *log_dir, const char *id, int *ret_code,
                          struct jr_error *err);
 

@@ -6,33 +6,102 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/names.h"
+#include "base/syscalls.h"
+#include "spawn/reap_descendants.h"
 
 #include "base/banned.h"
 
+#define REAP_NS UINT64_C(5000000000) /* for killed processes to end */
+
 enum { WORDS_MOST = 600, END_MS = 2000, STEP_MS = 10 };
 
-/* In the child: everything as a program expects it, and its end with ours. */
-static void become_sampler(const struct jr_sampler_command *command,
-                           const int fds[static 3], pid_t leader, int report)
+/* Everything as a program expects it, and its end with the keeper's. */
+_Noreturn static void become_sampler(const struct jr_sampler_command *command,
+                                     const int fds[static 3], pid_t keeper,
+                                     int report)
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
-    (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == leader && chdir(command->folder) == 0 &&
+    if (getppid() == keeper && chdir(command->folder) == 0 &&
         dup2(fds[0], 0) >= 0 && dup2(fds[1], 1) >= 0 && dup2(fds[2], 2) >= 0)
         (void)execvpe(command->argv[0], command->argv, command->envp);
     const int why = errno;
     (void)!write(report, &why, sizeof why);
     _exit(127);
+}
+
+/* Wait for the end of the sampler, or of the leader, of which SIGTERM tells.
+ * Returns how the sampler ended, as waitpid(2) has it. */
+static int await_sampler(pid_t sampler)
+{
+    sigset_t heard;
+    int sig = 0, status = 0, ended = SIGKILL;
+    pid_t pid = 0;
+    (void)sigemptyset(&heard);
+    (void)sigaddset(&heard, SIGCHLD);
+    (void)sigaddset(&heard, SIGTERM);
+    while (pid != sampler && sig != SIGTERM && sigwait(&heard, &sig) == 0)
+        while (pid != sampler && (pid = waitpid(-1, &status, WNOHANG)) > 0)
+            if (pid == sampler)
+                ended = status;
+    return ended;
+}
+
+/* End as another process has. */
+_Noreturn static void end_like(int status)
+{
+    static const struct rlimit none;
+    sigset_t own;
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)signal(WTERMSIG(status), SIG_DFL);
+    (void)sigemptyset(&own);
+    (void)sigaddset(&own, WTERMSIG(status));
+    (void)raise(WTERMSIG(status));
+    (void)sigprocmask(SIG_UNBLOCK, &own, NULL);
+    _exit(128 + WTERMSIG(status));
+}
+
+/* The child of the leader. It keeps no descriptor: neither the pipes, nor what
+ * the leader holds for its cells. */
+_Noreturn static void keep_sampler(const struct jr_sampler_command *command,
+                                   const int fds[static 3], pid_t leader,
+                                   int report)
+{
+    struct jr_reap reap;
+    sigset_t all;
+    pid_t own = getpid(), pid = -1;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_NAME, "jobrun-sampler");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() == leader)
+        pid = fork();
+    if (pid == 0)
+        become_sampler(command, fds, own, report);
+    const int why = errno;
+    if (pid < 0) {
+        (void)!write(report, &why, sizeof why);
+        _exit(127);
+    }
+    (void)jr_close_range(0, ~0U, 0);
+    int status = await_sampler(pid);
+    jr_reap(&reap, REAP_NS, NULL);
+    end_like(status);
 }
 
 /* Whether the program is there: nothing comes then, as the pipe is closed on
@@ -81,8 +150,8 @@ int jr_sampler_start(struct jr_sampler_process *ret,
     if (make_pipes(pipes) == 0 && log >= 0)
         pid = fork();
     if (pid == 0)
-        become_sampler(command, (const int[]){pipes[0][0], pipes[1][1], log},
-                       leader, pipes[2][1]);
+        keep_sampler(command, (const int[]){pipes[0][0], pipes[1][1], log},
+                     leader, pipes[2][1]);
     int why = errno;
     close_end(pipes[0][0]);
     close_end(pipes[1][1]);

@@ -2,8 +2,10 @@
  * The process of a sampler: its pipes, which nobody waits for, and its end.
  *
  * What it writes to standard error goes to sampler.log in the folder of the
- * sweep; the end of that is its last words. It leads a process group, and is
- * killed with the sweep.
+ * sweep; the end of that is its last words. Between it and the leader of the
+ * sweep is a keeper, which leads its process group and ends as it does: so what
+ * it has started is ended with it, and all of it with the leader, also where
+ * that is killed.
  */
 #ifndef JR_SAMPLER_PROCESS_H
 #define JR_SAMPLER_PROCESS_H
@@ -21,7 +23,7 @@
 #define JR_SAMPLER_LINE_MOST ((size_t)1 << 20)
 
 struct jr_sampler_process {
-    pid_t pid;         /* 0: it does not run (any more) */
+    pid_t pid;         /* of its keeper; 0: it does not run (any more) */
     int status;        /* then, as waitpid(2) has it */
     int in_fd, out_fd; /* of its standard streams; -1: closed */
     int dir_fd;        /* of the sweep, for the log */

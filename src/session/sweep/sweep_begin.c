@@ -1,5 +1,6 @@
 /* A sweep up to its first cell: what its cells need, whether they are good, and
  * where all of it is written. sweep_run_parts.h declares it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,15 +119,16 @@ static int make_sweep_folder(struct jr_sweep_run *run,
 /* The sweep's record on its way into a file. */
 struct writing {
     const struct jr_sweep_record *record;
-    int fd;
+    int fd, error; /* 0: so far all was written */
 };
 
 static int write_piece(void *data, struct jr_buf *text)
 {
-    const struct writing *writing = data;
-    int failed = jr_io_write_all(writing->fd, text->data, text->len);
+    struct writing *writing = data;
+    if (jr_io_write_all(writing->fd, text->data, text->len) != 0)
+        writing->error = errno;
     jr_buf_clear(text);
-    return failed;
+    return writing->error;
 }
 
 static int fill_sweep_file(void *data, int fd)
@@ -135,7 +137,10 @@ static int fill_sweep_file(void *data, int fd)
     struct writing writing = {.record = data, .fd = fd};
     const struct jr_drain drain = {write_piece, &writing};
     jr_sweep_record_json(&text, writing.record, &drain);
-    return text.failed ? -1 : write_piece(&writing, &text);
+    if (writing.error == 0) /* the rest is none of a file that lacks a piece */
+        (void)write_piece(&writing, &text);
+    errno = text.failed ? ENOMEM : writing.error;
+    return errno == 0 ? 0 : -1;
 }
 
 char *jr_sweep_spec_path(const struct jr_sweep_run *run)
@@ -156,6 +161,8 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err)
                                      .states = run->states,
                                      .submitted = run->submits,
                                      .job = run->job,
+                                     .exit_code =
+                                         run->ended ? &run->exit_code : NULL,
                                      .former = run->former};
     const struct jr_io_source bytes = {fill_sweep_file, &record};
     int failed = jr_io_replace_from(run->dir.fd, JR_SWEEP_FILE, &bytes,
@@ -352,15 +359,16 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
 {
     JR_DECIMAL_POINT;
     *ret_code = 0;
-    struct jr_sweep_run run = {.session = session,
-                               .options = options,
-                               .dir = JR_RUN_FOLDER_INIT,
-                               .cells_fd = -1,
-                               .devices = {.queue = JR_DEVICE_QUEUE_INIT},
-                               .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
-                               .journal = {.fd = -1},
-                               .signal_fd = -1,
-                               .screen = {.fd = -1}};
+    struct jr_sweep_run run = {
+        .session = session,
+        .options = options,
+        .dir = JR_RUN_FOLDER_INIT,
+        .cells_fd = -1,
+        .devices = {.queue = JR_DEVICE_QUEUE_INIT},
+        .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
+        .journal = {.fd = -1},
+        .signal_fd = -1,
+        .screen = {.fd = -1}};
     enum jr_status status = jr_sweep_begin(&run, err);
     const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
                                          run.dir.file_mode};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -132,14 +133,38 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
     json_decref(values);
 }
 
+/* Whether the process of a cell says itself that the cell has not delivered. A
+ * record that says otherwise is not its own: where it could not begin, because
+ * something stood in the place of its folder. One that was killed says nothing:
+ * its runner wrote the record. */
+static bool has_process_failed(const struct jr_cell_process *process)
+{
+    return WIFEXITED(process->exit_status) &&
+           WEXITSTATUS(process->exit_status) != 0;
+}
+
+/* Take over what a cell that has ended left. */
+static void read_ended_cell(struct jr_sweep_run *run,
+                            const struct jr_cell_process *process)
+{
+    struct jr_cell_state *state = &run->states[process->cell];
+    uint32_t number = state->number;
+    if (!jr_sweep_read_cell(run, process->cell)) {
+        state->status = "launch_failed";
+        note_full_disk(run);
+    } else if (strcmp(state->status, "succeeded") == 0 &&
+               has_process_failed(process)) {
+        json_decref(state->result);
+        *state =
+            (struct jr_cell_state){.number = number, .status = "launch_failed"};
+    }
+}
+
 bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
-    if (!jr_sweep_read_cell(run, process->cell)) {
-        state->status = "launch_failed";
-        note_full_disk(run);
-    }
+    read_ended_cell(run, process);
     bool good = strcmp(state->status, "succeeded") == 0;
     run->done++;
     if (!good && run->stop_signal == 0) {
@@ -208,8 +233,22 @@ static void tell_end(struct jr_sweep_run *run,
     tell_line(run, &line);
 }
 
+/* sweep.json is not as it should be, as on a full disk: the journal and the
+ * cells' own records still tell what became of each. */
+static void note_unwritten_sweep(const struct jr_sweep_run *run,
+                                 const struct jr_error *why)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line,
+                  "%s/%s/%s; every cell that ended has its own record: once "
+                  "that is mended, --resume=%s writes it",
+                  run->log_dir, run->dir.id, why->text, run->dir.id);
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
+}
+
 /* The line of the end says that sweep.json is whole, and the lock of the
- * journal, which the caller gives back, that all was told. */
+ * journal, which the caller gives back, that all was told to whoever reads. */
 int jr_sweep_end(struct jr_sweep_run *run)
 {
     size_t good, bad;
@@ -218,18 +257,21 @@ int jr_sweep_end(struct jr_sweep_run *run)
                                            .states = run->states};
     int code = count_ends(run, &good, &bad);
     (void)jr_journal_sync(&run->journal, true);
-    if (jr_sweep_write(run, &err) != 0) {
-        jr_session_note(run->session, err.text);
-        code = code == 0 ? JR_STATUS_LAUNCH : code;
-    }
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_ENDED,
-                                             .cell = JR_JOURNAL_NO_CELL});
-    (void)jr_journal_sync(&run->journal, true);
-    if (run->journal.failed && code == 0) {
+    if (run->journal.failed)
         jr_session_note(run->session, "the journal of the sweep is not whole");
+    if (run->journal.failed && code == 0)
         code = JR_STATUS_LAUNCH;
+    run->exit_code = code;
+    run->ended = true;
+    if (jr_sweep_write(run, &err) != 0) {
+        note_unwritten_sweep(run, &err);
+        code = code == 0 ? JR_STATUS_LAUNCH : code;
+    } else {
+        jr_journal_add(&run->journal, &(struct jr_journal_line){
+                                          .event = JR_JOURNAL_SWEEP_ENDED,
+                                          .cell = JR_JOURNAL_NO_CELL});
     }
+    (void)jr_journal_sync(&run->journal, true);
     tell_end(run, &record, good, bad);
     return code;
 }

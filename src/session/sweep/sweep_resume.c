@@ -27,12 +27,16 @@
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/stages.h"
+#include "session/sweep/live_sweep.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/sweep_run_parts.h"
 
 #include "base/banned.h"
 
 enum { MOST_BYTES = 256 << 20, MOST_ASIDE = 10000 };
+
+/* A number that is larger is none that a sweep has given. */
+enum { MOST_NUMBER = 1000000000 };
 
 /* What the journal says last of a cell. */
 enum course { COURSE_UNKNOWN, COURSE_CUT_SHORT, COURSE_ENDED };
@@ -59,7 +63,7 @@ static void learn_number(struct past *past, const json_t *cell)
                  *values = json_object_get(cell, "values");
     json_int_t value = json_integer_value(number);
     if (!json_is_integer(number) || !json_is_object(values) || value < 0 ||
-        value >= UINT32_MAX)
+        value > MOST_NUMBER)
         return;
     char *key = values_key(values), digits[32];
     (void)snprintf(digits, sizeof digits, "%lld", (long long)value);
@@ -106,20 +110,46 @@ static json_t *read_sweep_file(int dir_fd)
     return jr_json_parse(text.data, text.len, NULL);
 }
 
+static int compare_cell_numbers(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The numbers of the cells that are known, in order; NULL without memory. */
+static uint32_t *known_numbers(const struct past *past, size_t *ret_count)
+{
+    uint32_t *numbers =
+        calloc(json_object_size(past->values) + 1, sizeof *numbers);
+    const char *digits;
+    json_t *values;
+    *ret_count = 0;
+    if (numbers == NULL)
+        return NULL;
+    json_object_foreach(past->values, digits, values)
+        numbers[(*ret_count)++] = (uint32_t)strtoul(digits, NULL, 10);
+    qsort(numbers, *ret_count, sizeof *numbers, compare_cell_numbers);
+    return numbers;
+}
+
 /* What a sampler proposed before are cells again, as far as the spec takes them
  * still. */
 static void propose_again(struct past *past)
 {
     struct jr_sweep_run *run = past->run;
+    size_t count = 0;
     char digits[32];
-    for (uint32_t i = 0; run->sampler.on && i < past->next; i++) {
+    JR_FREE uint32_t *numbers =
+        run->sampler.on ? known_numbers(past, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
         struct jr_error err = {0};
         struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-        (void)snprintf(digits, sizeof digits, "%u", i);
+        (void)snprintf(digits, sizeof digits, "%u", numbers[i]);
         const json_t *values = json_object_get(past->values, digits);
-        if (values == NULL || jr_sweep_sampler_add(run, values, i, &err) == 0)
+        if (jr_sweep_sampler_add(run, values, numbers[i], &err) == 0)
             continue;
-        jr_buf_printf(&line, "cell %u cannot be any more: %s", i, err.text);
+        jr_buf_printf(&line, "cell %u cannot be any more: %s", numbers[i],
+                      err.text);
         if (!line.failed)
             jr_session_note(run->session, line.data);
     }
@@ -448,6 +478,11 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
         return 0;
     if (holder == 0)
         return -1;
+    if (holder == JR_JOURNAL_UNSEEN)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "the sweep %s is being run " JR_SWEEP_UNSEEN
+                            ": there, jobrun wait %s, or jobrun stop %s",
+                            run->dir.id, run->dir.id, run->dir.id);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "the sweep %s is being run by process %d: jobrun "
                         "wait %s, or jobrun stop %s",

@@ -83,6 +83,8 @@ struct jr_sweep_run {
     size_t other_code; /* those of them that ran with other code */
     json_t *former;    /* cells that the axes do not have any more; NULL */
     bool closing;      /* no other cell begins */
+    bool ended;        /* with this exit status: */
+    int exit_code;
     /* Of a sweep whose cells are handed to Slurm (submit_sweep.h): */
     bool submits;
     bool resumed; /* its folder was there before */

@@ -3,6 +3,8 @@
 #include "sweep/journal.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,34 @@ static void check_lines(int dir, const char *expected)
     CU_ASSERT_TRUE(jr_journal_read(dir, take, &lines));
     JR_ASSERT_TEXT(lines.text.data == NULL ? "" : lines.text.data, expected);
     jr_buf_release(&lines.text);
+}
+
+/* A line that a full disk has torn is followed by lines of their own. */
+static void a_torn_line_takes_no_other(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    struct rlimit before, small;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    add(&journal, JR_JOURNAL_SWEEP_STARTED);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    small = before;
+    small.rlim_cur = (rlim_t)lseek(journal.fd, 0, SEEK_END) + 9;
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+    add(&journal, JR_JOURNAL_SWEEP_RESUMED);
+    CU_ASSERT_TRUE(journal.failed);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    add(&journal, JR_JOURNAL_SWEEP_RESUMED);
+    add(&journal, JR_JOURNAL_SWEEP_ENDED);
+    CU_ASSERT_TRUE(journal.failed);
+    jr_journal_close(&journal);
+    check_lines(dir, "0:-1:- 1:-1:- 4:-1:- ");
+    (void)close(dir);
+    scratch_end(&scratch);
 }
 
 static void is_not_there_at_first(void)
@@ -168,4 +198,4 @@ JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(reads_back_what_was_written),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
-             CASE(says_when_a_line_was_lost))
+             CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other))

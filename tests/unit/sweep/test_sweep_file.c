@@ -56,6 +56,7 @@ static void says_what_has_not_begun(void)
                "\"cell\": null}");
     const json_t *cells = json_object_get(json, "cells");
     check_part(json, "code", "null");
+    check_part(json, "exit_code", "null");
     check_part(json_array_get(cells, 0), "code", "null");
     check_part(json_array_get(cells, 1), "code", "\"0123\"");
     check_part(json_array_get(cells, 0), "run", "null");
