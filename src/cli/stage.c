@@ -408,8 +408,10 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
     options.utf8 = console.utf8;
     options.live = options.console == NULL && cli->err_terminal;
     jr_hold_signals(session);
+    cli->session = session;
     enum jr_status status =
         jr_session_run_sweep(session, &options, &code, &err);
+    cli->session = NULL;
     jr_hold_end();
     failed = jr_stage_told(session, cli, status, &err);
     return failed != 0 ? failed : code;

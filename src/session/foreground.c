@@ -34,6 +34,8 @@ void jr_session_open_console(struct jr_session *session,
 
 bool jr_session_print(struct jr_session *session, const char *text, size_t len)
 {
+    if (session->printer != NULL)
+        return session->printer(session->printer_data, text, len);
     if (!session->replays || !jr_replay_print(&session->replay, text, len))
         return false;
     jr_replay_turn(&session->replay);

@@ -26,7 +26,7 @@ void jr_session_open_console(struct jr_session *session,
 
 /* Print our own text to standard error, after everything that the console still
  * has to show, without waiting for it. False if there is no console of a run,
- * or if memory runs out. */
+ * or of a sweep, or if memory runs out. */
 bool jr_session_print(struct jr_session *session, const char *text, size_t len);
 
 /* Have the session leave waiting for the command of `on_end` to the caller, who

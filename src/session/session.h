@@ -59,6 +59,10 @@ struct jr_session {
     enum jr_session_progress progress;
     struct jr_arena arena; /* of everything that has none of its own */
     struct jr_diags diags;
+    /* Takes what is printed, so that nobody waits for standard error; NULL:
+     * nothing does, or the console of the run (`replay`). */
+    bool (*printer)(void *data, const char *text, size_t len);
+    void *printer_data;
     struct jr_spec_file *file;   /* before the stages, after the diags */
     const char *spec_name;       /* what the record calls it; NULL: nothing */
     struct jr_swept_spec *swept; /* that the spec is a cell of; NULL: none */

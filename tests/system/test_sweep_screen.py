@@ -122,6 +122,14 @@ class Terminal(harness.Case):
                             f"no {pattern} in\n{self.screen.text()}")
             self.read()
 
+    def ended(self):
+        """Wait until all is written down."""
+        journal = self.folder / "runs" / "latest" / "journal.jsonl"
+        limit = time.monotonic() + harness.LIMIT
+        while not journal.exists() or "sweep_ended" not in journal.read_text():
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+
     def finish(self, code):
         limit = time.monotonic() + harness.LIMIT
         while self.read() and self.sweep.poll() is None:
@@ -197,11 +205,24 @@ class Lines(Terminal):
     def test_a_terminal_that_is_stopped_holds_no_cell(self):
         self.open(cells=3, parallel=1)
         self.until(r"^3 cells: 0 done, 1 running")
-        termios.tcflow(self.master, termios.TCOOFF)
+        os.write(self.master, b"\x13")  # ^S
         for n in range(3):
             self.go(n, "end 0")  # which waits until the cell is there
-        termios.tcflow(self.master, termios.TCOON)
+        os.write(self.master, b"\x11")  # ^Q
         self.finish(0)
+
+    def test_a_terminal_that_is_stopped_holds_no_failed_cell(self):
+        self.open(cells=3, parallel=1)
+        self.until(r"^3 cells: 0 done, 1 running")
+        os.write(self.master, b"\x13")  # ^S
+        for n in range(3):
+            self.go(n, "end 1")
+        self.ended()
+        self.assertIsNone(self.sweep.poll())
+        os.write(self.master, b"\x11")  # ^Q
+        self.finish(1)
+        for n in range(3):
+            self.assertIn(f"cell 000{n} failed after", self.screen.text())
 
     def test_wakes_once_a_second(self):
         self.open(cells=2, parallel=2)
@@ -221,6 +242,33 @@ class Lines(Terminal):
 
 
 class Elsewhere(Terminal):
+    def unread(self):
+        """A sweep of cells with long values, whose lines nobody reads."""
+        values = ", ".join(f"n{n:02}" + "x" * 500 for n in range(20))
+        self.write("many.jobrun.yaml", "version: 1\nname: many\ndevice: cpu\n"
+                   "world_size: 1\nvars: {n: 0}\nenv: {N: '${vars.n}'}\n"
+                   "entrypoint: ['true']\n"
+                   f"sweep: {{axes: {{vars.n: [{values}]}}}}\n")
+        sweep = self.start("many.jobrun.yaml")
+        fcntl.fcntl(sweep.stderr, 1031, 4096)  # F_SETPIPE_SZ
+        self.ended()
+        self.expect(self.jobrun("wait", "latest"), 0)
+        self.assertIsNone(sweep.poll())
+        return sweep
+
+    def test_a_pipe_that_is_not_read_holds_no_cell(self):
+        sweep = self.unread()
+        told = sweep.communicate(timeout=harness.LIMIT)[1]
+        self.assertEqual(sweep.returncode, 0)
+        for n in range(20):
+            self.assertIn(f"vars.n=n{n:02}xxx", told)
+        self.assertIn("20 of 20 cells delivered", told)
+
+    def test_a_signal_ends_what_is_still_to_be_shown(self):
+        sweep = self.unread()
+        sweep.terminate()
+        self.assertEqual(sweep.wait(harness.LIMIT), 0)
+
     def test_without_a_terminal(self):
         self.write("scan.jobrun.yaml", SPEC % (1, 2))
         self.make_fifos(2)

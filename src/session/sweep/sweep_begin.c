@@ -15,6 +15,7 @@
 #include "session/stages.h"
 #include "session/sweep/session_cells.h"
 #include "session/sweep/sweep_run_parts.h"
+#include "session/sweep/sweep_screen.h"
 #include "sweep/shared_files.h"
 
 #include "base/banned.h"
@@ -277,6 +278,8 @@ void jr_sweep_close(struct jr_sweep_run *run)
     jr_journal_close(&run->journal);
     if (run->cells_fd >= 0)
         (void)close(run->cells_fd);
+    if (run->signal_fd >= 0)
+        (void)close(run->signal_fd);
     for (size_t i = 0;
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
@@ -368,7 +371,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
         .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
         .journal = {.fd = -1},
         .signal_fd = -1,
-        .screen = {.fd = -1}};
+        .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}};
     enum jr_status status = jr_sweep_begin(&run, err);
     const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
                                          run.dir.file_mode};
@@ -380,6 +383,8 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
         note_other_nodes(&run);
         jr_sweep_loop(&run);
         *ret_code = jr_sweep_end(&run);
+        jr_journal_close(&run.journal);
+        jr_sweep_screen_finish(&run);
     }
     jr_sweep_close(&run);
     return status;

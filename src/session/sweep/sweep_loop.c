@@ -303,7 +303,4 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     jr_sweep_sampler_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);
     jr_sweep_screen_close(run);
-    if (run->signal_fd >= 0)
-        (void)close(run->signal_fd);
-    run->signal_fd = -1;
 }

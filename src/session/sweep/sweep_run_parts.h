@@ -12,6 +12,7 @@
 #include "session/sweep/cell_needs.h"
 #include "session/sweep/sweep_code.h"
 #include "session/sweep/sweep_devices.h"
+#include "session/sweep/sweep_output.h"
 #include "session/sweep/sweep_sampler.h"
 #include "session/sweep/sweep_run.h"
 #include "store/progress.h"
@@ -36,12 +37,10 @@ enum { JR_SCREEN_LINES = 256 };
 
 /* See sweep_screen.h. */
 struct jr_sweep_screen {
-    int fd;      /* the terminal, which never blocks; -1: nothing is drawn */
-    int pipe[2]; /* through which the cells print */
-    pid_t owner;
-    bool utf8, gone;       /* nobody looks at the terminal any more */
-    struct jr_buf pending; /* what the terminal has not taken yet */
-    size_t taken;
+    struct jr_sweep_output output;
+    int pipe[2]; /* through which the cells print; -1: they have a console */
+    bool draws;  /* the lines */
+    bool utf8;
     struct jr_buf notes;            /* what has come through the pipe */
     size_t widths[JR_SCREEN_LINES]; /* of the lines that are drawn */
     size_t count;

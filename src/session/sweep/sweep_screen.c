@@ -1,8 +1,6 @@
 #include "session/sweep/sweep_screen.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -25,40 +23,19 @@
 enum {
     LINES_KEPT = 3,       /* of the terminal, for what is printed */
     PIPE_MOST = 64 << 10, /* bytes of a line that has no end */
-    PENDING_MOST = 1 << 20
+    HURRY_MS = 1000       /* for what is left, once a signal has come */
 };
 
 bool jr_sweep_screen_is_open(const struct jr_sweep_run *run)
 {
-    return run->screen.fd >= 0 && run->screen.owner == getpid();
-}
-
-/* Give the terminal what it has not taken yet. Whether that was all. */
-static bool flush_screen(struct jr_sweep_screen *screen)
-{
-    while (screen->taken < screen->pending.len) {
-        ssize_t got = write(screen->fd, screen->pending.data + screen->taken,
-                            screen->pending.len - screen->taken);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN)
-            return false;
-        if (got <= 0) { /* it has gone, and nobody sees what is drawn */
-            screen->gone = true;
-            break;
-        }
-        screen->taken += (size_t)got;
-    }
-    jr_buf_clear(&screen->pending);
-    screen->taken = 0;
-    return !screen->gone;
+    return run->screen.draws && jr_sweep_output_is_open(&run->screen.output);
 }
 
 static unsigned screen_size(const struct jr_sweep_screen *screen,
                             unsigned *ret_lines)
 {
     struct winsize size = {0};
-    (void)ioctl(screen->fd, TIOCGWINSZ, &size);
+    (void)ioctl(screen->output.fd, TIOCGWINSZ, &size);
     *ret_lines = size.ws_row > 0 ? size.ws_row : 24;
     return size.ws_col > 0 ? size.ws_col : 80;
 }
@@ -67,7 +44,7 @@ static void erase_lines(struct jr_sweep_screen *screen)
 {
     unsigned lines;
     if (screen->count > 0)
-        jr_lines_erase(&screen->pending, screen->widths, screen->count,
+        jr_lines_erase(&screen->output.pending, screen->widths, screen->count,
                        screen_size(screen, &lines));
     screen->count = 0;
 }
@@ -79,9 +56,9 @@ static void add_drawn_line(struct jr_sweep_screen *screen,
     if (screen->count == JR_SCREEN_LINES || line->failed || line->len == 0)
         return;
     if (screen->count > 0)
-        jr_buf_str(&screen->pending, "\r\n");
+        jr_buf_str(&screen->output.pending, "\r\n");
     screen->widths[screen->count++] = jr_utf8_columns(line->data, line->len);
-    jr_buf_add(&screen->pending, line->data, line->len);
+    jr_buf_add(&screen->output.pending, line->data, line->len);
 }
 
 /* "lr 0.03  seed 1", of the axes that have more than one value. */
@@ -263,11 +240,10 @@ static void draw_screen(struct jr_sweep_run *run)
     draw_sum(run, columns);
     screen->drawn_ns = jr_clock_ns();
     screen->due_ns = screen->drawn_ns + TICK_NS;
-    (void)flush_screen(screen);
+    (void)jr_sweep_output_flush(&screen->output);
 }
 
-/* Show the whole lines that cells have printed, above the others; what a
- * terminal that is stopped has no room for is lost. */
+/* Show the whole lines that cells have printed, above the others. */
 static void show_notes(struct jr_sweep_run *run, bool all)
 {
     struct jr_sweep_screen *screen = &run->screen;
@@ -277,18 +253,13 @@ static void show_notes(struct jr_sweep_run *run, bool all)
         len--;
     if (len == 0)
         return;
-    bool room = screen->pending.len < PENDING_MOST;
-    if (room)
+    if (jr_sweep_output_has_room(&screen->output))
         erase_lines(screen);
-    for (size_t i = 0; room && i < len; i++)
-        if (text->data[i] == '\n')
-            jr_buf_str(&screen->pending, "\r\n");
-        else
-            jr_buf_char(&screen->pending, text->data[i]);
+    jr_sweep_output_add(&screen->output, text->data, len);
     jr_buf_add(&rest, text->data + len, text->len - len);
     jr_buf_release(text);
     *text = rest;
-    (void)flush_screen(screen);
+    (void)jr_sweep_output_flush(&screen->output);
     jr_sweep_screen_stir(run);
 }
 
@@ -316,53 +287,109 @@ static void note_above_lines(void *data, const char *line)
         run->screen.note(run->screen.data, line);
 }
 
+/* What the leader itself prints. */
+static bool print_output(void *data, const char *text, size_t len)
+{
+    struct jr_sweep_run *run = data;
+    struct jr_sweep_output *output = &run->screen.output;
+    if (!jr_sweep_output_is_open(output))
+        return false;
+    jr_sweep_output_add(output, text, len);
+    (void)jr_sweep_output_flush(output);
+    return true;
+}
+
+/* The pipe of the cells, unless they have a console of their own. */
+static int open_cells_pipe(struct jr_sweep_run *run)
+{
+    struct jr_sweep_screen *screen = &run->screen;
+    if (run->options->console != NULL)
+        return 0;
+    return pipe2(screen->pipe, O_CLOEXEC) != 0 ||
+                   fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0
+               ? -1
+               : 0;
+}
+
 void jr_sweep_screen_open(struct jr_sweep_run *run)
 {
     struct jr_sweep_screen *screen = &run->screen;
-    if (!run->options->live)
+    jr_sweep_output_open(&screen->output);
+    if (screen->output.fd < 0)
         return;
-    screen->fd =
-        open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (screen->fd >= 0 && isatty(screen->fd) != 1) { /* it was detached */
-        (void)close(screen->fd);
-        screen->fd = -1;
+    screen->draws = screen->output.terminal && run->options->live;
+    if (open_cells_pipe(run) != 0) {
+        jr_sweep_output_close(&screen->output);
+        return;
     }
-    if (screen->fd < 0)
-        return;
+    struct jr_session *session = run->session;
     screen->progress = jr_progress_new(1);
-    if (pipe2(screen->pipe, O_CLOEXEC) != 0 ||
-        fcntl(screen->pipe[0], F_SETFL, O_NONBLOCK) != 0) {
-        (void)close(screen->fd);
-        screen->fd = -1;
-        return;
-    }
-    struct jr_session_options *options = &run->session->options;
-    screen->owner = getpid();
     screen->utf8 = run->options->utf8;
-    screen->note = options->note;
-    screen->data = options->data;
-    options->note = note_above_lines;
-    options->data = run;
+    screen->note = session->options.note;
+    screen->data = session->options.data;
+    session->options.note = note_above_lines;
+    session->options.data = run;
+    session->printer = print_output;
+    session->printer_data = run;
     jr_sweep_screen_stir(run);
+}
+
+/* The session is as it was. */
+static void leave_session(struct jr_sweep_run *run)
+{
+    struct jr_session *session = run->session;
+    session->options.note = run->screen.note;
+    session->options.data = run->screen.data;
+    session->printer = NULL;
+}
+
+static void close_cells_pipe(struct jr_sweep_screen *screen)
+{
+    for (int i = 0; i < 2; i++) {
+        if (screen->pipe[i] >= 0)
+            (void)close(screen->pipe[i]);
+        screen->pipe[i] = -1;
+    }
 }
 
 void jr_sweep_screen_close(struct jr_sweep_run *run)
 {
     struct jr_sweep_screen *screen = &run->screen;
-    if (!jr_sweep_screen_is_open(run))
+    if (!jr_sweep_output_is_open(&screen->output))
         return;
     read_notes(run, true);
     erase_lines(screen);
-    (void)flush_screen(screen);
-    run->session->options.note = screen->note;
-    run->session->options.data = screen->data;
-    (void)close(screen->pipe[0]);
-    (void)close(screen->pipe[1]);
-    (void)close(screen->fd);
-    screen->fd = -1;
-    jr_buf_release(&screen->pending);
+    (void)jr_sweep_output_flush(&screen->output);
+    screen->draws = false;
+    close_cells_pipe(screen);
     jr_buf_release(&screen->notes);
     jr_progress_free(screen->progress);
+    screen->progress = NULL;
+}
+
+/* Wait for room. False: a signal that stops runs has come, or had come, and
+ * nobody has read since. */
+static bool await_room(const struct jr_sweep_run *run)
+{
+    struct pollfd fds[] = {{.fd = run->screen.output.fd, .events = POLLOUT},
+                           {.fd = run->signal_fd, .events = POLLIN}};
+    pid_t pid;
+    int ready = poll(fds, 2, run->stop_signal != 0 ? HURRY_MS : -1);
+    int sig = fds[1].revents != 0 ? jr_signal_read(run->signal_fd, &pid) : 0;
+    if (run->signals.use[sig] == JR_SIGNAL_SUSPEND)
+        (void)kill(getpid(), SIGSTOP);
+    return ready != 0 && run->signals.use[sig] != JR_SIGNAL_STOP;
+}
+
+void jr_sweep_screen_finish(struct jr_sweep_run *run)
+{
+    struct jr_sweep_output *output = &run->screen.output;
+    if (!jr_sweep_output_is_open(output))
+        return;
+    while (!jr_sweep_output_flush(output) && !output->gone && await_room(run))
+        continue;
+    leave_session(run);
+    jr_sweep_output_close(output);
 }
 
 void jr_sweep_screen_hide(struct jr_sweep_run *run)
@@ -370,7 +397,7 @@ void jr_sweep_screen_hide(struct jr_sweep_run *run)
     if (!jr_sweep_screen_is_open(run))
         return;
     erase_lines(&run->screen);
-    (void)flush_screen(&run->screen);
+    (void)jr_sweep_output_flush(&run->screen.output);
     jr_sweep_screen_stir(run);
 }
 
@@ -382,45 +409,41 @@ void jr_sweep_screen_stir(struct jr_sweep_run *run)
         run->screen.due_ns = soon;
 }
 
-static bool is_behind(const struct jr_sweep_screen *screen)
-{
-    return screen->taken < screen->pending.len;
-}
-
 uint64_t jr_sweep_screen_await(const struct jr_sweep_run *run,
                                struct pollfd ret[static JR_SWEEP_SCREEN_FDS])
 {
     const struct jr_sweep_screen *screen = &run->screen;
+    const struct jr_sweep_output *output = &screen->output;
     ret[0] = ret[1] = (struct pollfd){.fd = -1};
-    if (!jr_sweep_screen_is_open(run))
+    if (!jr_sweep_output_is_open(output))
         return 0;
+    bool behind = jr_sweep_output_is_behind(output);
     ret[0] = (struct pollfd){.fd = screen->pipe[0], .events = POLLIN};
-    if (is_behind(screen))
-        ret[1] = (struct pollfd){.fd = screen->fd, .events = POLLOUT};
-    return is_behind(screen) || screen->gone ? 0 : screen->due_ns;
+    if (behind)
+        ret[1] = (struct pollfd){.fd = output->fd, .events = POLLOUT};
+    return screen->draws && !behind && !output->gone ? screen->due_ns : 0;
 }
 
 void jr_sweep_screen_turn(struct jr_sweep_run *run)
 {
     struct jr_sweep_screen *screen = &run->screen;
-    if (!jr_sweep_screen_is_open(run))
+    if (!jr_sweep_output_is_open(&screen->output))
         return;
-    (void)flush_screen(screen);
+    bool shown = jr_sweep_output_flush(&screen->output);
     read_notes(run, false);
-    if (!is_behind(screen) && !screen->gone && jr_clock_ns() >= screen->due_ns)
+    if (shown && screen->draws && !jr_sweep_output_is_behind(&screen->output) &&
+        jr_clock_ns() >= screen->due_ns)
         draw_screen(run);
 }
 
 void jr_sweep_screen_leave(struct jr_sweep_run *run)
 {
     struct jr_sweep_screen *screen = &run->screen;
-    if (screen->fd < 0)
+    if (screen->output.fd < 0)
         return;
-    (void)dup2(screen->pipe[1], STDERR_FILENO);
-    (void)close(screen->pipe[0]);
-    (void)close(screen->pipe[1]);
-    (void)close(screen->fd);
-    run->session->options.note = screen->note;
-    run->session->options.data = screen->data;
-    screen->fd = -1;
+    if (screen->pipe[1] >= 0)
+        (void)dup2(screen->pipe[1], STDERR_FILENO);
+    close_cells_pipe(screen);
+    jr_sweep_output_close(&screen->output);
+    leave_session(run);
 }

@@ -4,10 +4,11 @@
  * second, and soon after a cell began or ended; where nothing is drawn nothing
  * is woken for.
  *
- * The leader alone writes to the terminal. What cells print goes through a pipe
- * to it, which is the standard error of their processes, and is shown above the
- * lines. A terminal that is stopped holds no cell: nothing is drawn until it
- * takes what it was given.
+ * The leader alone writes to standard error (sweep_output.h). What cells print
+ * goes through a pipe to it, which is the standard error of their processes,
+ * and is shown above the lines. Nothing is drawn until a terminal that was
+ * stopped has taken what it was given. Where standard error is a pipe, nothing
+ * is drawn, and all else is as on a terminal.
  */
 #ifndef JR_SWEEP_SCREEN_H
 #define JR_SWEEP_SCREEN_H
@@ -21,12 +22,16 @@ struct jr_sweep_run;
 /* What is told of by run->screen, as poll(2) has it. */
 enum { JR_SWEEP_SCREEN_FDS = 2 };
 
-/* Begin, if the options ask for it; it may turn out that nothing can be drawn,
- * which is no error. */
+/* Begin, and draw if the options ask for it; it may turn out that nothing can
+ * be drawn, which is no error. */
 void jr_sweep_screen_open(struct jr_sweep_run *run);
 
 /* Show what was printed last, and take the lines away. */
 void jr_sweep_screen_close(struct jr_sweep_run *run);
+
+/* All is written down: wait until what is left is shown, too, or a signal that
+ * stops runs has come. */
+void jr_sweep_screen_finish(struct jr_sweep_run *run);
 
 /* Whether anything is drawn. */
 bool jr_sweep_screen_is_open(const struct jr_sweep_run *run);
