@@ -51,6 +51,7 @@ set(JR_LONG_TESTS
   run.loss.EPERM:asan:10
   slurm.frozen:release:90
   slurm.arrays:release:60
+  slurm.sweeps:release:60
   slurm.ssh:release:300
   slurm.long:release:90
   slurm.requeue:release:180

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/sweep/cell_hosts.h"
 #include "session/sweep/plan_cells.h"
 #include "session/sweep/session_cells.h"
 #include "session/sweep/sweep_run.h"
@@ -287,7 +288,9 @@ int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
                                                   .json = json,
                                                   .take = print_stage_text,
                                                   .data = &printing};
-    enum jr_status status = jr_session_plan_cells(session, &options, &err);
+    enum jr_status status = jr_cell_hosts_connect(session, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_plan_cells(session, &options, &err);
     int told = jr_stage_told(session, cli, status, &err);
     return told != 0 ? told : printing.status;
 }
@@ -375,6 +378,14 @@ static int check_sweep_options(const struct jr_cli *cli)
                       option);
 }
 
+/* Within an allocation. */
+static int connect_nodes(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    enum jr_status status = jr_cell_hosts_connect(session, &err);
+    return jr_stage_told(session, cli, status, &err);
+}
+
 int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
 {
     const struct jr_session_console console = {
@@ -401,6 +412,8 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
         return failed;
     if (failed == 0)
         failed = jr_stage_facts(session, cli);
+    if (failed == 0)
+        failed = connect_nodes(session, cli);
     if (failed != 0)
         return failed;
     if (cli->parallel_value == 1)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/agent_cells.h"
 #include "cluster/agent_parts.h"
 #include "generated/version.h"
 #include "spawn/run_options.h"
@@ -147,6 +148,8 @@ static void on_signal_message(struct jr_agent *agent,
     int sig = (int)word->signal;
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
         (void)kill(agent->pid, sig);
+    if (agent->serves && sig > 0 && sig < NSIG)
+        agent->hooks->cells->signal(agent->hooks->data, sig);
 }
 
 static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)
@@ -177,6 +180,8 @@ struct response {
 static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_SPEC] = {on_spec, 0},
     [JR_TO_NODES_GO] = {on_go, 0},
+    [JR_TO_NODES_SERVE] = {jr_agent_serve_cells, 0},
+    [JR_TO_NODES_CELL] = {jr_agent_begin_cell, 0},
     [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},
     [JR_TO_NODES_HOLD] = {on_hold, 0},
     [JR_TO_NODES_HEARTBEAT] = {on_heartbeat, 0},
@@ -299,6 +304,8 @@ static void on_agent_signal(void *owner, uint32_t events)
         return;
     if (agent->pid != 0)
         (void)kill(agent->pid, (int)info.ssi_signo);
+    else if (agent->serves)
+        jr_agent_signal_cells(agent, (int)info.ssi_signo);
     else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
         jr_agent_leave(agent);
 }
@@ -336,7 +343,8 @@ static int open_agent(struct jr_agent *agent)
 
 static bool has_agent_work(const struct jr_agent *agent)
 {
-    return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0;
+    return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0 ||
+           jr_agent_has_cells(agent);
 }
 
 int jr_agent_serve(const struct jr_agent_hooks *hooks,
@@ -353,6 +361,9 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
         .signals = {-1, on_agent_signal, &agent},
         .turn = {.due = jr_heartbeat_agent_due, .owner = &agent},
         .commands_fd = -1,
+        .notes = {.fd = -1},
+        .notes_in = -1,
+        .children = {.fd = -1},
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
@@ -369,6 +380,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
                               "not been heard from for "
                               "ten minutes: its ranks here were stopped",
                               self->node, host);
+    jr_agent_close_cells(&agent);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

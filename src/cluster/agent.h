@@ -26,6 +26,27 @@ struct jr_agent_ends {
     int commands_fd;
 };
 
+/* A cell of a sweep that is over. */
+struct jr_agent_cell_end {
+    char cell[16]; /* its number */
+    int code;      /* the exit status of its process */
+};
+
+/* The cells of sweeps, each a run of its own on this node (protocol.h: cell).
+ * They outlive nothing: once the last is told of, nothing is left of it. */
+struct jr_agent_cell_hooks {
+    /* Begin one, in a process that leaves descriptors 0 to 2 alone, and writes
+     * lines for the user to `notes_fd`. -1 with `err`. */
+    int (*begin)(void *data, const struct jr_message *cell, int notes_fd,
+                 struct jr_error *err);
+    /* A child may have ended: the next cell that is over. False: none is. */
+    bool (*next_end)(void *data, struct jr_agent_cell_end *ret);
+    /* Signal all. */
+    void (*signal)(void *data, int sig);
+    /* How many run. */
+    size_t (*count)(void *data);
+};
+
 /* What the agent is for; all return 0, or -1 with `err`, whose status is what
  * the controller's exit status becomes. */
 struct jr_agent_hooks {
@@ -49,6 +70,7 @@ struct jr_agent_hooks {
      * however long it takes. */
     bool (*is_behind)(void *data);
     void (*show)(void *data);
+    const struct jr_agent_cell_hooks *cells;
 };
 
 /* Wait at descriptor 0 for the message `assign`, which says who this agent is.

@@ -1,6 +1,6 @@
 /* What the files of the agent share: agent.c serves a controller, agent_run.c
- * has the process that runs the ranks, heartbeat.c counts the turns of both
- * sides. Not for other layers. */
+ * has the process that runs the ranks, agent_cells.c the cells of sweeps,
+ * heartbeat.c counts the turns of both sides. Not for other layers. */
 #ifndef JR_AGENT_PARTS_H
 #define JR_AGENT_PARTS_H
 
@@ -38,6 +38,9 @@ struct jr_agent {
     bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
     bool abandoned;  /* the controller is gone, and nobody reads */
+    bool serves;     /* it runs cells: agent_cells.h */
+    struct jr_watch notes, children; /* of these */
+    int notes_in;                    /* where they write */
     bool heartbeats; /* heartbeat.h: the controller gives signs of life */
     bool away;       /* and none now */
     unsigned silent; /* turns since it sent something */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cluster/agent_cells.h"
 #include "cluster/agent_parts.h"
 #include "cluster/outcome_message.h"
 #include "spawn/run_options.h"
@@ -131,6 +132,7 @@ void jr_agent_leave(struct jr_agent *agent)
     close_agent_fd(&agent->commands_fd);
     agent->leaving = true;
     jr_agent_end_showing(agent);
+    jr_agent_end_cells(agent);
 }
 
 static void end_source(struct jr_agent_source *source)

@@ -126,6 +126,17 @@ static void lose_linked_node(struct jr_controller *controller,
                             why.failed ? "" : why.data);
 }
 
+/* One program carried the messages of all, and no cell is told of any more. */
+static void lose_serving_nodes(struct jr_controller *controller,
+                               const struct jr_link *link)
+{
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_link_describe_end(&why, link, true);
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
+                                why.failed ? "" : why.data);
+}
+
 void jr_controller_handle_end(struct jr_controller *controller,
                               const struct jr_link *link)
 {
@@ -133,6 +144,8 @@ void jr_controller_handle_end(struct jr_controller *controller,
         controller->ended = true;
     if (controller->transport->each)
         lose_linked_node(controller, link);
+    else if (controller->watcher != NULL)
+        lose_serving_nodes(controller, link);
 }
 
 static void report_killed_program(const struct jr_controller *controller,

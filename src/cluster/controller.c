@@ -267,6 +267,7 @@ void jr_controller_close(struct jr_controller *controller)
 {
     if (controller == NULL)
         return;
+    controller->watcher = NULL; /* that agents end now is no loss */
     jr_controller_disconnect(controller);
     for (uint32_t i = 0;
          controller->nodes != NULL && i < controller->options.nodes; i++) {

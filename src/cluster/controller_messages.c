@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cluster/controller_cells.h"
 #include "cluster/controller_console.h"
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
@@ -108,7 +109,30 @@ static void fail_start(struct jr_controller *controller, uint32_t node,
                    why);
 }
 
-/* What a state does, of what needs no run. False: it is not among it. */
+/* What a state does, of what belongs to the cells of a sweep. False: it is not
+ * among it. */
+static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
+                         enum jr_node_action action,
+                         const struct node_cause *cause)
+{
+    const struct jr_cell_watcher *watcher = controller->watcher;
+    switch ((int)action) {
+    case JR_NODE_DO_CELL:
+        watcher->ended(watcher->data, node, cause->message->cell,
+                       (int)cause->message->code);
+        return true;
+    case JR_NODE_DO_CEASE:
+        watcher->ceased(watcher->data, node);
+        return true;
+    case JR_NODE_DO_LEAVE:
+        watcher->lost(watcher->data, node, cause->why);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The same of what needs neither these nor a run. */
 static bool act_on_node(struct jr_controller *controller, uint32_t node,
                         enum jr_node_action action,
                         const struct node_cause *cause)
@@ -178,8 +202,11 @@ static void step_node(struct jr_controller *controller, uint32_t node,
     struct jr_cluster_node *peer = &controller->nodes[node];
     struct jr_node_change step = jr_node_step(peer->state, input);
     peer->state = step.next;
-    if (!act_on_node(controller, node, step.action, cause) &&
-        controller->run != NULL)
+    if (act_on_node(controller, node, step.action, cause) ||
+        (controller->watcher != NULL &&
+         act_on_cells(controller, node, step.action, cause)))
+        return;
+    if (controller->run != NULL)
         act_on_run(controller->run, node, step.action, cause);
 }
 
@@ -200,6 +227,8 @@ static void take_piece(struct jr_controller *controller, uint32_t node,
     char text[128];
     (void)jr_channel_take(stream, line);
     jr_controller_read_lines(controller, node, channel);
+    if (channel == JR_CHANNEL_NOTE)
+        jr_controller_read_notes(controller, node);
     if (controller->run != NULL)
         jr_controller_run_stream(controller->run, node, channel);
     if (stream->len <= STREAM_MOST && !stream->failed)

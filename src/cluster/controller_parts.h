@@ -36,6 +36,7 @@ struct jr_cluster_node {
     struct jr_buf streams[JR_CHANNEL_COUNT];
 };
 
+struct jr_cell_watcher;
 struct jr_controller_run;
 
 struct jr_controller {
@@ -56,8 +57,9 @@ struct jr_controller {
     struct jr_error refusal;   /* the first of a node */
     bool refused;
     struct jr_cluster_node *nodes;
-    struct jr_controller_run *run;    /* NULL: none goes on */
-    struct jr_console_writer console; /* used once `console_open` is set */
+    struct jr_controller_run *run;         /* NULL: none goes on */
+    const struct jr_cell_watcher *watcher; /* of cells; NULL: there are none */
+    struct jr_console_writer console;      /* used once `console_open` is set */
     bool console_open;
     bool held; /* it is full, and agents send nothing for it */
     bool cut;  /* nor is anything wanted for it any more */

@@ -96,7 +96,7 @@ static void describe_silence(struct jr_buf *out,
 static void mark_silent_lost(struct jr_controller *controller,
                              const struct silence *found, const char *how)
 {
-    if (controller->run == NULL) {
+    if (controller->run == NULL && controller->watcher == NULL) {
         jr_controller_step_node(controller, found->first, JR_NODE_ON_TIMED_OUT,
                                 how);
         return;
@@ -117,12 +117,19 @@ static void on_heartbeat_silence(struct jr_controller *controller,
         jr_controller_run_print(controller->run, 1, how.data, how.len);
 }
 
+/* Whether agents give their signs unasked. */
+static bool is_unasked(const struct jr_controller *controller)
+{
+    return controller->watcher != NULL ||
+           (controller->run != NULL &&
+            controller->run->plan->policy->on_failure ==
+                JR_ON_FAILURE_CONTINUE);
+}
+
 void jr_heartbeat_due(void *owner)
 {
     struct jr_controller *controller = owner;
-    bool unasked =
-        controller->run != NULL &&
-        controller->run->plan->policy->on_failure == JR_ON_FAILURE_CONTINUE;
+    bool unasked = is_unasked(controller);
     if (controller->run != NULL && controller->run->lost && !unasked &&
         !controller->transport->each)
         return; /* nothing may be sent, and all are told to stop */
@@ -140,7 +147,7 @@ void jr_heartbeat_due(void *owner)
 
 static bool has_heartbeats(const struct jr_agent *agent)
 {
-    return agent->pid != 0 && !agent->leaving;
+    return (agent->pid != 0 || agent->serves) && !agent->leaving;
 }
 
 static void schedule_heartbeat(struct jr_agent *agent)

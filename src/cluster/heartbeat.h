@@ -14,7 +14,8 @@
  *
  * Under `on_failure: continue` ranks continue without a controller, and once a
  * node is lost nothing may be sent to the others. So there the controller sends
- * no signs from the beginning, and agents give theirs unasked.
+ * no signs from the beginning, and agents give theirs unasked. The same is so
+ * where they run cells of a sweep (controller_cells.h).
  *
  * Each process counts its own turns, and not time: one that was stopped, or
  * whose machine slept, has had a single turn, and has read before it what came

@@ -246,14 +246,19 @@ static void on_link_errors(void *owner, uint32_t events)
     check_link_end(link);
 }
 
-void jr_link_reap(struct jr_link *link)
+void jr_link_take_end(struct jr_link *link, int status)
 {
-    if (link->pid == 0 ||
-        waitpid(link->pid, &link->status, WNOHANG) != link->pid)
-        return;
+    link->status = status;
     close_link_watch(link, &link->process);
     link->pid = 0;
     check_link_end(link);
+}
+
+void jr_link_reap(struct jr_link *link)
+{
+    int status;
+    if (link->pid != 0 && waitpid(link->pid, &status, WNOHANG) == link->pid)
+        jr_link_take_end(link, status);
 }
 
 static void on_link_process(void *owner, uint32_t events)

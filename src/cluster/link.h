@@ -44,6 +44,9 @@ void jr_link_close_input(struct jr_link *link);
 /* Take note of the end of its program, if it has ended. */
 void jr_link_reap(struct jr_link *link);
 
+/* The same where somebody else has waited for it. */
+void jr_link_take_end(struct jr_link *link, int status);
+
 /* Kill the program, and wait for its end. */
 void jr_link_kill(struct jr_link *link);
 

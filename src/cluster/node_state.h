@@ -14,6 +14,7 @@
     X(UNKNOWN, "unknown") /* its agent has not said hello */                   \
     X(KNOWN, "known")     /* said hello */                                     \
     X(READY, "ready")     /* has the spec */                                   \
+    X(SERVING, "serving") /* runs cells of a sweep */                          \
     X(RUNNING, "running") /* was told to begin an attempt */                   \
     X(DONE, "done")       /* has sent the outcome of one */                    \
     X(REFUSED, "refused")                                                      \
@@ -22,6 +23,7 @@
 /* What happens to a node besides what its agent says. */
 #define JR_NODE_INCIDENTS(X)                                                   \
     X(GO, "go")               /* an attempt begins */                          \
+    X(SERVE, "serve")         /* from now on it runs cells */                  \
     X(EXITED, "exited")       /* srun says that its task has ended */          \
     X(TIMED_OUT, "timed_out") /* its heartbeats are missing: heartbeat.h */    \
     X(GIVEN_UP, "given_up")   /* nobody waits for it any more */
@@ -39,6 +41,9 @@
     X(ASK, "ask all")         /* for how long every node has been silent */    \
     X(ANSWER, "answer")       /* it says for how long */                       \
     X(SUSPECT, "suspect")     /* it may mean that the job is preempted */      \
+    X(CELL, "cell")           /* one of its cells is over */                   \
+    X(CEASE, "cease")         /* the cluster ends its cells */                 \
+    X(LEAVE, "lose cells")    /* all of its cells are lost */                  \
     X(FAIL, "fail start")     /* without it there will be no run */            \
     X(LOSE, "lose")           /* its ranks are lost, and maybe the run */      \
     X(GIVE_UP, "give up")     /* its ranks are lost; the run is over */

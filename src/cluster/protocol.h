@@ -36,6 +36,16 @@
  *   out err... shown        ->             and then it has
  *                           <-   end of input: stop, and leave
  *
+ * Or, where the agents run cells of a sweep, each a run of its own on one node:
+ *
+ *   facts... hello          ->
+ *                           <-   serve     once
+ *                           <-   cell      for one of them, again and again
+ *   note... cell_ended      ->
+ *                           <-   signal
+ *   heartbeat               ->             unasked
+ *                           <-   end of input: stop all cells, and leave
+ *
  * Both ends are of the same build. That they are is what `hello` tells, so its
  * words `t`, `version` and `host` stay what they are for good.
  */
@@ -74,7 +84,11 @@
     X(PIECE, "piece", INT, piece)     /* bytes of a channel in one line */     \
     X(ENV, "env", TEXT, env)          /* a JSON list of NAME=VALUE */          \
     X(DEVICE, "device", TEXT, device) /* of the user's own kind: its name */   \
-    X(FOLDER, "folder", TEXT, folder) /* and where its facts are */
+    X(FOLDER, "folder", TEXT, folder) /* and where its facts are */            \
+    X(NAME, "name", TEXT, name)       /* of the spec, for its record */        \
+    X(DEVICES, "devices", TEXT, devices) /* numbers of a node's: "0,2" */      \
+    X(CORES, "cores", TEXT, cores)       /* the same */                        \
+    X(LIMIT, "limit_ms", INT, limit_ms)  /* of waiting for them; 0: none */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -108,6 +122,9 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     FROM(QUIET, "quiet", JR_KEY(SILENCE))                                      \
     /* SIGTERM came there, or a rank died of it. */                            \
     FROM(TERMINATED, "terminated", 0)                                          \
+    /* A cell is over, and nothing is left of it there. `status` is the exit   \
+       status of its process. */                                               \
+    FROM(CELL_ENDED, "cell_ended", JR_KEY(CELL) | JR_KEY(STATUS))              \
     /* Who an agent is: the first message, where each has a link of its own.   \
      */                                                                        \
     TO(ASSIGN, "assign",                                                       \
@@ -120,6 +137,13 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* An attempt begins. */                                                   \
     TO(GO, "go",                                                               \
        JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS))   \
+    /* Cells will come. */                                                     \
+    TO(SERVE, "serve", 0)                                                      \
+    /* A cell begins on node `as`. `folder` is that of its spec. */            \
+    TO(CELL, "cell",                                                           \
+       JR_KEY(AS) | JR_KEY(SPEC) | JR_KEY(NAME) | JR_KEY(FOLDER) |             \
+           JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) | JR_KEY(CELLS) |     \
+           JR_KEY(DEVICE) | JR_KEY(DEVICES) | JR_KEY(CORES) | JR_KEY(LIMIT))   \
     /* End the ranks. */                                                       \
     TO(STOP, "stop", 0)                                                        \
     /* The exit barrier is open. */                                            \
@@ -162,10 +186,11 @@ struct jr_message {
     enum jr_message_type type;
     uint32_t node; /* of the agent that says it */
     int64_t at_ns, wall_ns, for_ns;
-    int64_t port, code, signal, number, as, piece;
+    int64_t port, code, signal, number, as, piece, limit_ms;
     const char *version, *host, *spec, *inject, *run_id; /* borrowed */
     const char *cell, *sweep, *cells;                    /* the same */
     const char *env, *device, *folder;                   /* the same */
+    const char *name, *devices, *cores;                  /* the same */
     bool behind, heartbeats, on;
 };
 
@@ -187,6 +212,7 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
     X(RESOURCES, "resources") /* what its ranks get of it: node_resources.h */ \
     X(OUT, "out")             /* console lines */                              \
     X(ERR, "err")                                                              \
+    X(NOTE, "note")       /* lines about cells, for the user */                \
     X(EVENT, "event")     /* lines of events.jsonl, and of step_message.h */   \
     X(OUTCOME, "outcome") /* of an attempt: outcome_message.h */
 

@@ -128,6 +128,12 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
                                   const struct jr_resolution *,
                                   const struct jr_spec_file *file);
 
+/* Append the spec as it was loaded, with `args` (NULL: none) behind the
+ * entrypoint's own: for another machine, which resolves it. It is complete,
+ * absolute and whole, secrets too: for a pipe, and not for a file. */
+void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file,
+                        char *const *args);
+
 /* Append the table of field, value, origin and rule; JSON when `json`. */
 void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
                            bool json);

@@ -396,6 +396,28 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
     jr_arena_release(&arena);
 }
 
+void jr_spec_emit_whole(struct jr_buf *out, const struct jr_spec_file *file,
+                        char *const *args)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_spec *spec = jr_spec_get(file);
+    struct jr_node *root = fill_tree_values(&arena, NULL, file);
+    if (root != NULL) {
+        const struct filling to = {&arena, root};
+        leave_out_key(root, "targets");
+        set_text(&to, "name", spec->name);
+        set_text(&to, "workdir", spec->workdir);
+        set_text(&to, "log_dir", spec->log_dir);
+        add_command_args(&to, args);
+        jr_spec_escape(&arena, root);
+        root = complete_node(&arena, root, jr_field_root());
+    }
+    if (root != NULL && !arena.failed)
+        jr_doc_emit(out, root);
+    out->failed |= root == NULL || arena.failed;
+    jr_arena_release(&arena);
+}
+
 void jr_resolution_emit(struct jr_buf *out,
                         const struct jr_resolution *resolution,
                         const struct jr_spec_file *file)

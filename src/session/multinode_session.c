@@ -29,19 +29,23 @@ static bool is_local_only(const struct jr_session *session)
     return options->local || options->node_rank != NULL || options->check;
 }
 
-static bool is_controller(const struct jr_session *session)
+bool jr_session_leads_allocation(const struct jr_session *session)
 {
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    return session->host.real && !is_local_only(session) &&
+           scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
+           !scheduler->step && scheduler->problem == NULL &&
+           scheduler->nodes > 1;
+}
+
+static bool is_controller(const struct jr_session *session)
+{
     const struct jr_spec *spec = jr_spec_get(session->file);
     if (spec == NULL || !session->host.real || is_local_only(session))
         return false;
     if (jr_ssh_session_is(session)) /* a run of ours says that it is node 0 */
         return spec->node_rank == NULL || *spec->node_rank == 0;
-    if (spec->node_rank != NULL)
-        return false;
-    return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
-           !scheduler->step && scheduler->problem == NULL &&
-           scheduler->nodes > 1;
+    return spec->node_rank == NULL && jr_session_leads_allocation(session);
 }
 
 /* The number of nodes that the job is for; 0: it is for one, or for more than
@@ -272,14 +276,14 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
 
 /* What agents have to look for before they know of a spec: devices of the
  * user's own kind. */
-static void tell_own_devices(struct jr_session *session,
+static void tell_own_devices(const struct jr_spec_file *file,
                              struct jr_controller_options *ret)
 {
-    const char *device = jr_spec_get(session->file)->device;
+    const char *device = jr_spec_get(file)->device;
     if (device == NULL || strncmp(device, CUSTOM, sizeof CUSTOM - 1) != 0)
         return;
     ret->device = device;
-    ret->folder = jr_spec_folder_of(session->file);
+    ret->folder = jr_spec_folder_of(file);
 }
 
 /* The same for tasks of srun, which get no message of their own. */
@@ -307,7 +311,7 @@ static int choose_transport(struct jr_session *session,
                             struct jr_controller_options *ret,
                             struct jr_error *err)
 {
-    tell_own_devices(session, ret);
+    tell_own_devices(session->file, ret);
     if (jr_ssh_session_is(session)) {
         ret->envp = session->options.envp;
         return jr_ssh_session_prepare(session, ret, err);
@@ -360,6 +364,40 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     }
     (void)jr_error_set(err, why.status, "%s", why.text);
     return why.status;
+}
+
+enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
+                                              const struct jr_spec_file *like,
+                                              struct jr_error *err)
+{
+    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
+    const struct jr_strv *hosts = &scheduler->hosts;
+    struct jr_controller_options options = {
+        .transport = &jr_srun_transport,
+        .program = own_program(session),
+        .nodes = scheduler->nodes,
+        .hosts = hosts->count == scheduler->nodes ? hosts->items : NULL,
+        .start_ms = jr_spec_get(like)->policy.timeouts.start_ms,
+        .note = note_agent_line,
+        .data = session,
+    };
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    tell_own_devices(like, &options);
+    options.envp = agent_environment(session, &options);
+    if (session->options.dry_run)
+        warn_of_agents(session, options.nodes);
+    if (jr_controller_open(&session->controller, &options, &why) == 0)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+int jr_session_read_node(struct jr_session *session, uint32_t node,
+                         struct jr_host *ret, struct jr_error *err)
+{
+    return read_facts(session, ret, &session->arena, node, err) != 0
+               ? -1
+               : check_node_clock(session, node, err);
 }
 
 /* Other runs on a node, which share devices with this one. */

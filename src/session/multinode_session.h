@@ -8,7 +8,13 @@
 
 #include <jobrun/jobrun.h>
 
+struct jr_host;
 struct jr_run_options;
+struct jr_spec_file;
+
+/* Whether this is the shell or the script of an allocation of several nodes,
+ * whose facts are read, so that ranks can be on all of them. */
+bool jr_session_leads_allocation(const struct jr_session *session);
 
 /* Where the ranks of a spec that is loaded are for several nodes of an
  * allocation whose own shell or script this is: start an agent on each, and
@@ -17,6 +23,17 @@ struct jr_run_options;
  * signal should be held back; jr_session_begin does it otherwise. */
 enum jr_status jr_session_connect_agents(struct jr_session *session,
                                          struct jr_error *err);
+
+/* In such a one: start an agent on each of its nodes, for the cells of a sweep,
+ * of which `like` is one. It may take its time, as above. */
+enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
+                                              const struct jr_spec_file *like,
+                                              struct jr_error *err);
+
+/* The facts of a node, as its agent has told them, in the session's arena. -1
+ * with `err`. */
+int jr_session_read_node(struct jr_session *session, uint32_t node,
+                         struct jr_host *ret, struct jr_error *err);
 
 /* An agent's environment variables about devices of the user's own kind: their
  * name, such as `custom:acme`, and where their facts are. Ranks do not see it.

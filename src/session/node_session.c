@@ -22,6 +22,7 @@
 #include "session/multinode_session.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
+#include "session/sweep/node_cells.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"
@@ -38,7 +39,8 @@ struct node_session {
     json_t *assignment; /* by ssh: what the controller gives to it; NULL */
     size_t piece;       /* see jr_sender */
     char *inject;       /* --inject; NULL */
-    int lease_fd;       /* of the port that was offered; -1 */
+    struct jr_node_cells cells; /* of a sweep */
+    int lease_fd;               /* of the port that was offered; -1 */
     uint32_t port;
 };
 
@@ -284,6 +286,42 @@ static void show_replay(void *data)
                      &none);
 }
 
+/* Cells of a sweep. */
+
+static int begin_agent_cell(void *data, const struct jr_message *word,
+                            int notes_fd, struct jr_error *err)
+{
+    struct node_session *agent = data;
+    agent->cells.node = agent->session;
+    drop_lease(agent); /* each cell takes a port of its own */
+    return jr_node_cells_begin(&agent->cells, word, notes_fd, err);
+}
+
+static bool next_agent_cell_end(void *data, struct jr_agent_cell_end *ret)
+{
+    struct node_session *agent = data;
+    return jr_node_cells_next_end(&agent->cells, ret);
+}
+
+static void signal_agent_cells(void *data, int sig)
+{
+    const struct node_session *agent = data;
+    jr_node_cells_signal(&agent->cells, sig);
+}
+
+static size_t count_agent_cells(void *data)
+{
+    const struct node_session *agent = data;
+    return agent->cells.count;
+}
+
+static const struct jr_agent_cell_hooks cell_hooks = {
+    .begin = begin_agent_cell,
+    .next_end = next_agent_cell_end,
+    .signal = signal_agent_cells,
+    .count = count_agent_cells,
+};
+
 /* By ssh: who this is, and the variables that ranks get from the controller. */
 static int take_assignment(struct node_session *agent, struct jr_strv *env,
                            struct jr_arena *arena, struct jr_error *err)
@@ -332,11 +370,13 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
         .run = run_agent_plan,
         .is_behind = is_replay_behind,
         .show = show_replay,
+        .cells = &cell_hooks,
     };
     const struct jr_sender self = {agent->node, agent->piece};
     int failed = jr_agent_serve(
         &hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
     drop_lease(agent);
+    jr_node_cells_release(&agent->cells);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
 

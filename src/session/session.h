@@ -84,6 +84,8 @@ struct jr_session {
     int *lease;     /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host host;
+    struct jr_host *cell_hosts; /* of the nodes of a sweep, which an agent is on
+                                   each of: cell_hosts.h; NULL: this machine */
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */

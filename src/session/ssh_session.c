@@ -16,7 +16,8 @@
 
 bool jr_ssh_session_is(const struct jr_session *session)
 {
-    const struct jr_spec *spec = jr_spec_get(session->file);
+    const struct jr_spec *spec =
+        session->file == NULL ? NULL : jr_spec_get(session->file);
     return spec != NULL && spec->policy.engine.ssh != NULL;
 }
 

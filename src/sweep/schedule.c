@@ -15,19 +15,31 @@ static void find_next(struct jr_schedule *schedule, uint32_t kind)
         ++*at;
 }
 
+static void init_node(struct jr_schedule *schedule, uint32_t i)
+{
+    struct jr_schedule_node *node = &schedule->nodes[i];
+    struct jr_arena *arena = &schedule->arena;
+    node->room = schedule->rooms[i];
+    node->free_cores = node->room.cores;
+    node->core_taken =
+        jr_arena_array(arena, node->room.cores + 1, sizeof *node->core_taken);
+    node->device_taken = jr_arena_array(arena, node->room.devices + 1,
+                                        sizeof *node->device_taken);
+    node->device_away = jr_arena_array(arena, node->room.devices + 1,
+                                       sizeof *node->device_away);
+}
+
 void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
 {
     *ret = *with;
     ret->arena = JR_ARENA_INIT;
-    ret->free = ret->room;
     ret->next =
         jr_arena_array(&ret->arena, ret->kinds_count + 1, sizeof *ret->next);
-    ret->core_taken = jr_arena_array(&ret->arena, ret->room.cores + 1,
-                                     sizeof *ret->core_taken);
-    ret->device_taken = jr_arena_array(&ret->arena, ret->room.devices + 1,
-                                       sizeof *ret->device_taken);
-    ret->device_away = jr_arena_array(&ret->arena, ret->room.devices + 1,
-                                      sizeof *ret->device_away);
+    ret->nodes =
+        jr_arena_array(&ret->arena, ret->nodes_count, sizeof *ret->nodes);
+    for (uint32_t i = 0; ret->nodes != NULL && i < ret->nodes_count; i++)
+        init_node(ret, i);
+    ret->rooms = NULL;
     for (size_t i = 0; !ret->arena.failed && i < ret->kinds_count; i++)
         find_next(ret, (uint32_t)i);
 }
@@ -37,97 +49,159 @@ void jr_schedule_release(struct jr_schedule *schedule)
     jr_arena_release(&schedule->arena);
 }
 
-static bool may_have(const struct jr_slots *need, uint32_t device)
+static bool may_have(const struct jr_slots *need, uint32_t node,
+                     uint32_t device)
 {
-    return need->may == NULL || need->may[device];
+    return need->may == NULL || need->may[node][device];
 }
 
-/* Devices that will do and that no cell has. */
+/* Devices of a node that will do and that no cell has. */
 static uint32_t count_free_devices(const struct jr_schedule *schedule,
-                                   const struct jr_slots *need, bool none_away)
+                                   uint32_t i, const struct jr_slots *need,
+                                   bool none_away)
 {
+    const struct jr_schedule_node *node = &schedule->nodes[i];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < schedule->room.devices; i++)
-        count += may_have(need, i) && !schedule->device_taken[i] &&
-                 (none_away || !schedule->device_away[i]);
+    for (uint32_t k = 0; k < node->room.devices; k++)
+        count += may_have(need, i, k) && !node->device_taken[k] &&
+                 (none_away || !node->device_away[k]);
     return count;
 }
 
-/* What needs more than there is runs alone. */
-static bool exceeds_room(const struct jr_schedule *schedule,
+static bool has_free_slots(const struct jr_schedule *schedule, uint32_t i,
+                           const struct jr_slots *need, bool none_away)
+{
+    return need->cores <= schedule->nodes[i].free_cores &&
+           need->devices <= count_free_devices(schedule, i, need, none_away);
+}
+
+/* What needs more than there is runs alone on its node. */
+static bool exceeds_room(const struct jr_schedule *schedule, uint32_t i,
                          const struct jr_slots *need)
 {
+    const struct jr_schedule_node *node = &schedule->nodes[i];
     uint32_t all = 0;
-    for (uint32_t i = 0; i < schedule->room.devices; i++)
-        all += may_have(need, i);
-    return need->cores > schedule->room.cores || need->devices > all;
+    for (uint32_t k = 0; k < node->room.devices; k++)
+        all += may_have(need, i, k);
+    return need->cores > node->room.cores || need->devices > all;
+}
+
+/* Whether it exceeds every node. */
+static bool exceeds_all_rooms(const struct jr_schedule *schedule,
+                              const struct jr_slots *need)
+{
+    for (uint32_t i = 0; i < schedule->nodes_count; i++)
+        if (!exceeds_room(schedule, i, need))
+            return false;
+    return true;
+}
+
+/* The least busy node that is there; nodes_count: none is. */
+static uint32_t find_idlest(const struct jr_schedule *schedule)
+{
+    uint32_t found = schedule->nodes_count;
+    for (uint32_t i = 0; i < schedule->nodes_count; i++) {
+        const struct jr_schedule_node *node = &schedule->nodes[i];
+        if (!node->gone && (found == schedule->nodes_count ||
+                            node->running < schedule->nodes[found].running))
+            found = i;
+    }
+    return found;
+}
+
+/* A cell of several nodes begins when all are there, and idle. */
+static uint32_t find_all_nodes(const struct jr_schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->nodes_count; i++)
+        if (schedule->nodes[i].gone)
+            return schedule->nodes_count;
+    return schedule->running == 0 ? 0 : schedule->nodes_count;
+}
+
+/* The node on which a cell of a kind would begin now; nodes_count: on none. */
+static uint32_t find_node(const struct jr_schedule *schedule, uint32_t kind,
+                          bool none_away)
+{
+    const struct jr_slots *need = &schedule->kinds[kind];
+    uint32_t none = schedule->nodes_count;
+    if (schedule->occupied ||
+        (schedule->parallel > 0 && schedule->running >= schedule->parallel))
+        return none;
+    if (need->alone)
+        return find_all_nodes(schedule);
+    for (uint32_t i = 0; i < schedule->nodes_count; i++)
+        if (!schedule->nodes[i].gone &&
+            has_free_slots(schedule, i, need, none_away))
+            return i;
+    uint32_t idlest = find_idlest(schedule);
+    bool idle = idlest < none && schedule->nodes[idlest].running == 0;
+    if (need->shares && (schedule->parallel > 0 || idle))
+        return idlest;
+    return idle && exceeds_all_rooms(schedule, need) ? idlest : none;
 }
 
 static bool does_fit(const struct jr_schedule *schedule, uint32_t kind,
                      bool none_away)
 {
-    const struct jr_slots *need = &schedule->kinds[kind];
-    if (schedule->parallel > 0 && schedule->running >= schedule->parallel)
-        return false;
-    if (need->shares && (schedule->parallel > 0 || schedule->running == 0))
-        return true;
-    if (schedule->running == 0 && exceeds_room(schedule, need))
-        return true;
-    return need->cores <= schedule->free.cores &&
-           need->devices <= count_free_devices(schedule, need, none_away);
+    return find_node(schedule, kind, none_away) < schedule->nodes_count;
 }
 
 /* Take so many free cores; NULL without memory. */
-static uint32_t *take_free_cores(struct jr_schedule *schedule, uint32_t count,
+static uint32_t *take_free_cores(struct jr_schedule_node *node, uint32_t count,
                                  struct jr_arena *arena)
 {
     uint32_t *numbers = jr_arena_array(arena, count + 1, sizeof *numbers);
-    uint32_t found = 0, room = schedule->room.cores;
+    uint32_t found = 0, room = node->room.cores;
     for (uint32_t i = 0; numbers != NULL && i < room && found < count; i++) {
-        if (schedule->core_taken[i])
+        if (node->core_taken[i])
             continue;
-        schedule->core_taken[i] = true;
+        node->core_taken[i] = true;
         numbers[found++] = i;
     }
     return numbers;
 }
 
 /* Take so many free devices that will do; NULL without memory. */
-static uint32_t *take_free_devices(struct jr_schedule *schedule,
+static uint32_t *take_free_devices(struct jr_schedule *schedule, uint32_t i,
                                    const struct jr_slots *need,
                                    struct jr_arena *arena)
 {
+    struct jr_schedule_node *node = &schedule->nodes[i];
     uint32_t *numbers =
         jr_arena_array(arena, need->devices + 1, sizeof *numbers);
-    uint32_t found = 0, room = schedule->room.devices;
-    for (uint32_t i = 0; numbers != NULL && i < room && found < need->devices;
-         i++) {
-        if (!may_have(need, i) || schedule->device_taken[i] ||
-            schedule->device_away[i])
+    uint32_t found = 0, room = node->room.devices;
+    for (uint32_t k = 0; numbers != NULL && k < room && found < need->devices;
+         k++) {
+        if (!may_have(need, i, k) || node->device_taken[k] ||
+            node->device_away[k])
             continue;
-        schedule->device_taken[i] = true;
-        numbers[found++] = i;
+        node->device_taken[k] = true;
+        numbers[found++] = k;
     }
     return numbers;
 }
 
-/* Give a cell what its kind needs. What shares, and what needs more than there
- * is, is given nothing of its own. */
+/* Give a cell what its kind needs. What shares, what needs more than there is,
+ * and what has all nodes is given nothing of its own. */
 static void grant_need(struct jr_schedule *schedule, uint32_t kind,
                        struct jr_arena *arena, struct jr_grant *ret)
 {
     const struct jr_slots *need = &schedule->kinds[kind];
-    *ret = (struct jr_grant){0};
-    if (need->cores > schedule->free.cores ||
-        need->devices > count_free_devices(schedule, need, false))
+    uint32_t i = find_node(schedule, kind, false);
+    struct jr_schedule_node *node = &schedule->nodes[i];
+    *ret = (struct jr_grant){.node = i, .alone = need->alone};
+    schedule->running++;
+    schedule->occupied |= need->alone;
+    node->running++;
+    if (need->alone || !has_free_slots(schedule, i, need, false))
         return;
-    ret->cores = take_free_cores(schedule, need->cores, arena);
-    ret->devices = take_free_devices(schedule, need, arena);
+    ret->cores = take_free_cores(node, need->cores, arena);
+    ret->devices = take_free_devices(schedule, i, need, arena);
     if (ret->cores == NULL || ret->devices == NULL)
         return;
     ret->cores_count = need->cores;
     ret->devices_count = need->devices;
-    schedule->free.cores -= need->cores;
+    node->free_cores -= need->cores;
 }
 
 bool jr_schedule_next(struct jr_schedule *schedule, struct jr_arena *arena,
@@ -150,19 +224,21 @@ bool jr_schedule_next(struct jr_schedule *schedule, struct jr_arena *arena,
     grant_need(schedule, kind, arena, ret);
     schedule->next[kind]++;
     find_next(schedule, kind);
-    schedule->running++;
     *ret_cell = best;
     return true;
 }
 
 void jr_schedule_end(struct jr_schedule *schedule, const struct jr_grant *grant)
 {
+    struct jr_schedule_node *node = &schedule->nodes[grant->node];
     for (uint32_t i = 0; i < grant->cores_count; i++)
-        schedule->core_taken[grant->cores[i]] = false;
+        node->core_taken[grant->cores[i]] = false;
     for (uint32_t i = 0; i < grant->devices_count; i++)
-        schedule->device_taken[grant->devices[i]] = false;
-    schedule->free.cores += grant->cores_count;
+        node->device_taken[grant->devices[i]] = false;
+    node->free_cores += grant->cores_count;
+    node->running--;
     schedule->running--;
+    schedule->occupied &= !grant->alone;
 }
 
 void jr_schedule_undo(struct jr_schedule *schedule, size_t cell,
@@ -201,6 +277,11 @@ void jr_schedule_add(struct jr_schedule *schedule)
 bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind)
 {
     return does_fit(schedule, kind, false);
+}
+
+void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node)
+{
+    schedule->nodes[node].gone = true;
 }
 
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)

@@ -1,11 +1,13 @@
 /*
- * Which cell begins next, and on which cores and devices: values only, so that
- * a test can play through it.
+ * Which cell begins next, and on which cores and devices of which node: values
+ * only, so that a test can play through it. The nodes are this machine alone,
+ * or those of an allocation.
  *
  * Cells begin in their order whenever what they need is free. One that does not
  * fit is passed over by later ones that do, but only a few times: then all wait
  * until it fits, so that a large cell comes to its turn among many small ones.
  * Devices that are away, because somebody else holds them, are given to nobody.
+ * A cell of several nodes has all of them for itself.
  */
 #ifndef JR_SCHEDULE_H
 #define JR_SCHEDULE_H
@@ -18,14 +20,33 @@
 
 /* What a kind of cells needs. */
 struct jr_slots {
-    uint32_t cores, devices;
-    bool shares;     /* takes what it gets, also beside others */
-    const bool *may; /* of each device: whether it will do; NULL: all do */
+    uint32_t cores, devices; /* of one node */
+    bool shares;             /* takes what it gets, also beside others */
+    bool alone;              /* it is of several nodes */
+    const bool *const *may; /* of each node, and of each of its devices: whether
+                               it will do; NULL: all do */
 };
 
-/* What a cell was given: numbers of cores and devices, as many as it needs;
- * none where it shares, or has all there is. */
+/* What a node has. */
+struct jr_node_room {
+    uint32_t cores, devices;
+};
+
+/* A node, as cells take its parts. */
+struct jr_schedule_node {
+    struct jr_node_room room;
+    uint32_t free_cores;
+    uint32_t running;
+    bool *core_taken, *device_taken;
+    bool *device_away; /* not to be had now: the caller keeps these */
+    bool gone;         /* no other cell begins there */
+};
+
+/* What a cell was given: numbers of cores and devices of a node, as many as it
+ * needs; none where it shares, or has all there is. */
 struct jr_grant {
+    uint32_t node;
+    bool alone; /* it has all nodes */
     uint32_t *cores, *devices;
     uint32_t cores_count, devices_count;
 };
@@ -38,11 +59,12 @@ struct jr_schedule {
     const bool *skips;       /* cells that are not to be run */
     size_t count;
     size_t *next; /* of each kind: the first cell that may begin */
-    bool *core_taken, *device_taken;
-    bool *device_away; /* not to be had now: the caller keeps these */
-    struct jr_slots room, free;
+    const struct jr_node_room *rooms; /* of each node; read by init alone */
+    struct jr_schedule_node *nodes;
+    uint32_t nodes_count;
     uint32_t parallel; /* cells at once at most; 0: no limit */
     uint32_t running;
+    bool occupied;   /* a cell that has all nodes runs */
     uint32_t passed; /* how often the first waiting cell was passed over */
     uint32_t passed_before; /* the last one began */
 };
@@ -73,6 +95,9 @@ void jr_schedule_add(struct jr_schedule *schedule);
 
 /* Whether a cell of that kind would begin at once. */
 bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind);
+
+/* No other cell begins on a node, nor one that wants all of them. */
+void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node);
 
 /* No other cell of a kind begins. */
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);

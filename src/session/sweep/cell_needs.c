@@ -7,8 +7,10 @@
 #include "doc/doc.h"
 #include "resolve/device_pool.h"
 #include "resolve/resolve.h"
+#include "session/multinode_session.h"
 #include "session/session.h"
 #include "session/stages.h"
+#include "session/sweep/cell_hosts.h"
 #include "session/sweep/session_cells.h"
 #include "sweep/swept_spec.h"
 
@@ -149,31 +151,27 @@ static uint32_t cores_of(const struct jr_host_cpus *cpus)
     return cores > 0 ? cores : 1;
 }
 
-/* The devices that a cell on devices may have. */
-static void find_pool(struct finding *finding, struct jr_cell_need *need,
-                      const struct jr_job *job, const struct jr_spec *spec)
+/* The devices that a cell on devices may have, on each node. */
+static void find_pools(struct finding *finding, struct jr_cell_need *need,
+                       const struct jr_job *job, const struct jr_spec *spec)
 {
-    const struct jr_host *host = &finding->session->host;
-    bool *may = jr_arena_array(&finding->needs->arena, host->devices_count + 1,
-                               sizeof *may);
+    struct jr_cell_needs *needs = finding->needs;
+    const bool **may = jr_arena_array(&needs->arena, needs->nodes, sizeof *may);
     if (need->devices == 0 || may == NULL)
         return;
-    need->pool = jr_device_pool_find(may, host, job, spec);
+    for (uint32_t i = 0; i < needs->nodes; i++) {
+        const struct jr_host host = jr_cell_host(finding->session, i);
+        struct jr_room *room = &needs->rooms[i];
+        bool *will_do =
+            jr_arena_array(&needs->arena, room->places + 1, sizeof *will_do);
+        if (will_do == NULL)
+            return;
+        uint32_t pool = jr_device_pool_find(will_do, &host, job, spec);
+        may[i] = will_do;
+        need->pool = pool > need->pool ? pool : need->pool;
+        room->devices = pool > room->devices ? pool : room->devices;
+    }
     need->may = may;
-    need->may_count = host->devices_count;
-    if (need->pool > finding->needs->room.devices)
-        finding->needs->room.devices = need->pool;
-}
-
-/* Whether cells of several nodes get an agent on each, from an allocation of
- * Slurm's. */
-static bool leads_allocation(const struct jr_session *session)
-{
-    const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    return session->host.real && scheduler->name != NULL &&
-           strcmp(scheduler->name, "Slurm") == 0 && !scheduler->step &&
-           scheduler->problem == NULL && scheduler->nodes > 1 &&
-           session->options.node_rank == NULL;
 }
 
 /* What a resolved cell needs. A rank needs a core, or as many as its threads
@@ -220,15 +218,40 @@ static void name_cell(struct jr_buf *out, const struct finding *finding,
 static bool has_nodes(const struct jr_session *session, uint32_t nodes)
 {
     const struct jr_host *host = &session->host;
-    if (!host->real)
-        return host->nodes >= nodes;
-    return leads_allocation(session) && host->scheduler.nodes >= nodes;
+    return host->real ? jr_session_leads_allocation(session) &&
+                            host->scheduler.nodes >= nodes
+                      : host->nodes >= nodes;
+}
+
+/* Whether some node has what a cell needs. */
+static bool has_node(const struct finding *finding,
+                     const struct jr_cell_need *need)
+{
+    const struct jr_cell_needs *needs = finding->needs;
+    for (uint32_t i = 0; i < needs->nodes; i++) {
+        uint32_t devices = 0;
+        for (uint32_t k = 0; need->may != NULL && k < needs->rooms[i].places;
+             k++)
+            devices += need->may[i][k];
+        if (need->devices <= devices && need->cores <= needs->rooms[i].cores)
+            return true;
+    }
+    return false;
+}
+
+/* The most cores that a node has. */
+static uint32_t most_cores(const struct jr_cell_needs *needs)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < needs->nodes; i++)
+        if (needs->rooms[i].cores > most)
+            most = needs->rooms[i].cores;
+    return most;
 }
 
 /* Whether a cell can run here if it is alone. */
 static bool check_room(struct finding *finding, const struct jr_cell_need *need)
 {
-    const struct jr_room *room = &finding->needs->room;
     struct jr_buf cell JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags *diags = &finding->session->diags;
     name_cell(&cell, finding, need->cell);
@@ -255,25 +278,44 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
                      "slurm; or all nodes' ranks here: --local");
         return false;
     }
-    if (need->oversubscribe ||
-        (need->devices <= need->pool && need->cores <= room->cores))
+    if (need->oversubscribe || need->nodes > 1 || has_node(finding, need))
         return true;
     bool on_devices = need->devices > 0;
     struct jr_diag *diag = jr_diags_error(
         diags,
         on_devices ? JR_CODE_MORE_RANKS_THAN_DEVICES
                    : JR_CODE_MORE_RANKS_THAN_CPUS,
-        finding->swept->axes.at, NULL, "%s needs %u %s, and there are %u",
+        finding->swept->axes.at, NULL, "%s needs %u %s, and %s %u",
         cell.failed ? "" : cell.data, on_devices ? need->devices : need->cores,
         on_devices ? "devices" : "CPU cores",
-        on_devices ? need->pool : room->cores);
+        finding->needs->nodes > 1 ? "no node has more than" : "there are",
+        on_devices ? need->pool : most_cores(finding->needs));
     jr_diag_help(diags, diag,
                  "use fewer ranks or threads, or let them share: "
                  "oversubscribe: true");
     return false;
 }
 
-/* Resolve a cell, whose spec was loaded, on the session's machine. */
+/* What the nodes have, once it is known which there are: devices of the user's
+ * own kind come with the first cell. */
+static bool find_rooms(struct finding *finding)
+{
+    struct jr_cell_needs *needs = finding->needs;
+    const struct jr_session *session = finding->session;
+    if (needs->rooms != NULL)
+        return true;
+    needs->nodes = jr_cell_hosts_count(session);
+    needs->rooms =
+        jr_arena_array(&needs->arena, needs->nodes, sizeof *needs->rooms);
+    for (uint32_t i = 0; needs->rooms != NULL && i < needs->nodes; i++) {
+        const struct jr_host host = jr_cell_host(session, i);
+        needs->rooms[i] = (struct jr_room){.cores = cores_of(&host.cpus),
+                                           .places = host.devices_count};
+    }
+    return needs->rooms != NULL;
+}
+
+/* Resolve a cell, whose spec was loaded, on the first node. */
 static enum jr_status measure_file(struct finding *finding,
                                    struct jr_cell_need *ret,
                                    struct jr_spec_file *file)
@@ -283,8 +325,9 @@ static enum jr_status measure_file(struct finding *finding,
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
         .local = session->options.local,
-        .node_rank = leads_allocation(session) ? &first_node
-                                               : session->options.node_rank,
+        .node_rank = jr_session_leads_allocation(session)
+                         ? &first_node
+                         : session->options.node_rank,
         .args = session->options.args,
         .environ = session->options.envp,
         .skip_leases = true,
@@ -292,17 +335,19 @@ static enum jr_status measure_file(struct finding *finding,
     enum jr_status status = JR_STATUS_OK;
     if (jr_spec_get(file) == NULL)
         status = JR_STATUS_INVALID;
-    if (status == JR_STATUS_OK)
+    if (status == JR_STATUS_OK && session->cell_hosts == NULL)
         status = jr_session_read_devices(session, file);
-    if (status == JR_STATUS_OK)
-        status = jr_resolve(&resolution, file, &session->host, &options,
-                            &session->diags);
+    if (status == JR_STATUS_OK && !find_rooms(finding))
+        status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK)
         return status;
-    finding->needs->room.cores = cores_of(&session->host.cpus);
-    measure_job(ret, &resolution.job, jr_spec_get(file), &session->host,
+    const struct jr_host host = jr_cell_host_for(session, file);
+    status = jr_resolve(&resolution, file, &host, &options, &session->diags);
+    if (status != JR_STATUS_OK)
+        return status;
+    measure_job(ret, &resolution.job, jr_spec_get(file), &host,
                 session->options.local);
-    find_pool(finding, ret, &resolution.job, jr_spec_get(file));
+    find_pools(finding, ret, &resolution.job, jr_spec_get(file));
     ret->device_name =
         jr_arena_strdup(&finding->needs->arena, ret->device_name);
     jr_resolution_release(&resolution);
@@ -383,15 +428,28 @@ enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
     return jr_session_end_stage(session, first, status, err);
 }
 
-static bool are_same_needs(const struct jr_cell_need *a,
+/* Whether two kinds of cells may have the same devices. */
+static bool are_same_pools(const struct jr_cell_needs *needs,
+                           const struct jr_cell_need *a,
+                           const struct jr_cell_need *b)
+{
+    if (a->may == NULL || b->may == NULL)
+        return a->may == b->may;
+    for (uint32_t i = 0; i < needs->nodes; i++)
+        if (memcmp(a->may[i], b->may[i],
+                   needs->rooms[i].places * sizeof **a->may) != 0)
+            return false;
+    return true;
+}
+
+static bool are_same_needs(const struct jr_cell_needs *needs,
+                           const struct jr_cell_need *a,
                            const struct jr_cell_need *b)
 {
     return a->nodes == b->nodes && a->ranks == b->ranks &&
            a->devices == b->devices && a->cores == b->cores &&
            a->device == b->device && a->oversubscribe == b->oversubscribe &&
-           a->may_count == b->may_count && a->pool == b->pool &&
-           (a->may == NULL ||
-            memcmp(a->may, b->may, a->may_count * sizeof *a->may) == 0);
+           are_same_pools(needs, a, b);
 }
 
 enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs,
@@ -405,7 +463,8 @@ enum jr_status jr_cell_needs_add(struct jr_cell_needs *needs,
     uint32_t kind = 0;
     if (status != JR_STATUS_OK)
         return status;
-    while (kind < needs->count && !are_same_needs(&needs->kinds[kind], &need))
+    while (kind < needs->count &&
+           !are_same_needs(needs, &needs->kinds[kind], &need))
         kind++;
     if (kind == needs->count) {
         struct jr_cell_need *slot = jr_arena_push(&needs->arena, &needs->kinds,
@@ -423,6 +482,7 @@ struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need)
     return (struct jr_slots){.cores = need->cores,
                              .devices = need->devices,
                              .may = need->may,
+                             .alone = need->nodes > 1,
                              .shares = need->oversubscribe};
 }
 
@@ -431,16 +491,50 @@ void jr_cell_needs_release(struct jr_cell_needs *needs)
     jr_arena_release(&needs->arena);
 }
 
-bool jr_cell_needs_fit(const struct jr_cell_needs *needs,
-                       const struct jr_cell_need *need,
-                       const struct jr_room *held, uint32_t running)
+struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs)
 {
-    if (running == 0)
+    struct jr_room all = {0};
+    for (uint32_t i = 0; i < needs->nodes; i++) {
+        all.devices += needs->rooms[i].devices;
+        all.cores += needs->rooms[i].cores;
+        all.places += needs->rooms[i].places;
+    }
+    return all;
+}
+
+/* It begins as the only one, wherever it fits; on several nodes it has all. */
+static void place_first(const struct jr_cell_needs *needs,
+                        const struct jr_cell_need *need, struct jr_room *held)
+{
+    uint32_t i = 0;
+    while (i + 1 < needs->nodes && (need->devices > needs->rooms[i].devices ||
+                                    need->cores > needs->rooms[i].cores))
+        i++;
+    held[i].devices += need->devices;
+    held[i].cores += need->cores;
+    for (i = 0; need->nodes > 1 && i < needs->nodes; i++)
+        held[i] = (struct jr_room){UINT32_MAX / 2, UINT32_MAX / 2, 0};
+}
+
+bool jr_cell_needs_place(const struct jr_cell_needs *needs,
+                         const struct jr_cell_need *need, struct jr_room *held,
+                         uint32_t running)
+{
+    if (running == 0) {
+        place_first(needs, need, held);
         return true;
+    }
     if (needs->parallel > 0 && running >= needs->parallel)
         return false;
     if (need->oversubscribe && needs->parallel > 0)
         return true;
-    return held->devices + need->devices <= needs->room.devices &&
-           held->cores + need->cores <= needs->room.cores;
+    for (uint32_t i = 0; i < needs->nodes && need->nodes <= 1; i++) {
+        if (held[i].devices + need->devices > needs->rooms[i].devices ||
+            held[i].cores + need->cores > needs->rooms[i].cores)
+            continue;
+        held[i].devices += need->devices;
+        held[i].cores += need->cores;
+        return true;
+    }
+    return false;
 }

@@ -27,29 +27,32 @@ struct jr_cell_need {
     uint32_t cores;   /* physical ones; 0: it runs on devices */
     enum jr_device device;
     const char *device_name; /* as spelled: "cuda" */
-    const bool *may; /* of each of the host's devices: whether it will do */
-    uint32_t may_count, pool; /* places in `may`, and those that are true */
-    bool oversubscribe; /* it may run beside others where it does not fit */
-    size_t cell;        /* the one that was resolved */
+    const bool *const *may; /* of each node, and of each of its devices: whether
+                               it will do; NULL: it runs on CPUs */
+    uint32_t pool;          /* so many will do on the node that has most */
+    bool oversubscribe;     /* it may run beside others where it does not fit */
+    size_t cell;            /* the one that was resolved */
 };
 
-/* What there is for all cells together. */
+/* What a node has for all cells together. */
 struct jr_room {
     uint32_t devices, cores;
+    uint32_t places; /* devices that its facts have, be they for cells or not */
 };
 
 struct jr_cell_needs {
     struct jr_arena arena;
     struct jr_cell_need *kinds; /* that differ */
     size_t count;
-    uint32_t *kind_of; /* of each cell */
-    struct jr_room room;
+    uint32_t *kind_of;     /* of each cell */
+    struct jr_room *rooms; /* of each node: cell_hosts.h */
+    uint32_t nodes;
     uint32_t parallel; /* cells at once at most; 0: no limit */
 };
 
-/* Find what the cells of the session's sweep need on the machine whose facts it
- * has. A cell that cannot be resolved there, or that can never run there, is a
- * finding of the session: the status is that of jr_resolve, or
+/* Find what the cells of the session's sweep need on its nodes, as on the first
+ * of them. A cell that cannot be resolved there, or that can never run there,
+ * is a finding of the session: the status is that of jr_resolve, or
  * JR_STATUS_UNRESOLVED. Release it in any case. */
 enum jr_status jr_cell_needs_find(struct jr_cell_needs *ret,
                                   struct jr_session *session,
@@ -68,10 +71,13 @@ struct jr_slots jr_cell_needs_slots(const struct jr_cell_need *need);
 /* Free it. */
 void jr_cell_needs_release(struct jr_cell_needs *needs);
 
-/* Whether a cell fits beside others that hold `held`, of which there are
- * `running`. */
-bool jr_cell_needs_fit(const struct jr_cell_needs *needs,
-                       const struct jr_cell_need *need,
-                       const struct jr_room *held, uint32_t running);
+/* What all nodes have together. */
+struct jr_room jr_cell_needs_room(const struct jr_cell_needs *needs);
+
+/* Put a cell beside others, of which there are `running`, and which hold `held`
+ * of each node. False: it does not fit. */
+bool jr_cell_needs_place(const struct jr_cell_needs *needs,
+                         const struct jr_cell_need *need, struct jr_room *held,
+                         uint32_t running);
 
 #endif

@@ -1,15 +1,13 @@
 /* The process of a cell, a fork of the sweep's. sweep_run.h says what it is to
  * the other processes. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/rank_set.h"
 #include "host/host.h"
 #include "session/stages.h"
+#include "session/sweep/cell_session.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
 
@@ -34,29 +32,6 @@ static void note_cell_line(void *data, const char *line)
         options->note(options->data, text.data);
 }
 
-/* Not to outlive the sweep, and to have no part in the signals of its terminal:
- * what is for the cells, the sweep passes on. */
-static void leave_sweep(pid_t sweep)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != sweep)
-        _exit(JR_STATUS_LAUNCH);
-    (void)setsid();
-}
-
-/* Let the ranks have the CPUs of the grant alone. */
-static void bind_to_part(const struct jr_host *host)
-{
-    enum { MOST_CPUS = 8192 };
-    size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
-    cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
-    if (set != NULL && host->cpus.set != NULL &&
-        jr_set_cpus(set, size, host->cpus.set))
-        (void)sched_setaffinity(0, size, set);
-    if (set != NULL)
-        CPU_FREE(set);
-}
-
 /* The facts of the machine, as far as they are this cell's. */
 static void take_part(struct jr_session *session, struct jr_sweep_run *run,
                       const struct jr_cell_process *process)
@@ -65,20 +40,17 @@ static void take_part(struct jr_session *session, struct jr_sweep_run *run,
     const struct jr_grant *grant = &process->grant;
     struct jr_host_part part = {.devices = grant->devices,
                                 .devices_count = grant->devices_count};
-    if (jr_host_core_count(&sweep->host) >= run->schedule.room.cores) {
+    if (jr_host_core_count(&sweep->host) >= run->needs.rooms[0].cores) {
         part.cores = grant->cores;
         part.cores_count = grant->cores_count;
     }
-    jr_host_narrow(&session->host, &sweep->host, &part, &session->arena);
     session->leases = process->leases;
     session->leases_count = process->leases_count;
     session->machine = &run->machine;
     session->group_home = run->group_home;
     session->known_code = &run->code.known;
-    session->facts = true;
     session->custom = sweep->custom;
-    if (part.cores_count > 0 && !session->arena.failed)
-        bind_to_part(&session->host);
+    jr_cell_take_part(session, &sweep->host, &part);
 }
 
 static enum jr_status load_cell(struct jr_session *session,
@@ -152,7 +124,8 @@ int jr_cell_process_start(struct jr_sweep_run *run,
     }
     if (process->pid > 0)
         return 0;
-    leave_sweep(sweep);
+    jr_cell_leave_parent(sweep);
+    jr_sweep_nodes_leave(run);
     jr_sweep_screen_leave(run);
     jr_sweep_devices_keep(run);
     jr_sampler_forget(&run->sampler.process);

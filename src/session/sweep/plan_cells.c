@@ -1,5 +1,7 @@
 #include "session/sweep/plan_cells.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/strv.h"
 #include "session/session.h"
@@ -19,6 +21,7 @@ struct telling {
     const struct jr_cell_needs *needs;
     const struct jr_plan_cells_options *options;
     const char *held; /* who holds devices that cells may have; NULL: nobody */
+    struct jr_room *taken; /* by the cells of a round, of each node */
     bool stopped;
 };
 
@@ -34,23 +37,23 @@ static void pass_piece(struct telling *telling, struct jr_buf *out,
 
 /* How many cells run at once at most, and in how many rounds, if all of them
  * take as long and begin in their order. */
-static void count_rounds(const struct telling *telling, uint32_t *ret_most,
+static void count_rounds(struct telling *telling, uint32_t *ret_most,
                          size_t *ret_rounds)
 {
     const struct jr_cell_needs *needs = telling->needs;
-    struct jr_room held = {0};
+    size_t size = needs->nodes * sizeof *telling->taken;
     uint32_t running = 0;
     *ret_most = 0;
     *ret_rounds = telling->cells->count > 0;
+    memset(telling->taken, 0, size);
     for (size_t i = 0; i < telling->cells->count; i++) {
         const struct jr_cell_need *need = &needs->kinds[needs->kind_of[i]];
-        if (!jr_cell_needs_fit(needs, need, &held, running)) {
-            held = (struct jr_room){0};
+        if (!jr_cell_needs_place(needs, need, telling->taken, running)) {
+            memset(telling->taken, 0, size);
+            (void)jr_cell_needs_place(needs, need, telling->taken, 0);
             running = 0;
             ++*ret_rounds;
         }
-        held.devices += need->devices;
-        held.cores += need->cores;
         if (++running > *ret_most)
             *ret_most = running;
     }
@@ -58,18 +61,14 @@ static void count_rounds(const struct telling *telling, uint32_t *ret_most,
 
 /* So many cells like the first one, which stands for those that a sampler will
  * propose. */
-static uint32_t count_at_once(const struct telling *telling)
+static uint32_t count_at_once(struct telling *telling)
 {
     const struct jr_cell_needs *needs = telling->needs;
-    const struct jr_cell_need *need = &needs->kinds[0];
-    struct jr_room held = {0};
     uint32_t count = 0;
-    while (jr_cell_needs_fit(needs, need, &held, count) &&
-           count < JR_SWEEP_CELLS_MAX) {
-        held.devices += need->devices;
-        held.cores += need->cores;
+    memset(telling->taken, 0, needs->nodes * sizeof *telling->taken);
+    while (count < JR_SWEEP_CELLS_MAX &&
+           jr_cell_needs_place(needs, &needs->kinds[0], telling->taken, count))
         count++;
-    }
     return count;
 }
 
@@ -93,8 +92,9 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
     size_t rounds, count = telling->cells->count;
     count_rounds(telling, &most, &rounds);
     jr_cell_columns_init(&columns, telling->cells);
-    const char *where =
-        telling->session->host.real ? "on this machine" : "there";
+    const char *where = !telling->session->host.real ? "there"
+                        : needs->nodes > 1           ? "on the nodes"
+                                                     : "on this machine";
     if (telling->cells->axes->sampler != NULL) {
         jr_buf_str(out, "cells that ");
         jr_buf_safe(out, telling->cells->axes->sampler[0]);
@@ -164,7 +164,7 @@ static bool find_plan_holders(struct jr_buf *out, struct jr_session *session,
                               const struct jr_cell_needs *needs)
 {
     struct jr_device_list list;
-    if (!session->host.real)
+    if (!session->host.real || session->cell_hosts != NULL)
         return false;
     jr_sweep_devices_name(&list, session, needs);
     return jr_sweep_devices_holders(
@@ -181,11 +181,15 @@ enum jr_status jr_session_plan_cells(
     enum jr_status status = jr_cell_needs_find(&needs, session, err);
     if (options->parallel > 0)
         needs.parallel = options->parallel;
-    if (status == JR_STATUS_OK) {
-        struct telling telling = {.session = session,
-                                  .cells = &session->swept->cells,
-                                  .needs = &needs,
-                                  .options = options};
+    struct telling telling = {.session = session,
+                              .cells = &session->swept->cells,
+                              .needs = &needs,
+                              .options = options,
+                              .taken =
+                                  jr_arena_array(&needs.arena, needs.nodes + 1,
+                                                 sizeof *telling.taken)};
+    out.failed |= telling.taken == NULL;
+    if (status == JR_STATUS_OK && telling.taken != NULL) {
         if (find_plan_holders(&held, session, &needs))
             telling.held = held.data;
         if (options->json)

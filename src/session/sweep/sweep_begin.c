@@ -225,18 +225,24 @@ static void begin_schedule(struct jr_sweep_run *run)
         run->slots = jr_arena_array(arena, needs->count, sizeof *run->slots);
     for (size_t i = 0; run->slots != NULL && i < needs->count; i++)
         run->slots[i] = jr_cell_needs_slots(&needs->kinds[i]);
+    struct jr_node_room *rooms =
+        jr_arena_array(arena, needs->nodes, sizeof *rooms);
+    for (uint32_t i = 0; rooms != NULL && i < needs->nodes; i++)
+        rooms[i] = (struct jr_node_room){.cores = needs->rooms[i].cores,
+                                         .devices = needs->rooms[i].places};
+    const struct jr_room all = jr_cell_needs_room(needs);
     const struct jr_schedule with = {
         .kinds = run->slots,
         .kinds_count = sampler ? JR_SWEEP_KINDS_MOST : needs->count,
         .kind_of = needs->kind_of,
         .skips = run->skips,
         .count = count,
-        .room = {.cores = needs->room.cores,
-                 .devices = run->devices.list.count},
+        .rooms = rooms,
+        .nodes_count = rooms == NULL ? 0 : needs->nodes,
         .parallel = parallel,
     };
     jr_schedule_init(&run->schedule, &with);
-    run->running_most = needs->room.cores + run->devices.list.count;
+    run->running_most = all.cores + all.places;
     if (parallel > run->running_most)
         run->running_most = parallel;
     if (run->running_most > count && !sampler)
@@ -284,12 +290,24 @@ void jr_sweep_close(struct jr_sweep_run *run)
          run->states != NULL && i < run->session->swept->cells.count; i++)
         json_decref(run->states[i].result);
     json_decref(run->former);
+    jr_sweep_nodes_close(run);
     jr_sweep_sampler_close(run);
     jr_sweep_code_close(run);
     jr_sweep_devices_close(run);
     jr_schedule_release(&run->schedule);
     jr_cell_needs_release(&run->needs);
     jr_run_folder_close(&run->dir);
+}
+
+/* The devices that will do for a kind of cells, on all nodes. */
+static uint32_t count_pools(const struct jr_cell_needs *needs,
+                            const struct jr_cell_need *need)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < needs->nodes; i++)
+        for (uint32_t k = 0; k < needs->rooms[i].places; k++)
+            count += need->may[i][k];
+    return count;
 }
 
 /* "lr-scan: 24 cells, each 1 core; 4 at once" */
@@ -314,10 +332,13 @@ static void tell_begin(const struct jr_sweep_run *run)
                       needs->kinds[0].nodes);
     else if (needs->count == 1 && needs->kinds[0].devices > 0)
         jr_buf_printf(&line, ", each %u of %u %s", needs->kinds[0].devices,
-                      needs->kinds[0].pool, needs->kinds[0].device_name);
+                      count_pools(needs, &needs->kinds[0]),
+                      needs->kinds[0].device_name);
     else if (needs->count == 1)
         jr_buf_printf(&line, ", each %u of %u CPU cores", needs->kinds[0].cores,
-                      needs->room.cores);
+                      jr_cell_needs_room(needs).cores);
+    if (needs->nodes > 1 && needs->kinds[0].nodes <= 1)
+        jr_buf_printf(&line, ", on %u nodes", needs->nodes);
     if (run->schedule.parallel > 0)
         jr_buf_printf(&line, ", at most %u at once", run->schedule.parallel);
     if (jr_sweep_devices_holders(&held, &run->devices.list, NULL,
@@ -326,27 +347,6 @@ static void tell_begin(const struct jr_sweep_run *run)
     jr_buf_printf(&line, "; %s/%s", run->log_dir, run->dir.id);
     if (!line.failed && run->options->line != NULL)
         run->options->line(run->options->data, line.data);
-}
-
-/* Cells of one node are run by this process, which is on one. */
-static void note_other_nodes(const struct jr_sweep_run *run)
-{
-    const struct jr_session *session = run->session;
-    const struct jr_host *host = &session->host;
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    size_t i = 0;
-    while (i < run->needs.count && run->needs.kinds[i].nodes > 1)
-        i++;
-    if (!host->real || host->scheduler.step || session->options.local ||
-        host->scheduler.nodes < 2 || i == run->needs.count)
-        return;
-    jr_buf_printf(&line,
-                  "the allocation has %u nodes, but cells of one node run on "
-                  "this machine alone; as tasks of a job array they run on "
-                  "all: jobrun submit SPEC --engine slurm",
-                  host->scheduler.nodes);
-    if (!line.failed)
-        jr_session_note(session, line.data);
 }
 
 /* What each cell would find out alike. */
@@ -380,7 +380,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
     if (status == JR_STATUS_OK && *ret_code == 0) {
         read_machine(&run);
         tell_begin(&run);
-        note_other_nodes(&run);
+        jr_sweep_nodes_open(&run);
         jr_sweep_loop(&run);
         *ret_code = jr_sweep_end(&run);
         jr_journal_close(&run.journal);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "resolve/resolve.h"
+#include "session/sweep/cell_hosts.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "vcs/tree_stamp.h"
 
@@ -32,7 +33,8 @@ static bool open_first_cell(struct jr_sweep_run *run)
     if (session == NULL || sweep->cell_files_count == 0)
         return false;
     session->file = sweep->cell_files[0]; /* the needs were found by it */
-    session->host = sweep->host;
+    session->host =
+        run->submits ? sweep->host : jr_cell_host_for(sweep, session->file);
     session->facts = true;
     return jr_resolve(&session->resolution, session->file, &session->host, &how,
                       &session->diags) == JR_STATUS_OK;

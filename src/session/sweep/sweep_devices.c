@@ -22,7 +22,7 @@ static const char *find_kind_name(const struct jr_cell_needs *needs,
 {
     for (size_t i = 0; i < needs->count; i++) {
         const struct jr_cell_need *need = &needs->kinds[i];
-        if (device < need->may_count && need->may[device])
+        if (need->may != NULL && need->may[0][device])
             return need->device_name;
     }
     return NULL;
@@ -35,6 +35,9 @@ void jr_sweep_devices_name(struct jr_device_list *ret,
     const struct jr_host *host = &session->host;
     struct jr_arena *arena = &session->arena;
     char key[JR_DEVICE_KEY_SIZE];
+    *ret = (struct jr_device_list){0};
+    if (session->cell_hosts != NULL) /* their agents have the devices */
+        return;
     *ret = (struct jr_device_list){
         jr_arena_array(arena, host->devices_count, sizeof *ret->names),
         jr_arena_array(arena, host->devices_count, sizeof *ret->keys),
@@ -95,15 +98,15 @@ void jr_sweep_devices_close(struct jr_sweep_run *run)
 void jr_sweep_devices_look(struct jr_sweep_run *run)
 {
     const struct jr_sweep_devices *devices = &run->devices;
-    struct jr_schedule *schedule = &run->schedule;
+    struct jr_schedule_node *node = &run->schedule.nodes[0];
     const struct jr_device_request request = {.around = devices->around};
     struct jr_device_claims claims;
-    if (run->needs.room.devices == 0)
+    if (devices->list.count == 0 || run->needs.rooms[0].devices == 0)
         return;
     jr_device_claims_read(&claims);
     for (uint32_t i = 0; i < devices->list.count; i++)
-        schedule->device_away[i] =
-            !schedule->device_taken[i] &&
+        node->device_away[i] =
+            !node->device_taken[i] &&
             (devices->list.keys[i] == NULL || devices->gone[i] ||
              jr_device_is_away(&claims, &request, devices->list.keys[i],
                                devices->queue.ticket));
@@ -167,7 +170,7 @@ static void make_request(struct jr_sweep_run *run, uint32_t kind)
         .keys = keys, .need = need->devices, .around = devices->around};
     devices->kind = kind;
     for (uint32_t i = 0; keys != NULL && i < devices->list.count; i++)
-        if (!devices->gone[i] && need->may[i])
+        if (!devices->gone[i] && need->may[0][i])
             keys[request->count++] = devices->list.keys[i];
 }
 
@@ -184,7 +187,7 @@ static void tell_devices_wait(struct jr_sweep_run *run)
     }
     jr_buf_str(&line, ": ");
     if (!jr_sweep_devices_holders(&line, &run->devices.list,
-                                  run->schedule.device_taken,
+                                  run->schedule.nodes[0].device_taken,
                                   run->devices.around))
         jr_buf_str(&line, "others came earlier");
     if (!line.failed)

@@ -133,23 +133,52 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
     json_decref(values);
 }
 
+/* What another machine has written is seen once the folder was opened anew:
+ * nfs(5), close-to-open. */
+static void renew_cells_folder(const struct jr_sweep_run *run)
+{
+    JR_CLOSE int fd =
+        openat(run->cells_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)fd;
+}
+
+/* A cell that has not begun, because its devices were not to be had on its node
+ * within the time of --wait: others would wait as long. */
+static bool has_waited_in_vain(struct jr_sweep_run *run,
+                               const struct jr_cell_process *process)
+{
+    if (!process->on_node || process->lost ||
+        process->code != JR_STATUS_UNRESOLVED ||
+        process->grant.devices_count == 0 || run->session->options.wait_ms == 0)
+        return false;
+    run->states[process->cell].status = "not_started";
+    run->devices.over = run->closing = true;
+    return true;
+}
+
 /* Whether the process of a cell says itself that the cell has not delivered. A
  * record that says otherwise is not its own: where it could not begin, because
  * something stood in the place of its folder. One that was killed says nothing:
  * its runner wrote the record. */
 static bool has_process_failed(const struct jr_cell_process *process)
 {
+    if (process->on_node)
+        return !process->lost && process->code != 0;
     return WIFEXITED(process->exit_status) &&
            WEXITSTATUS(process->exit_status) != 0;
 }
 
-/* Take over what a cell that has ended left. */
-static void read_ended_cell(struct jr_sweep_run *run,
+/* Take over what a cell that has ended left. False: it has not begun. */
+static bool read_ended_cell(struct jr_sweep_run *run,
                             const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
     uint32_t number = state->number;
+    if (process->on_node)
+        renew_cells_folder(run);
     if (!jr_sweep_read_cell(run, process->cell)) {
+        if (has_waited_in_vain(run, process))
+            return false;
         state->status = "launch_failed";
         note_full_disk(run);
     } else if (strcmp(state->status, "succeeded") == 0 &&
@@ -158,21 +187,24 @@ static void read_ended_cell(struct jr_sweep_run *run,
         *state =
             (struct jr_cell_state){.number = number, .status = "launch_failed"};
     }
+    return true;
 }
 
 bool jr_sweep_take_cell(struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     struct jr_cell_state *state = &run->states[process->cell];
-    read_ended_cell(run, process);
+    if (!read_ended_cell(run, process))
+        return false;
     bool good = strcmp(state->status, "succeeded") == 0;
     run->done++;
-    if (!good && run->stop_signal == 0) {
+    bool interrupted = !good && (run->stop_signal != 0 || process->lost);
+    if (!good && !interrupted) {
         uint32_t most = run->session->swept->axes.stop_after;
         run->failed++;
         run->closing |= most > 0 && run->failed >= most;
     }
-    jr_sweep_note_end(run, process->cell, !good && run->stop_signal != 0);
+    jr_sweep_note_end(run, process->cell, interrupted);
     jr_sweep_screen_stir(run);
     if (!good || !jr_sweep_screen_is_open(run))
         tell_cell(run, process->cell);

@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "record/live_run.h"
 #include "session/stages.h"
+#include "session/sweep/cell_session.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
 #include "spawn/reap_descendants.h"
@@ -40,7 +41,7 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
 {
     jr_sweep_devices_give(process);
     jr_schedule_end(&run->schedule, &process->grant);
-    if (!jr_sweep_take_cell(run, process))
+    if (!jr_sweep_take_cell(run, process) && !process->on_node)
         jr_sweep_devices_check(run, process);
     jr_sweep_sampler_tell(run, process->cell);
     run->idle_ns = jr_clock_ns();
@@ -48,68 +49,54 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
     *process = run->running[--run->running_count];
 }
 
-/* The guard of a cell was killed: its runner ends the run, and is ours until it
- * has ended. Returns whether that is still so. */
+/* What runs is known, with the runners of cells whose guards were killed; all
+ * else was left by cells. */
+static void kill_strays(struct jr_sweep_run *run, pid_t *known, size_t count)
+{
+    const struct jr_sampler_process *sampler = &run->sampler.process;
+    for (size_t i = 0; i < run->running_count; i++)
+        known[count++] = run->running[i].pid;
+    if (run->sampler.on)
+        known[count++] = sampler->pid;
+    known[count++] = jr_sweep_nodes_child(run);
+    jr_cell_kill_strays(known, count);
+}
+
+/* A cell that had a guard here, which was killed. */
+static bool is_orphan(const struct jr_cell_process *process)
+{
+    return process->pid == 0 && !process->on_node;
+}
+
 static bool has_runner(const struct jr_sweep_run *run,
                        const struct jr_cell_process *process, pid_t *ret_runner)
 {
-    struct jr_live live;
-    char folder[16];
-    jr_cell_folder(folder, run->states[process->cell].number);
-    *ret_runner = 0;
-    if (jr_live_open(&live, run->cells_dir, folder, NULL) != 0)
-        return false;
-    *ret_runner = live.held.pid;
-    bool running = live.standing == JR_STANDING_RUNNING;
-    jr_live_close(&live);
-    return running;
-}
-
-/* Kill the children that are neither the guard nor the runner of a cell: what a
- * cell left whose guard and runner were both killed. */
-static void kill_strays(struct jr_sweep_run *run, const pid_t *runners)
-{
-    char path[64];
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    (void)snprintf(path, sizeof path, "proc/%d/task/%d/children", getpid(),
-                   getpid());
-    if (!jr_io_fact(&text, "/", path) || text.data == NULL)
-        return;
-    char *save = NULL;
-    for (char *word = strtok_r(text.data, " \n", &save); word != NULL;
-         word = strtok_r(NULL, " \n", &save)) {
-        pid_t pid = (pid_t)strtol(word, NULL, 10);
-        bool known = find_process(run, pid) != NULL;
-        known = known || (run->sampler.on && pid == run->sampler.process.pid);
-        for (size_t i = 0; i < run->running_count && !known; i++)
-            known = runners[i] == pid;
-        if (!known && pid > 0)
-            (void)kill(pid, SIGKILL);
-    }
+    return jr_cell_has_runner(run->cells_dir, run->states[process->cell].number,
+                              ret_runner);
 }
 
 /* Cells without a guard are over once their runners are. */
 static void end_orphans(struct jr_sweep_run *run)
 {
-    pid_t *runners = jr_arena_array(&run->session->arena, run->running_most + 1,
-                                    sizeof *runners);
+    pid_t *known = jr_arena_array(&run->session->arena,
+                                  2 * run->running_most + 3, sizeof *known);
     bool any = false, lost = false;
-    for (size_t i = 0; runners != NULL && i < run->running_count; i++) {
+    for (size_t i = 0; known != NULL && i < run->running_count; i++) {
         struct jr_cell_process *process = &run->running[i];
-        if (process->pid != 0)
+        if (!is_orphan(process))
             continue;
         any = true;
-        lost |= !has_runner(run, process, &runners[i]);
+        lost |= !has_runner(run, process, &known[i]);
     }
-    if (!any || !lost || runners == NULL)
+    if (!any || !lost)
         return;
-    kill_strays(run, runners);
+    kill_strays(run, known, run->running_count);
     for (size_t i = 0; i < run->running_count;) {
         struct jr_cell_process *process = &run->running[i];
         pid_t runner;
         char folder[16];
         struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-        if (process->pid != 0 || has_runner(run, process, &runner)) {
+        if (!is_orphan(process) || has_runner(run, process, &runner)) {
             i++;
             continue;
         }
@@ -128,7 +115,8 @@ static void reap_cells(struct jr_sweep_run *run)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         struct jr_cell_process *process = find_process(run, pid);
         if (process == NULL) {
-            (void)jr_sweep_sampler_reap(run, pid, status);
+            if (!jr_sweep_nodes_reap(run, pid, status))
+                (void)jr_sweep_sampler_reap(run, pid, status);
             continue;
         }
         process->exit_status = status;
@@ -140,8 +128,20 @@ static void reap_cells(struct jr_sweep_run *run)
     end_orphans(run);
 }
 
-static void pass_signal(const struct jr_sweep_run *run, int sig)
+/* Take what the agents of the nodes have said. */
+static void attend_nodes(struct jr_sweep_run *run)
 {
+    jr_sweep_nodes_attend(run);
+    for (size_t i = 0; i < run->running_count;)
+        if (run->running[i].over)
+            end_cell(run, &run->running[i]);
+        else
+            i++;
+}
+
+static void pass_signal(struct jr_sweep_run *run, int sig)
+{
+    jr_sweep_nodes_signal(run, sig, run->signals.use[sig] == JR_SIGNAL_STOP);
     for (size_t i = 0; i < run->running_count; i++)
         if (run->running[i].pid > 0)
             (void)kill(run->running[i].pid, sig);
@@ -182,6 +182,15 @@ static void enter_cell(struct jr_sweep_run *run, size_t cell)
     json_decref(values);
 }
 
+/* Here, or on the node that it was given a part of. */
+static int start_cell(struct jr_sweep_run *run, struct jr_cell_process *process,
+                      struct jr_error *err)
+{
+    return jr_sweep_nodes_has(run, process)
+               ? jr_sweep_nodes_begin(run, process, err)
+               : jr_cell_process_start(run, process, err);
+}
+
 enum begun { BEGUN, NOT_NOW, OTHERS_WERE_FASTER };
 
 /* Begin the next cell. */
@@ -197,8 +206,9 @@ static enum begun begin_cell(struct jr_sweep_run *run)
                           &process->grant))
         return NOT_NOW;
     jr_sweep_code_renew(run);
-    bool taken = jr_sweep_devices_take(run, process);
-    if (taken && jr_cell_process_start(run, process, &err) == 0) {
+    bool taken =
+        jr_sweep_nodes_has(run, process) || jr_sweep_devices_take(run, process);
+    if (taken && start_cell(run, process, &err) == 0) {
         enter_cell(run, process->cell);
         return BEGUN;
     }
@@ -248,16 +258,18 @@ static void await_event(struct jr_sweep_run *run)
 {
     const struct jr_sampler_process *sampler = &run->sampler.process;
     bool on = run->sampler.on && !run->sampler.done && !run->sampler.failed;
-    struct pollfd fds[4 + JR_SWEEP_SCREEN_FDS] = {
+    struct pollfd fds[5 + JR_SWEEP_SCREEN_FDS] = {
         {.fd = run->signal_fd, .events = POLLIN},
         {.fd = run->devices.queue.epoll_fd, .events = POLLIN},
         {.fd = on ? sampler->out_fd : -1, .events = POLLIN},
         {.fd = on && sampler->to_say.len > 0 ? sampler->in_fd : -1,
-         .events = POLLOUT}};
+         .events = POLLOUT},
+        {.fd = jr_sweep_nodes_fd(run), .events = POLLIN}};
     jr_sweep_screen_turn(run);
-    uint64_t due = nearer_of(jr_sweep_screen_await(run, fds + 4),
+    uint64_t due = nearer_of(jr_sweep_screen_await(run, fds + 5),
                              jr_journal_sync(&run->journal, false));
     due = nearer_of(due, jr_sweep_devices_due(run));
+    due = nearer_of(due, jr_sweep_nodes_due(run));
     int wait_ms = until_ms(nearer_of(due, jr_sweep_sampler_due(run)));
     if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
@@ -292,6 +304,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     jr_sweep_screen_open(run);
     for (;;) {
         reap_cells(run);
+        attend_nodes(run);
         do
             begin_cells(run);
         while (jr_sweep_sampler_turn(run));
@@ -301,6 +314,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         await_event(run);
     }
     jr_sweep_sampler_close(run);
+    jr_sweep_nodes_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);
     jr_sweep_screen_close(run);
 }

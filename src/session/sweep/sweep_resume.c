@@ -27,6 +27,7 @@
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/stages.h"
+#include "session/sweep/cell_hosts.h"
 #include "session/sweep/live_sweep.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/sweep_run_parts.h"
@@ -209,7 +210,8 @@ static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
         .environ = session->options.envp,
     };
     struct jr_error why = {0};
-    struct jr_host host = session->host;
+    struct jr_host host =
+        run->submits ? session->host : jr_cell_host_for(session, file);
     bool good = !run->assumes ||
                 jr_machine_assume(&host, &run->session->arena,
                                   jr_spec_get(file), &why) == JR_STATUS_OK;

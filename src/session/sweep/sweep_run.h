@@ -6,6 +6,7 @@
  *   sweep_resume.c  the folder of a sweep that is gone on with
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
+ *   sweep_nodes.c   the same on a node of an allocation, by its agent
  *   sweep_devices.c which devices its cells get, beside other runs
  *   sweep_sampler.c a program that proposes cells
  *   sweep_end.c     what became of a cell, and of all
@@ -55,7 +56,8 @@ struct jr_sweep_options {
     void *data;
 };
 
-/* Run the cells of the session's sweep on the machine whose facts it has.
+/* Run the cells of the session's sweep on the machine whose facts it has, or on
+ * the nodes that jr_cell_hosts_connect has reached.
  * JR_STATUS_OK says that it came to its end; *ret_code is then the exit status
  * of the program: 0 if every cell delivered. The signals that stop a run should
  * be blocked. */

@@ -12,6 +12,7 @@
 #include "session/sweep/cell_needs.h"
 #include "session/sweep/sweep_code.h"
 #include "session/sweep/sweep_devices.h"
+#include "session/sweep/sweep_nodes.h"
 #include "session/sweep/sweep_output.h"
 #include "session/sweep/sweep_sampler.h"
 #include "session/sweep/sweep_run.h"
@@ -26,6 +27,9 @@ struct jr_cell_process {
     size_t cell;
     pid_t pid;             /* of its guard; 0: that was killed */
     int exit_status;       /* of the guard, as waitpid(2) has it */
+    bool on_node;          /* an agent runs it: sweep_nodes.h */
+    bool over, lost;       /* it is over; and so because its node is lost */
+    int code;              /* how it ended there, an exit status */
     struct jr_arena arena; /* of the grant and the leases */
     struct jr_grant grant;
     struct jr_device_lease *leases; /* of the devices that it was granted */
@@ -63,6 +67,7 @@ struct jr_sweep_run {
     struct jr_schedule schedule;
     struct jr_slots *slots; /* of each kind of needs */
     struct jr_sweep_devices devices;
+    struct jr_sweep_nodes nodes;
     struct jr_sweep_code code;
     struct jr_record_machine machine; /* that the cells run on */
     char group_home[PATH_MAX];        /* of their control groups */

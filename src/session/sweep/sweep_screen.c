@@ -88,7 +88,10 @@ static void add_values(struct jr_buf *out, const struct jr_sweep_run *run,
 static void add_devices(struct jr_buf *out, const struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
-    const struct jr_host *host = &run->session->host;
+    const struct jr_session *session = run->session;
+    const struct jr_host *host = process->on_node
+                                     ? &session->cell_hosts[process->grant.node]
+                                     : &session->host;
     for (uint32_t i = 0; i < process->grant.devices_count; i++) {
         const struct jr_host_device *device =
             &host->devices[process->grant.devices[i]];

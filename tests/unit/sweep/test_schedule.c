@@ -15,20 +15,30 @@ struct play {
     struct jr_buf told; /* "b0 b1 e0": began and ended */
 };
 
-static void start(struct play *play, const struct jr_slots *kinds,
-                  size_t kinds_count, const uint32_t *kind_of, size_t count,
-                  struct jr_slots room, uint32_t parallel)
+static void start_on(struct play *play, const struct jr_slots *kinds,
+                     size_t kinds_count, const uint32_t *kind_of, size_t count,
+                     const struct jr_node_room *rooms, uint32_t nodes,
+                     uint32_t parallel)
 {
     const struct jr_schedule with = {.kinds = kinds,
                                      .kinds_count = kinds_count,
                                      .kind_of = kind_of,
                                      .skips = play->skips,
                                      .count = count,
-                                     .room = room,
+                                     .rooms = rooms,
+                                     .nodes_count = nodes,
                                      .parallel = parallel};
     play->arena = JR_ARENA_INIT;
     play->told = JR_BUF_INIT;
     jr_schedule_init(&play->schedule, &with);
+}
+
+/* The same on one node. */
+static void start(struct play *play, const struct jr_slots *kinds,
+                  size_t kinds_count, const uint32_t *kind_of, size_t count,
+                  struct jr_node_room room, uint32_t parallel)
+{
+    start_on(play, kinds, kinds_count, kind_of, count, &room, 1, parallel);
 }
 
 static void begin(struct play *play)
@@ -62,7 +72,8 @@ static const uint32_t all_zero[MOST];
 static void begins_in_order_as_room_becomes_free(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 4, (struct jr_slots){.cores = 2}, 0);
+    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 2},
+          0);
     begin(&play);
     CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule));
     end(&play, 1);
@@ -78,8 +89,8 @@ static void gives_each_cell_its_own(void)
     static const struct jr_slots two[] = {{.cores = 2}, {.devices = 1}};
     static const uint32_t kinds[] = {0, 1, 1, 0};
     struct play play = {0};
-    start(&play, two, 2, kinds, 4, (struct jr_slots){.cores = 4, .devices = 2},
-          0);
+    start(&play, two, 2, kinds, 4,
+          (struct jr_node_room){.cores = 4, .devices = 2}, 0);
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[0].cores[0], 0);
     CU_ASSERT_EQUAL(play.grants[0].cores[1], 1);
@@ -93,7 +104,8 @@ static void gives_each_cell_its_own(void)
 static void gives_back_what_was_had(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 3, (struct jr_slots){.cores = 2}, 0);
+    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 2},
+          0);
     begin(&play);
     end(&play, 0);
     CU_ASSERT_EQUAL(play.grants[2].cores[0], 0);
@@ -103,7 +115,8 @@ static void gives_back_what_was_had(void)
 static void obeys_the_limit(void)
 {
     struct play play = {0};
-    start(&play, one_core, 1, all_zero, 3, (struct jr_slots){.cores = 8}, 1);
+    start(&play, one_core, 1, all_zero, 3, (struct jr_node_room){.cores = 8},
+          1);
     begin(&play);
     end(&play, 0);
     finish(&play, "b0 e0 b1 ");
@@ -113,7 +126,7 @@ static void lets_cells_share_if_told_to(void)
 {
     static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
     struct play play = {0};
-    start(&play, shares, 1, all_zero, 5, (struct jr_slots){.cores = 2}, 3);
+    start(&play, shares, 1, all_zero, 5, (struct jr_node_room){.cores = 2}, 3);
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[0].cores_count, 2);
     CU_ASSERT_EQUAL(play.grants[1].cores_count, 0);
@@ -126,7 +139,7 @@ static void runs_alone_what_is_too_large(void)
 {
     static const struct jr_slots large[] = {{.cores = 9}};
     struct play play = {0};
-    start(&play, large, 1, all_zero, 2, (struct jr_slots){.cores = 2}, 0);
+    start(&play, large, 1, all_zero, 2, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     end(&play, 0);
     finish(&play, "b0 e0 b1 ");
@@ -135,7 +148,8 @@ static void runs_alone_what_is_too_large(void)
 static void skips_what_is_done(void)
 {
     struct play play = {.skips = {true, false, true, false}};
-    start(&play, one_core, 1, all_zero, 4, (struct jr_slots){.cores = 4}, 0);
+    start(&play, one_core, 1, all_zero, 4, (struct jr_node_room){.cores = 4},
+          0);
     begin(&play);
     finish(&play, "b1 b3 ");
 }
@@ -147,20 +161,21 @@ static void leaves_what_is_away(void)
     static const uint32_t kind_of[] = {0, 1, 1};
     struct play play = {0};
     uint32_t kind = 9;
-    start(&play, kinds, 2, kind_of, 3, (struct jr_slots){.devices = 3}, 0);
-    play.schedule.device_away[0] = play.schedule.device_away[2] = true;
+    start(&play, kinds, 2, kind_of, 3, (struct jr_node_room){.devices = 3}, 0);
+    play.schedule.nodes[0].device_away[0] =
+        play.schedule.nodes[0].device_away[2] = true;
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[1].devices[0], 1);
     CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
     CU_ASSERT_EQUAL(kind, 0);
-    play.schedule.device_away[0] = false;
+    play.schedule.nodes[0].device_away[0] = false;
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[2].devices[0], 0);
     /* it lacks what its own cells have, and that is no matter of others */
     CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
     end(&play, 1);
     CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
-    play.schedule.device_away[2] = false;
+    play.schedule.nodes[0].device_away[2] = false;
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[0].devices[0], 1);
     CU_ASSERT_EQUAL(play.grants[0].devices[1], 2);
@@ -171,10 +186,11 @@ static void leaves_what_is_away(void)
 static void gives_only_devices_that_will_do(void)
 {
     static const bool odd[] = {false, true, false, true};
-    static const struct jr_slots kinds[] = {{.devices = 1, .may = odd}};
+    static const bool *const of_nodes[] = {odd};
+    static const struct jr_slots kinds[] = {{.devices = 1, .may = of_nodes}};
     struct play play = {0};
     uint32_t kind;
-    start(&play, kinds, 1, all_zero, 3, (struct jr_slots){.devices = 4}, 0);
+    start(&play, kinds, 1, all_zero, 3, (struct jr_node_room){.devices = 4}, 0);
     begin(&play);
     CU_ASSERT_EQUAL(play.grants[0].devices[0], 1);
     CU_ASSERT_EQUAL(play.grants[1].devices[0], 3);
@@ -191,14 +207,14 @@ static void takes_back_what_was_not_to_be_had(void)
     struct jr_grant grant;
     size_t cell = 9;
     start(&play, kinds, 1, all_zero, 2,
-          (struct jr_slots){.cores = 1, .devices = 1}, 0);
+          (struct jr_node_room){.cores = 1, .devices = 1}, 0);
     for (int i = 0; i < 2; i++) {
         CU_ASSERT_TRUE(
             jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
         CU_ASSERT_EQUAL(cell, 0);
         jr_schedule_undo(&play.schedule, cell, &grant);
         CU_ASSERT_EQUAL(play.schedule.running, 0);
-        CU_ASSERT_EQUAL(play.schedule.free.cores, 1);
+        CU_ASSERT_EQUAL(play.schedule.nodes[0].free_cores, 1);
     }
     begin(&play);
     end(&play, 0);
@@ -211,7 +227,7 @@ static void takes_cells_that_are_added(void)
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
     uint32_t kind_of[4] = {0};
     struct play play = {0};
-    start(&play, kinds, 2, kind_of, 0, (struct jr_slots){.cores = 2}, 0);
+    start(&play, kinds, 2, kind_of, 0, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
     CU_ASSERT_TRUE(jr_schedule_has_room(&play.schedule, 0));
@@ -235,7 +251,7 @@ static void begins_no_cell_of_a_kind_that_was_dropped(void)
     static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
     static const uint32_t kind_of[] = {0, 1, 0};
     struct play play = {0};
-    start(&play, kinds, 2, kind_of, 3, (struct jr_slots){.cores = 2}, 0);
+    start(&play, kinds, 2, kind_of, 3, (struct jr_node_room){.cores = 2}, 0);
     jr_schedule_drop(&play.schedule, 0);
     begin(&play);
     end(&play, 1);
@@ -251,7 +267,7 @@ static void brings_a_large_cell_to_its_turn(void)
     static const uint32_t kind_of[MOST] = {0, 1};
     struct play play = {0};
     size_t ended = 0, began = 0;
-    start(&play, kinds, 2, kind_of, MOST, (struct jr_slots){.cores = 2}, 0);
+    start(&play, kinds, 2, kind_of, MOST, (struct jr_node_room){.cores = 2}, 0);
     begin(&play);
     JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
     for (ended = 2; ended < MOST && strstr(play.told.data, "b1 ") == NULL;
@@ -265,6 +281,139 @@ static void brings_a_large_cell_to_its_turn(void)
     jr_arena_release(&play.arena);
 }
 
+/* The node of a cell that runs. */
+static void begins_on(const struct play *play, size_t cell, uint32_t node)
+{
+    CU_ASSERT_EQUAL(play->grants[cell].node, node);
+}
+
+static void fills_one_node_after_the_other(void)
+{
+    static const struct jr_node_room rooms[] = {{.cores = 2}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, one_core, 1, all_zero, 5, rooms, 2, 0);
+    begin(&play);
+    begins_on(&play, 0, 0);
+    begins_on(&play, 1, 0);
+    begins_on(&play, 2, 1);
+    CU_ASSERT_EQUAL(play.grants[1].cores[0], 1);
+    CU_ASSERT_EQUAL(play.grants[2].cores[0], 0);
+    end(&play, 2);
+    begins_on(&play, 3, 1);
+    end(&play, 0);
+    begins_on(&play, 4, 0);
+    finish(&play, "b0 b1 b2 e2 b3 e0 b4 ");
+}
+
+/* A cell is not spread over nodes, however much they have together. */
+static void puts_a_cell_on_one_node(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.devices = 2}};
+    static const uint32_t kind_of[] = {0, 1, 1};
+    static const struct jr_node_room rooms[] = {{.cores = 1, .devices = 1},
+                                                {.cores = 1, .devices = 3}};
+    struct play play = {0};
+    start_on(&play, kinds, 2, kind_of, 3, rooms, 2, 0);
+    begin(&play);
+    begins_on(&play, 0, 0);
+    begins_on(&play, 1, 1);
+    CU_ASSERT_EQUAL(play.grants[1].devices_count, 2);
+    CU_ASSERT_EQUAL(play.grants[1].devices[1], 1);
+    end(&play, 1);
+    begins_on(&play, 2, 1);
+    finish(&play, "b0 b1 e1 b2 ");
+}
+
+static void knows_which_devices_of_each_node_will_do(void)
+{
+    static const bool none[] = {false, false}, second[] = {false, true};
+    static const bool *const of_nodes[] = {none, second};
+    static const struct jr_slots kinds[] = {{.devices = 1, .may = of_nodes}};
+    static const struct jr_node_room rooms[] = {{.devices = 2}, {.devices = 2}};
+    struct play play = {0};
+    start_on(&play, kinds, 1, all_zero, 2, rooms, 2, 0);
+    begin(&play);
+    begins_on(&play, 0, 1);
+    CU_ASSERT_EQUAL(play.grants[0].devices[0], 1);
+    end(&play, 0);
+    begins_on(&play, 1, 1);
+    finish(&play, "b0 e0 b1 ");
+}
+
+/* Nothing runs beside it, and it waits for no more than its turn. */
+static void gives_all_nodes_to_a_cell_of_several(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1},
+                                            {.cores = 1, .alone = true}};
+    static const uint32_t kind_of[] = {0, 1, 0, 1};
+    static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, kinds, 2, kind_of, 4, rooms, 2, 0);
+    begin(&play);
+    JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
+    end(&play, 0);
+    CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 1));
+    end(&play, 2);
+    CU_ASSERT_TRUE(play.grants[1].alone);
+    CU_ASSERT_EQUAL(play.grants[1].cores_count, 0);
+    CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 0));
+    end(&play, 1);
+    CU_ASSERT_TRUE(play.grants[3].alone);
+    end(&play, 3);
+    CU_ASSERT_TRUE(jr_schedule_has_room(&play.schedule, 0));
+    finish(&play, "b0 b2 e0 e2 b1 e1 b3 e3 ");
+}
+
+static void begins_nothing_on_a_node_that_is_lost(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1},
+                                            {.cores = 1, .alone = true}};
+    static const uint32_t kind_of[] = {0, 0, 0, 1};
+    static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, kinds, 2, kind_of, 4, rooms, 2, 0);
+    begin(&play);
+    jr_schedule_lose(&play.schedule, 0);
+    end(&play, 0);
+    JR_ASSERT_TEXT(play.told.data, "b0 b1 e0 ");
+    end(&play, 1);
+    begins_on(&play, 2, 1);
+    end(&play, 2);
+    CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule)); /* it wants both */
+    finish(&play, "b0 b1 e0 e1 b2 e2 ");
+}
+
+static void counts_the_limit_over_all_nodes(void)
+{
+    static const struct jr_node_room rooms[] = {{.cores = 2}, {.cores = 2}};
+    struct play play = {0};
+    start_on(&play, one_core, 1, all_zero, 4, rooms, 2, 3);
+    begin(&play);
+    begins_on(&play, 2, 1);
+    end(&play, 0);
+    begins_on(&play, 3, 0);
+    finish(&play, "b0 b1 b2 e0 b3 ");
+}
+
+/* What shares, and what is larger than any node, goes where least runs. */
+static void puts_what_has_no_room_where_least_runs(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1, .shares = true},
+                                            {.cores = 9}};
+    static const uint32_t kind_of[] = {0, 0, 0, 0, 1};
+    static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, kinds, 2, kind_of, 5, rooms, 2, 4);
+    begin(&play);
+    begins_on(&play, 2, 0);
+    begins_on(&play, 3, 1);
+    CU_ASSERT_EQUAL(play.grants[3].cores_count, 0);
+    end(&play, 0);
+    end(&play, 2);
+    begins_on(&play, 4, 0);
+    finish(&play, "b0 b1 b2 b3 e0 e2 b4 ");
+}
+
 JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
              CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
@@ -273,4 +422,11 @@ JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(takes_back_what_was_not_to_be_had),
              CASE(takes_cells_that_are_added),
              CASE(begins_no_cell_of_a_kind_that_was_dropped),
-             CASE(brings_a_large_cell_to_its_turn))
+             CASE(brings_a_large_cell_to_its_turn),
+             CASE(fills_one_node_after_the_other),
+             CASE(puts_a_cell_on_one_node),
+             CASE(knows_which_devices_of_each_node_will_do),
+             CASE(gives_all_nodes_to_a_cell_of_several),
+             CASE(begins_nothing_on_a_node_that_is_lost),
+             CASE(counts_the_limit_over_all_nodes),
+             CASE(puts_what_has_no_room_where_least_runs))

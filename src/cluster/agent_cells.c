@@ -1,0 +1,145 @@
+#include "cluster/agent_cells.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/num.h"
+
+#include "base/banned.h"
+
+static void send_cell_end(struct jr_agent *agent, const char *cell, int code)
+{
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_CELL_ENDED,
+                                              .cell = cell,
+                                              .code = code});
+}
+
+/* What the cells have said, whole lines: those of two are not mixed. */
+static void send_notes(struct jr_agent *agent)
+{
+    char bytes[4096];
+    ssize_t len;
+    while ((len = read(agent->notes.fd, bytes, sizeof bytes)) > 0)
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE, bytes,
+                       (size_t)len);
+}
+
+static void on_notes(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent *agent = owner;
+    send_notes(agent);
+    jr_agent_flush(agent);
+}
+
+/* A cell may have ended. What it has said goes first. */
+static void on_children(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent *agent = owner;
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    struct signalfd_siginfo info;
+    struct jr_agent_cell_end end;
+    while (read(agent->children.fd, &info, sizeof info) > 0)
+        continue;
+    while (hooks->cells->next_end(hooks->data, &end)) {
+        send_notes(agent);
+        send_cell_end(agent, end.cell, end.code);
+    }
+}
+
+/* Both ends stay open: cells come and go. */
+static int open_notes(struct jr_agent *agent, int *ret_in)
+{
+    int pair[2];
+    if (pipe2(pair, O_CLOEXEC) != 0)
+        return -1;
+    agent->notes = (struct jr_watch){pair[0], on_notes, agent};
+    *ret_in = pair[1];
+    return fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0
+               ? -1
+               : jr_loop_add(&agent->loop, &agent->notes, EPOLLIN);
+}
+
+static int open_children(struct jr_agent *agent)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    agent->children = (struct jr_watch){
+        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_children, agent};
+    return agent->children.fd < 0
+               ? -1
+               : jr_loop_add(&agent->loop, &agent->children, EPOLLIN);
+}
+
+void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
+{
+    (void)word;
+    if (agent->serves)
+        return;
+    agent->serves = true;
+    agent->notes_in = -1;
+    if (open_notes(agent, &agent->notes_in) != 0 || open_children(agent) != 0)
+        jr_agent_leave(agent); /* the controller sees that it is gone */
+}
+
+/* The user is told why. */
+static void refuse_cell(struct jr_agent *agent, const char *cell,
+                        const struct jr_error *why)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "cell %s: %s\n", cell, why->text);
+    if (!line.failed)
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
+                       line.data, line.len);
+    send_cell_end(agent, cell, (int)why->status);
+}
+
+void jr_agent_begin_cell(struct jr_agent *agent, const struct jr_message *word)
+{
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    uint32_t number;
+    if (!agent->serves || word->as != agent->sender.node ||
+        word->cell == NULL || !jr_num_u32(word->cell, &number))
+        return;
+    if (hooks->cells->begin(hooks->data, word, agent->notes_in, &err) != 0)
+        refuse_cell(agent, word->cell, &err);
+}
+
+void jr_agent_signal_cells(struct jr_agent *agent, int sig)
+{
+    if (!agent->serves)
+        return;
+    agent->hooks->cells->signal(agent->hooks->data, sig);
+    if (sig == SIGTERM || sig == SIGINT)
+        jr_agent_send(agent,
+                      &(struct jr_message){.type = JR_FROM_NODE_TERMINATED});
+}
+
+void jr_agent_end_cells(struct jr_agent *agent)
+{
+    if (agent->serves)
+        agent->hooks->cells->signal(agent->hooks->data, SIGTERM);
+}
+
+bool jr_agent_has_cells(const struct jr_agent *agent)
+{
+    return agent->serves && agent->hooks->cells->count(agent->hooks->data) > 0;
+}
+
+void jr_agent_close_cells(struct jr_agent *agent)
+{
+    if (!agent->serves)
+        return;
+    jr_loop_close(&agent->notes);
+    jr_loop_close(&agent->children);
+    if (agent->notes_in >= 0)
+        (void)close(agent->notes_in);
+}

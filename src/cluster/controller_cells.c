@@ -1,0 +1,115 @@
+#include "cluster/controller_cells.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cluster/controller_parts.h"
+
+#include "base/banned.h"
+
+void jr_controller_serve(struct jr_controller *controller,
+                         const struct jr_cell_watcher *watcher)
+{
+    controller->watcher = watcher;
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        jr_controller_step_node(controller, i, JR_NODE_ON_SERVE, "");
+    jr_controller_send_type(controller, JR_TO_NODES_SERVE);
+    jr_heartbeat_begin(controller);
+}
+
+void jr_controller_begin_cell(struct jr_controller *controller,
+                              const struct jr_controller_cell *cell)
+{
+    jr_controller_send(
+        controller, &(struct jr_message){.type = JR_TO_NODES_CELL,
+                                         .as = cell->node,
+                                         .spec = cell->spec,
+                                         .folder = cell->folder,
+                                         .name = cell->name,
+                                         .inject = cell->inject,
+                                         .cell = cell->cell,
+                                         .sweep = cell->sweep,
+                                         .cells = cell->cells,
+                                         .device = cell->device,
+                                         .devices = cell->devices,
+                                         .cores = cell->cores,
+                                         .limit_ms = (int64_t)cell->limit_ms});
+}
+
+/* Whether nothing may be sent: see controller_cells.h. */
+static bool is_mute(const struct jr_controller *controller)
+{
+    bool lost = controller->ended;
+    for (uint32_t i = 0; i < controller->options.nodes; i++)
+        lost |= controller->nodes[i].state == JR_NODE_LOST;
+    return lost && !controller->transport->each;
+}
+
+void jr_controller_signal_cells(struct jr_controller *controller, int sig,
+                                bool stop)
+{
+    if (!is_mute(controller))
+        jr_controller_send(
+            controller,
+            &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
+    else if (stop) /* the end of their input says it, too */
+        jr_controller_close_input(controller);
+}
+
+int jr_controller_fd(const struct jr_controller *controller)
+{
+    return controller->loop.epoll_fd;
+}
+
+uint64_t jr_controller_due(const struct jr_controller *controller)
+{
+    return controller->heartbeat.at;
+}
+
+void jr_controller_attend(struct jr_controller *controller)
+{
+    while (jr_loop_turn(&controller->loop, true) > 0)
+        continue;
+}
+
+pid_t jr_controller_child(const struct jr_controller *controller)
+{
+    return controller->links[0].pid;
+}
+
+bool jr_controller_reap(struct jr_controller *controller, pid_t pid, int status)
+{
+    if (pid <= 0 || controller->links[0].pid != pid)
+        return false;
+    jr_link_take_end(&controller->links[0], status);
+    return true;
+}
+
+void jr_controller_forget(struct jr_controller *controller)
+{
+    for (uint32_t i = 0; i < controller->links_count; i++) {
+        struct jr_link *link = &controller->links[i];
+        const int fds[] = {link->in.fd, link->out.fd, link->err.fd};
+        for (size_t j = 0; j < sizeof fds / sizeof *fds; j++)
+            if (fds[j] >= 0)
+                (void)close(fds[j]);
+    }
+}
+
+void jr_controller_read_notes(struct jr_controller *controller, uint32_t node)
+{
+    struct jr_buf *stream = &controller->nodes[node].streams[JR_CHANNEL_NOTE];
+    const struct jr_cell_watcher *watcher = controller->watcher;
+    size_t at = 0;
+    for (char *end;
+         watcher != NULL && at < stream->len &&
+         (end = memchr(stream->data + at, '\n', stream->len - at)) != NULL;) {
+        *end = '\0';
+        watcher->said(watcher->data, node, stream->data + at);
+        at = (size_t)(end + 1 - stream->data);
+    }
+    if (at > 0)
+        memmove(stream->data, stream->data + at, stream->len - at);
+    stream->len -= at;
+}

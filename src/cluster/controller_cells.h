@@ -1,0 +1,84 @@
+/*
+ * Cells of a sweep on the nodes of a controller (controller.h): each is a run
+ * of its own, on one node, and an agent runs many of them at once. It is told
+ * which begins with which devices and cores, and tells when one is over; what
+ * became of it is in the cell's own folder. Who leads the sweep waits for much
+ * else, and calls the loop of the controller when its descriptor is ready.
+ *
+ * srun hands what it reads to all tasks, and ends the step when it cannot: so
+ * once a node is lost no other cell can begin through this controller, while
+ * those that run on other nodes go on to their end. So no signs of life are
+ * sent, either, but agents give theirs unasked (heartbeat.h).
+ */
+#ifndef JR_CONTROLLER_CELLS_H
+#define JR_CONTROLLER_CELLS_H
+
+#include <sys/types.h>
+
+#include "cluster/controller.h"
+
+/* A cell, for the agent of `node`; texts are borrowed, and NULL where there is
+ * nothing to say. */
+struct jr_controller_cell {
+    uint32_t node;
+    const char *spec;                 /* whole, and not resolved */
+    const char *folder;               /* in which that lies */
+    const char *name;                 /* what its record calls it */
+    const char *inject;               /* --inject */
+    const char *cell, *sweep, *cells; /* see jr_controller_spec */
+    const char *device;               /* what they are called: "cuda" */
+    const char *devices, *cores;      /* numbers in the node's facts: "0,2" */
+    uint64_t limit_ms;                /* of waiting for them; 0: none */
+};
+
+/* Who is told what becomes of cells. Nothing may be closed meanwhile. */
+struct jr_cell_watcher {
+    void *data;
+    /* The cell of that number is over, and its process ended with `code`. */
+    void (*ended)(void *data, uint32_t node, const char *cell, int code);
+    /* A line about a cell of the node. */
+    void (*said)(void *data, uint32_t node, const char *line);
+    /* The cluster ends what runs on the node, as where its time is over. */
+    void (*ceased)(void *data, uint32_t node);
+    /* The node is lost, and its cells; `why` says how that is known. */
+    void (*lost)(void *data, uint32_t node, const char *why);
+};
+
+/* From now on the nodes, whose facts are there, run cells. The watcher is
+ * borrowed until jr_controller_close. */
+void jr_controller_serve(struct jr_controller *controller,
+                         const struct jr_cell_watcher *watcher);
+
+/* Begin a cell on a node that is not lost. */
+void jr_controller_begin_cell(struct jr_controller *controller,
+                              const struct jr_controller_cell *cell);
+
+/* Every running cell gets a signal; `stop`: one that stops runs, which they get
+ * as SIGTERM where nothing can be sent any more. */
+void jr_controller_signal_cells(struct jr_controller *controller, int sig,
+                                bool stop);
+
+/* What is readable when there is something to be done, for poll(2). */
+int jr_controller_fd(const struct jr_controller *controller);
+
+/* The moment at which there is besides (CLOCK_MONOTONIC; 0: none). */
+uint64_t jr_controller_due(const struct jr_controller *controller);
+
+/* Do it, without waiting. */
+void jr_controller_attend(struct jr_controller *controller);
+
+/* A child has ended: is it of the controller, and if so, take note. */
+bool jr_controller_reap(struct jr_controller *controller, pid_t pid,
+                        int status);
+
+/* The program of its only link, a child of this process; 0: it has ended. */
+pid_t jr_controller_child(const struct jr_controller *controller);
+
+/* In a process that was forked: let go of the streams, so that the agents see
+ * their end when the controller is gone. Nothing else may be done with it. */
+void jr_controller_forget(struct jr_controller *controller);
+
+/* For the other files of the controller: an agent's `note` has got bytes. */
+void jr_controller_read_notes(struct jr_controller *controller, uint32_t node);
+
+#endif

@@ -1,0 +1,334 @@
+#include "session/sweep/node_cells.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/strv.h"
+#include "record/live_run.h"
+#include "session/session.h"
+#include "session/stages.h"
+#include "session/sweep/cell_hosts.h"
+#include "session/sweep/cell_session.h"
+#include "spawn/reap_descendants.h"
+#include "sweep/sweep_file.h"
+
+#include "base/banned.h"
+
+#define END_WAIT_NS (10 * UINT64_C(1000000000))
+
+/* A cell that begins. */
+struct beginning {
+    struct jr_node_cells *cells;
+    struct jr_node_cell *cell;
+    const struct jr_message *word;
+    struct jr_host_part part;
+    char folder[16];
+    const char *run_id; /* among those of all sweeps */
+    int notes_fd;
+};
+
+/* "cell 7: ...", as one piece of the pipe, which does not mix it with others.
+ */
+static void say_line(void *data, const char *text)
+{
+    const struct beginning *beginning = data;
+    char line[PIPE_BUF];
+    int len = snprintf(line, sizeof line - 1, "cell %u: %s",
+                       beginning->cell->number, text);
+    size_t size = len < 0 ? 0 : (size_t)len;
+    size = size < sizeof line - 1 ? size : sizeof line - 2;
+    line[size] = '\n';
+    (void)!write(beginning->notes_fd, line, size + 1);
+}
+
+/* In the process of the cell: the session up to where it is resolved. */
+static enum jr_status load_cell(struct jr_session *session,
+                                const struct beginning *beginning,
+                                struct jr_error *err)
+{
+    const struct jr_message *word = beginning->word;
+    const struct jr_spec_source source = {
+        .name = word->name != NULL ? word->name : beginning->folder,
+        .folder = word->folder,
+        .text = word->spec,
+        .len = strlen(word->spec)};
+    jr_cell_take_part(session, &beginning->cells->host, &beginning->part);
+    session->custom = beginning->cells->node->custom;
+    session->leases = beginning->cell->devices.leases;
+    session->leases_count = beginning->cell->devices.leased;
+    session->cell = word->cell;
+    session->sweep_id = word->sweep;
+    session->cells_dir = word->cells;
+    session->cell_run_id = beginning->run_id;
+    enum jr_status status = jr_session_load(session, &source, err);
+    session->spec_name = word->name;
+    return status;
+}
+
+/* Have the devices, or wait for them. Returns 0, or how the process ends. */
+static int await_devices(struct beginning *beginning)
+{
+    struct jr_node_devices *devices = &beginning->cell->devices;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (devices->leased == devices->list.count)
+        return 0;
+    jr_buf_str(&line, "waiting for devices: ");
+    jr_node_devices_holders(&line, devices);
+    say_line(beginning, line.failed ? "waiting for devices" : line.data);
+    int ended = jr_node_devices_await(
+        devices, beginning->run_id, (uint64_t)beginning->word->limit_ms, &err);
+    if (ended < 0)
+        say_line(beginning, err.text);
+    return ended < 0 ? (int)err.status : ended > 0 ? 128 + ended : 0;
+}
+
+/* The whole of the cell. Returns the exit status. */
+static int run_cell(struct beginning *beginning)
+{
+    struct jr_error err = {0};
+    const struct jr_session_options options = {
+        .envp = beginning->cells->node->options.envp,
+        .run_id = beginning->folder,
+        .inject = beginning->word->inject,
+        .end_children = true,
+        .note = say_line,
+        .data = beginning};
+    int ended = await_devices(beginning);
+    if (ended != 0)
+        return ended;
+    struct jr_session *session = jr_session_open(&options);
+    if (session == NULL)
+        return JR_STATUS_LAUNCH;
+    enum jr_status status = load_cell(session, beginning, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_begin(session, &err);
+    bool begun = status == JR_STATUS_OK;
+    if (begun)
+        status = jr_session_run(session, NULL, &err);
+    if (status != JR_STATUS_OK)
+        say_line(beginning, err.text);
+    int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
+                                               : (int)status;
+    jr_session_close(session); /* with it go the port and the control group */
+    return code;
+}
+
+/* The agent's streams are its own. */
+static int leave_streams(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+        return -1;
+    return close(null);
+}
+
+static void fork_cell(struct beginning *beginning)
+{
+    struct jr_node_cells *cells = beginning->cells;
+    pid_t agent = getpid();
+    beginning->cell->pid = fork();
+    if (beginning->cell->pid != 0)
+        return;
+    jr_cell_leave_parent(agent);
+    for (size_t i = 0; i < cells->count; i++)
+        if (&cells->cells[i] != beginning->cell)
+            jr_node_devices_give(&cells->cells[i].devices);
+    _exit(leave_streams() != 0 ? JR_STATUS_LAUNCH : run_cell(beginning));
+}
+
+/* "0,2", each below `most`. False: it is not that. */
+static bool read_numbers(const char *text, uint32_t most,
+                         struct jr_arena *arena, const uint32_t **ret,
+                         uint32_t *ret_count)
+{
+    const char *at = text == NULL ? "" : text;
+    uint32_t *numbers = jr_arena_array(arena, strlen(at) + 1, sizeof *numbers);
+    uint32_t count = 0;
+    uint64_t number;
+    while (numbers != NULL && *at != '\0') {
+        if (!jr_num_digits(&at, &number) || number >= most ||
+            (*at != ',' && *at != '\0'))
+            return false;
+        numbers[count++] = (uint32_t)number;
+        at += *at == ',';
+    }
+    *ret = numbers;
+    *ret_count = count;
+    return numbers != NULL;
+}
+
+/* What the cell gets of the node. */
+static int read_part(struct beginning *beginning, struct jr_error *err)
+{
+    struct jr_node_cell *cell = beginning->cell;
+    const struct jr_message *word = beginning->word;
+    const struct jr_host *host = &beginning->cells->host;
+    struct jr_host_part *part = &beginning->part;
+    struct jr_node_devices *devices = &cell->devices;
+    if (!read_numbers(word->devices, host->devices_count, &cell->arena,
+                      &part->devices, &part->devices_count) ||
+        !read_numbers(word->cores, jr_host_core_count(host), &cell->arena,
+                      &part->cores, &part->cores_count))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "this node has other devices or CPUs than it had "
+                            "when the sweep began");
+    devices->numbers = part->devices;
+    devices->list.count = part->devices_count;
+    devices->around =
+        jr_env_get(beginning->cells->node->options.envp, "JOBRUN_RUN_ID");
+    jr_node_devices_name(
+        devices, host, word->device == NULL ? "" : word->device, &cell->arena);
+    cell->cells_dir = jr_arena_strdup(&cell->arena, word->cells);
+    beginning->run_id =
+        jr_arena_printf(&cell->arena, "%s.%s", word->sweep, beginning->folder);
+    return cell->arena.failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
+}
+
+/* Room for one more. */
+static struct jr_node_cell *push_cell(struct jr_node_cells *cells)
+{
+    struct jr_node_cell *more =
+        realloc(cells->cells, (cells->count + 1) * sizeof *more);
+    if (more == NULL)
+        return NULL;
+    cells->cells = more;
+    more[cells->count] = (struct jr_node_cell){0};
+    return &more[cells->count++];
+}
+
+static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
+{
+    jr_node_devices_give(&cell->devices);
+    jr_arena_release(&cell->arena);
+    *cell = cells->cells[--cells->count];
+}
+
+int jr_node_cells_begin(struct jr_node_cells *cells,
+                        const struct jr_message *word, int notes_fd,
+                        struct jr_error *err)
+{
+    if (word->spec == NULL || word->folder == NULL || word->sweep == NULL ||
+        word->cells == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the jobrun of the sweep did not say what to run");
+    struct jr_node_cell *cell = push_cell(cells);
+    struct beginning beginning = {
+        .cells = cells, .cell = cell, .word = word, .notes_fd = notes_fd};
+    if (cell == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    cells->notes_fd = notes_fd;
+    if (!cells->ready) {
+        cells->host = cells->node->host;
+        jr_cell_host_alone(&cells->host);
+        cells->ready = true;
+    }
+    (void)jr_num_u32(word->cell, &cell->number);
+    jr_cell_folder(beginning.folder, cell->number);
+    int failed = read_part(&beginning, err);
+    if (failed == 0) {
+        (void)jr_node_devices_take(&cell->devices, beginning.run_id);
+        fork_cell(&beginning);
+        if (cell->pid < 0)
+            failed = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
+    }
+    if (failed != 0)
+        drop_cell(cells, cell);
+    return failed;
+}
+
+/* Reap what has ended. What is no guard was left by one that was killed. */
+static void reap_guards(struct jr_node_cells *cells)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (size_t i = 0; i < cells->count; i++)
+            if (cells->cells[i].pid == pid) {
+                cells->cells[i].pid = 0;
+                cells->cells[i].over = WIFEXITED(status);
+                cells->cells[i].code =
+                    WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+            }
+}
+
+/* What a cell left whose two processes were killed. */
+static void end_lost_cell(const struct jr_node_cells *cells,
+                          const struct jr_node_cell *cell)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    char folder[16];
+    jr_cell_folder(folder, cell->number);
+    if (jr_lost_sweep(&line, cell->cells_dir, folder) == 0)
+        return;
+    jr_buf_char(&line, '\n');
+    if (!line.failed)
+        (void)!write(cells->notes_fd, line.data, line.len);
+}
+
+/* Cells without a guard are over once their runners are. */
+static void end_orphans(struct jr_node_cells *cells)
+{
+    pid_t *known = calloc(cells->count + 1, sizeof *known);
+    bool lost = false;
+    for (size_t i = 0; known != NULL && i < cells->count; i++) {
+        struct jr_node_cell *cell = &cells->cells[i];
+        known[i] = cell->pid;
+        if (cell->pid != 0 || cell->over)
+            continue;
+        cell->over =
+            !jr_cell_has_runner(cell->cells_dir, cell->number, &known[i]);
+        lost |= cell->over;
+        if (cell->over)
+            end_lost_cell(cells, cell);
+    }
+    if (lost)
+        jr_cell_kill_strays(known, cells->count);
+    free(known);
+}
+
+bool jr_node_cells_next_end(struct jr_node_cells *cells,
+                            struct jr_agent_cell_end *ret)
+{
+    reap_guards(cells);
+    end_orphans(cells);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct jr_node_cell *cell = &cells->cells[i];
+        if (!cell->over)
+            continue;
+        (void)snprintf(ret->cell, sizeof ret->cell, "%u", cell->number);
+        ret->code = cell->code;
+        drop_cell(cells, cell);
+        return true;
+    }
+    return false;
+}
+
+void jr_node_cells_signal(const struct jr_node_cells *cells, int sig)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        if (cells->cells[i].pid > 0)
+            (void)kill(cells->cells[i].pid, sig);
+}
+
+void jr_node_cells_release(struct jr_node_cells *cells)
+{
+    struct jr_reap reap;
+    if (cells->ready)
+        jr_reap(&reap, END_WAIT_NS, NULL);
+    while (cells->count > 0)
+        drop_cell(cells, &cells->cells[0]);
+    free(cells->cells);
+    cells->cells = NULL;
+}

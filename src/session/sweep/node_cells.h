@@ -1,0 +1,55 @@
+/*
+ * The cells of a sweep that an agent runs on its node (cluster/agent.h): each
+ * is a fork of the agent, with a session of its own, as on a machine where the
+ * sweep itself runs (sweep_run.h). When the agent is killed, the kernel kills
+ * their guards, and each runner ends its run; when a guard is killed, the agent
+ * waits for its runner; when both are, it ends what they left.
+ */
+#ifndef JR_NODE_CELLS_H
+#define JR_NODE_CELLS_H
+
+#include <sys/types.h>
+
+#include "cluster/agent.h"
+#include "host/host.h"
+#include "session/sweep/node_devices.h"
+
+struct jr_session;
+
+/* A cell that runs here. */
+struct jr_node_cell {
+    struct jr_arena arena;
+    uint32_t number;
+    const char *cells_dir;
+    pid_t pid; /* of its guard; 0: that has ended */
+    bool over; /* nothing is left of it */
+    int code;  /* the exit status of the guard; 0: it was killed */
+    struct jr_node_devices devices;
+};
+
+struct jr_node_cells {
+    const struct jr_session *node; /* whose facts are read */
+    struct jr_host host;           /* of them, what a cell sees */
+    bool ready;                    /* `host` is filled */
+    struct jr_node_cell *cells;    /* count of them, malloc'ed */
+    size_t count;
+    int notes_fd;
+};
+
+/* Begin a cell, as jr_agent_cell_hooks has it; so it is with the others. */
+int jr_node_cells_begin(struct jr_node_cells *cells,
+                        const struct jr_message *word, int notes_fd,
+                        struct jr_error *err);
+
+/* The next cell that is over. */
+bool jr_node_cells_next_end(struct jr_node_cells *cells,
+                            struct jr_agent_cell_end *ret);
+
+/* Signal all. */
+void jr_node_cells_signal(const struct jr_node_cells *cells, int sig);
+
+/* End what is left of them, which is nothing where all was well, and free the
+ * list. */
+void jr_node_cells_release(struct jr_node_cells *cells);
+
+#endif

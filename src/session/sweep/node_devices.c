@@ -1,0 +1,147 @@
+#include "session/sweep/node_devices.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "eventloop/signals.h"
+#include "resolve/device_queue.h"
+
+#include "base/banned.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+void jr_node_devices_name(struct jr_node_devices *ret,
+                          const struct jr_host *host, const char *kind,
+                          struct jr_arena *arena)
+{
+    struct jr_device_list *list = &ret->list;
+    char key[JR_DEVICE_KEY_SIZE];
+    list->names = jr_arena_array(arena, list->count, sizeof *list->names);
+    list->keys = jr_arena_array(arena, list->count, sizeof *list->keys);
+    ret->leases = jr_arena_array(arena, list->count, sizeof *ret->leases);
+    for (uint32_t i = 0; !arena->failed && i < list->count; i++) {
+        const struct jr_host_device *device = &host->devices[ret->numbers[i]];
+        list->names[i] = jr_arena_printf(arena, "%u", device->index);
+        if (list->names[i] == NULL)
+            return;
+        jr_device_key(key, device, kind, list->names[i]);
+        list->keys[i] = jr_arena_strdup(arena, key);
+    }
+}
+
+static struct jr_device_request make_request(
+    const struct jr_node_devices *devices)
+{
+    return (struct jr_device_request){.keys = devices->list.keys,
+                                      .count = devices->list.count,
+                                      .need = devices->list.count,
+                                      .around = devices->around};
+}
+
+/* Lease them with a ticket of the queue; 0: without one. */
+static bool take_devices(struct jr_node_devices *devices, uint64_t ticket,
+                         const char *run_id)
+{
+    const struct jr_device_request request = make_request(devices);
+    struct jr_arena arena = JR_ARENA_INIT;
+    uint32_t *chosen =
+        jr_arena_array(&arena, request.count + 1, sizeof *chosen);
+    bool taken = chosen != NULL &&
+                 jr_devices_take(&request, ticket, chosen, devices->leases) ==
+                     request.need;
+    jr_arena_release(&arena);
+    if (!taken)
+        return false;
+    devices->leased = request.need;
+    for (uint32_t i = 0; i < devices->leased; i++)
+        jr_device_lease_note(&devices->leases[i], run_id);
+    return true;
+}
+
+bool jr_node_devices_take(struct jr_node_devices *devices, const char *run_id)
+{
+    return devices->list.count == 0 || take_devices(devices, 0, run_id);
+}
+
+static int until_ms(uint64_t until_ns)
+{
+    uint64_t now = jr_clock_ns();
+    if (until_ns == 0)
+        return -1;
+    uint64_t ms = now < until_ns ? (until_ns - now) / NS_PER_MS + 1 : 0;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Sleep until it is our turn. Returns 0, a signal, or -1 where the time is
+ * over. */
+static int sleep_in_queue(struct jr_device_queue *queue,
+                          const struct jr_device_request *request,
+                          uint64_t until_ns)
+{
+    static const struct jr_policy none;
+    struct jr_signals signals;
+    sigset_t ignored, taken;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&signals, &none, &ignored);
+    jr_signals_set(&signals, &taken);
+    JR_CLOSE int fd = signalfd(-1, &taken, SFD_CLOEXEC);
+    struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN},
+                           {.fd = fd, .events = POLLIN}};
+    while (!jr_device_queue_is_ready(queue, request)) {
+        int ready = poll(fds, 2, until_ms(until_ns));
+        int sig = ready > 0 && fds[1].revents != 0
+                      ? jr_signals_await(&signals, jr_clock_ns())
+                      : 0;
+        if (sig != 0)
+            return sig;
+        if (until_ns != 0 && jr_clock_ns() >= until_ns)
+            return -1;
+    }
+    return 0;
+}
+
+int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id,
+                          uint64_t limit_ms, struct jr_error *err)
+{
+    const struct jr_device_request request = make_request(devices);
+    struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
+    uint64_t until_ns = limit_ms == 0 || limit_ms > UINT64_MAX / (2 * NS_PER_MS)
+                            ? 0
+                            : jr_clock_ns() + limit_ms * NS_PER_MS;
+    int ended = 0;
+    if (jr_device_queue_join(&queue, &request) != 0) {
+        ended = jr_error_sys(err, JR_STATUS_LAUNCH, "cannot wait for devices");
+        jr_device_queue_leave(&queue);
+        return ended;
+    }
+    do
+        ended = sleep_in_queue(&queue, &request, until_ns);
+    while (ended == 0 && !take_devices(devices, queue.ticket, run_id));
+    jr_device_queue_leave(&queue);
+    return ended >= 0 ? ended
+                      : jr_error_set(err, JR_STATUS_UNRESOLVED,
+                                     "the time of --wait is over, and the "
+                                     "devices are still held");
+}
+
+void jr_node_devices_holders(struct jr_buf *out,
+                             const struct jr_node_devices *devices)
+{
+    struct jr_device_claims claims;
+    const struct jr_device_viewer viewer = {.around = devices->around};
+    jr_device_claims_read(&claims);
+    if (jr_device_holders_print(out, &claims, &devices->list, &viewer) == 0)
+        jr_buf_str(out, "others came earlier");
+    jr_device_claims_release(&claims);
+}
+
+void jr_node_devices_give(struct jr_node_devices *devices)
+{
+    for (uint32_t i = 0; i < devices->leased; i++)
+        jr_device_lease_release(&devices->leases[i]);
+    devices->leased = 0;
+}

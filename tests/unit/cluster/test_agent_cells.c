@@ -1,0 +1,279 @@
+/* A real agent in a process of its own, at two pipes, that is given cells of a
+ * sweep: its hooks do what the spec of a cell says. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cluster/agent.h"
+#include "cluster/protocol.h"
+#include "unit.h"
+
+enum { NODE = 1, WAIT_MS = 60000, MOST = 8 };
+
+/* The agent's side. */
+
+struct hooks {
+    pid_t pids[MOST];
+    char cells[MOST][16];
+    size_t count;
+};
+
+static int hook_describe(void *data, struct jr_buf *out, struct jr_error *err)
+{
+    (void)data;
+    (void)err;
+    jr_buf_str(out, "cpus: 4\n");
+    return 0;
+}
+
+static uint32_t hook_offer(void *data)
+{
+    (void)data;
+    return 0;
+}
+
+static _Noreturn void run_cell(const char *what, int notes_fd)
+{
+    sigset_t set;
+    int sig = 0;
+    (void)sigfillset(&set);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    if (write(notes_fd, "a line\n", 7) != 7)
+        _exit(1);
+    while (strcmp(what, "wait") == 0 && sig != SIGTERM && sig != SIGUSR1)
+        (void)sigwait(&set, &sig);
+    _exit(sig == 0 ? 3 : 128 + sig);
+}
+
+static int hook_begin(void *data, const struct jr_message *cell, int notes_fd,
+                      struct jr_error *err)
+{
+    struct hooks *hooks = data;
+    if (strcmp(cell->spec, "refuse") == 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "not here");
+    pid_t pid = fork();
+    if (pid == 0)
+        run_cell(cell->spec, notes_fd);
+    hooks->pids[hooks->count] = pid;
+    (void)snprintf(hooks->cells[hooks->count++], 16, "%s", cell->cell);
+    return 0;
+}
+
+static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
+{
+    struct hooks *hooks = data;
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+    for (size_t i = 0; pid > 0 && i < hooks->count; i++) {
+        if (hooks->pids[i] != pid)
+            continue;
+        (void)snprintf(ret->cell, sizeof ret->cell, "%s", hooks->cells[i]);
+        ret->code = WEXITSTATUS(status);
+        hooks->count--;
+        hooks->pids[i] = hooks->pids[hooks->count];
+        memmove(hooks->cells[i], hooks->cells[hooks->count], 16);
+        return true;
+    }
+    return false;
+}
+
+static void hook_signal(void *data, int sig)
+{
+    const struct hooks *hooks = data;
+    for (size_t i = 0; i < hooks->count; i++)
+        (void)kill(hooks->pids[i], sig);
+}
+
+static size_t hook_count(void *data)
+{
+    const struct hooks *hooks = data;
+    return hooks->count;
+}
+
+static _Noreturn void serve(int in, int out)
+{
+    struct hooks hooks = {0};
+    struct jr_error err = {0};
+    static const struct jr_agent_cell_hooks cells = {hook_begin, hook_next_end,
+                                                     hook_signal, hook_count};
+    const struct jr_agent_hooks calls = {.data = &hooks,
+                                         .describe = hook_describe,
+                                         .offer = hook_offer,
+                                         .cells = &cells};
+    (void)dup2(in, STDIN_FILENO);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)close(in);
+    (void)close(out);
+    int result =
+        jr_agent_serve(&calls, &(struct jr_sender){.node = NODE}, "n2", &err);
+    _exit(result == 0 ? 0 : 9);
+}
+
+/* The controller's side. */
+
+struct peer {
+    pid_t pid;
+    int to, from;
+    struct jr_inlet inlet;
+    struct jr_buf notes;
+    json_t *word; /* the one that came last */
+};
+
+/* The next word of the agent, but heartbeats; "" at its end. */
+static const char *next_word(struct peer *peer)
+{
+    char bytes[4096];
+    size_t len;
+    for (;;) {
+        const char *line = jr_inlet_line(&peer->inlet, &len);
+        struct pollfd wait = {.fd = peer->from, .events = POLLIN};
+        json_t *frame = line == NULL ? NULL : jr_message_read(line, len);
+        const char *word = jr_json_get_str(frame, "t");
+        if (word != NULL && strcmp(word, "note") == 0)
+            (void)jr_channel_take(&peer->notes, frame);
+        else if (word != NULL && jr_channel_find(word) == JR_CHANNEL_COUNT &&
+                 strcmp(word, "heartbeat") != 0) {
+            json_decref(peer->word);
+            peer->word = frame;
+            return word;
+        }
+        json_decref(frame);
+        if (line != NULL)
+            continue;
+        if (poll(&wait, 1, WAIT_MS) != 1) {
+            CU_FAIL("the agent says nothing");
+            return "";
+        }
+        ssize_t got = read(peer->from, bytes, sizeof bytes);
+        if (got <= 0)
+            return "";
+        jr_inlet_add(&peer->inlet, bytes, (size_t)got);
+    }
+}
+
+static void tell(const struct peer *peer, const struct jr_message *message)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    jr_message_put(&text, message);
+    CU_ASSERT_EQUAL(write(peer->to, text.data, text.len), (ssize_t)text.len);
+    jr_buf_release(&text);
+}
+
+static void tell_cell(const struct peer *peer, int64_t node, const char *cell,
+                      const char *what)
+{
+    tell(peer,
+         &(struct jr_message){
+             .type = JR_TO_NODES_CELL, .as = node, .cell = cell, .spec = what});
+}
+
+static void start(struct peer *peer)
+{
+    int to[2], from[2];
+    *peer = (struct peer){.notes = JR_BUF_INIT};
+    CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
+    peer->pid = fork();
+    if (peer->pid == 0) {
+        (void)close(to[1]);
+        (void)close(from[0]);
+        serve(to[0], from[1]);
+    }
+    (void)close(to[0]);
+    (void)close(from[1]);
+    peer->to = to[1];
+    peer->from = from[0];
+    JR_ASSERT_TEXT(next_word(peer), "hello");
+    tell(peer, &(struct jr_message){.type = JR_TO_NODES_SERVE});
+}
+
+/* The next word is that a cell has ended so. */
+static void check_end(struct peer *peer, const char *cell, int code)
+{
+    JR_ASSERT_TEXT(next_word(peer), "cell_ended");
+    JR_ASSERT_TEXT(jr_json_get_str(peer->word, "cell"), cell);
+    CU_ASSERT_EQUAL(jr_json_get_int(peer->word, "status"), code);
+}
+
+/* End the input, and read to the end. */
+static void end(struct peer *peer)
+{
+    int status = -1;
+    if (peer->to >= 0)
+        (void)close(peer->to);
+    while (next_word(peer)[0] != '\0')
+        continue;
+    CU_ASSERT_EQUAL(waitpid(peer->pid, &status, 0), peer->pid);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)close(peer->from);
+    jr_inlet_release(&peer->inlet);
+    jr_buf_release(&peer->notes);
+    json_decref(peer->word);
+}
+
+static void runs_cells_of_its_node(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE + 1, "6", "note");
+    tell_cell(&peer, NODE, "7", "note");
+    check_end(&peer, "7", 3);
+    JR_ASSERT_TEXT(peer.notes.data, "a line\n");
+    end(&peer);
+}
+
+static void says_why_it_refuses(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "refuse");
+    check_end(&peer, "7", JR_STATUS_UNRESOLVED);
+    JR_ASSERT_TEXT(peer.notes.data, "cell 7: not here\n");
+    end(&peer);
+}
+
+static void hands_on_signals(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "wait");
+    tell(&peer,
+         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGUSR1});
+    check_end(&peer, "7", 128 + SIGUSR1);
+    end(&peer);
+}
+
+/* The cluster ends the step: no other cell is to begin. */
+static void tells_that_the_cluster_ends_it(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "wait");
+    tell_cell(&peer, NODE, "8", "note"); /* once this is over, 7 runs */
+    check_end(&peer, "8", 3);
+    (void)kill(peer.pid, SIGTERM);
+    JR_ASSERT_TEXT(next_word(&peer), "terminated");
+    check_end(&peer, "7", 128 + SIGTERM);
+    end(&peer);
+}
+
+static void ends_cells_with_its_input(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "wait");
+    tell_cell(&peer, NODE, "8", "note");
+    check_end(&peer, "8", 3);
+    (void)close(peer.to);
+    peer.to = -1;
+    check_end(&peer, "7", 128 + SIGTERM);
+    end(&peer);
+}
+
+JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
+             CASE(says_why_it_refuses), CASE(hands_on_signals),
+             CASE(tells_that_the_cluster_ends_it),
+             CASE(ends_cells_with_its_input))

@@ -1,0 +1,211 @@
+/* Cells of a sweep on the nodes of a controller: what it sends, and what it
+ * hands on. */
+#include "cluster/controller_cells.h"
+
+#include "fake_controller.h"
+#include "unit.h"
+
+enum { EXITED_WITH_1 = 1 << 8 };
+
+/* What the watcher was told, a word each: "ended1:7=5". */
+struct seen {
+    struct jr_buf text;
+};
+
+static void see_end(void *data, uint32_t node, const char *cell, int code)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "ended%u:%s=%d ", node, cell, code);
+}
+
+static void see_line(void *data, uint32_t node, const char *line)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "said%u(%s) ", node, line);
+}
+
+static void see_ceasing(void *data, uint32_t node)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "ceased%u ", node);
+}
+
+static void see_loss(void *data, uint32_t node, const char *why)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "lost%u(%s) ", node, why);
+}
+
+struct side {
+    struct fake_controller fake;
+    struct seen seen;
+    struct jr_cell_watcher watcher;
+};
+
+static void start(struct side *side)
+{
+    struct jr_controller *controller = &side->fake.controller;
+    fake_controller_start(&side->fake);
+    controller->run = NULL;
+    jr_loop_timer(&controller->loop, &controller->heartbeat);
+    side->seen.text = JR_BUF_INIT;
+    side->watcher = (struct jr_cell_watcher){&side->seen, see_end, see_line,
+                                             see_ceasing, see_loss};
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        side->fake.nodes[i].state = JR_NODE_KNOWN;
+    jr_controller_serve(controller, &side->watcher);
+    fake_controller_check_sent(&side->fake, "serve");
+}
+
+/* An agent says something. */
+static void hear(struct side *side, const char *line)
+{
+    json_t *object = jr_message_read(line, strlen(line));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(object);
+    jr_controller_receive(&side->fake.controller, object);
+    json_decref(object);
+}
+
+static void check_seen(struct side *side, const char *expected)
+{
+    JR_ASSERT_TEXT(side->seen.text.len == 0 ? "" : side->seen.text.data,
+                   expected);
+    jr_buf_clear(&side->seen.text);
+}
+
+static void end(struct side *side)
+{
+    jr_buf_release(&side->seen.text);
+    fake_controller_end(&side->fake);
+}
+
+/* Read what was sent last. */
+static json_t *read_sent(struct side *side)
+{
+    static char bytes[4096];
+    ssize_t len = read(side->fake.sent, bytes, sizeof bytes - 1);
+    bytes[len < 0 ? 0 : len] = '\0';
+    return jr_json_parse(bytes, strlen(bytes), NULL);
+}
+
+static void says_what_to_run_and_where(void)
+{
+    struct side side;
+    const struct jr_controller_cell cell = {.node = 2,
+                                            .spec = "version: 1\n",
+                                            .folder = "/jobs",
+                                            .cell = "7",
+                                            .sweep = "s",
+                                            .cells = "/runs/s/cells",
+                                            .device = "cuda",
+                                            .devices = "0,2",
+                                            .limit_ms = 5};
+    struct jr_message message;
+    start(&side);
+    jr_controller_begin_cell(&side.fake.controller, &cell);
+    json_t *sent = read_sent(&side);
+    CU_ASSERT_TRUE_FATAL(jr_message_of_controller(&message, sent));
+    CU_ASSERT_EQUAL(message.type, JR_TO_NODES_CELL);
+    CU_ASSERT_EQUAL(message.as, 2);
+    CU_ASSERT_EQUAL(message.limit_ms, 5);
+    JR_ASSERT_TEXT(message.spec, "version: 1\n");
+    JR_ASSERT_TEXT(message.folder, "/jobs");
+    JR_ASSERT_TEXT(message.cells, "/runs/s/cells");
+    JR_ASSERT_TEXT(message.device, "cuda");
+    JR_ASSERT_TEXT(message.devices, "0,2");
+    CU_ASSERT_PTR_NULL(message.cores);
+    CU_ASSERT_PTR_NULL(message.name);
+    json_decref(sent);
+    end(&side);
+}
+
+static void hands_on_ends_and_lines(void)
+{
+    struct side side;
+    start(&side);
+    hear(&side, "{\"n\":1,\"t\":\"note\",\"b\":\"Y2VsbCA3OiBhCmNlbA==\"}");
+    check_seen(&side, "said1(cell 7: a) ");
+    hear(&side, "{\"n\":1,\"t\":\"note\",\"b\":\"bCA4Cg==\"}");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\","
+                "\"status\":5}");
+    check_seen(&side, "said1(cell 8) ended1:7=5 ");
+    hear(&side, "{\"n\":2,\"t\":\"terminated\",\"at\":1}");
+    check_seen(&side, "ceased2 ");
+    end(&side);
+}
+
+static void passes_signals_on(void)
+{
+    struct side side;
+    start(&side);
+    jr_controller_signal_cells(&side.fake.controller, SIGUSR1, false);
+    jr_controller_signal_cells(&side.fake.controller, SIGTERM, true);
+    fake_controller_check_sent(&side.fake, "signal signal");
+    end(&side);
+}
+
+/* srun would end all others at the next message. */
+static void says_nothing_once_a_node_is_lost(void)
+{
+    struct side side;
+    start(&side);
+    (void)strcpy(side.fake.link.last_line, "srun: error: n1: task 1: Killed");
+    jr_controller_handle_errors(&side.fake.controller, &side.fake.link);
+    check_seen(&side, "lost1(srun: error: n1: task 1: Killed) ");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\","
+                "\"status\":0}");
+    check_seen(&side, "");
+    jr_controller_signal_cells(&side.fake.controller, SIGUSR1, false);
+    fake_controller_check_sent(&side.fake, "");
+    CU_ASSERT_TRUE(side.fake.link.in.fd >= 0);
+    jr_controller_signal_cells(&side.fake.controller, SIGTERM, true);
+    CU_ASSERT_TRUE(side.fake.link.in.fd < 0);
+    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\","
+                "\"status\":0}");
+    check_seen(&side, "ended0:6=0 ");
+    end(&side);
+}
+
+static void loses_all_nodes_with_their_program(void)
+{
+    struct side side;
+    start(&side);
+    side.fake.link.pid = 4711;
+    CU_ASSERT_EQUAL(jr_controller_child(&side.fake.controller), 4711);
+    CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 4712, 0));
+    CU_ASSERT_TRUE(
+        jr_controller_reap(&side.fake.controller, 4711, EXITED_WITH_1));
+    check_seen(&side, "lost0(srun ended with exit code 1) "
+                      "lost1(srun ended with exit code 1) "
+                      "lost2(srun ended with exit code 1) ");
+    CU_ASSERT_EQUAL(jr_controller_child(&side.fake.controller), 0);
+    CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 0, 0));
+    end(&side);
+}
+
+/* Each that is silent, and without a question. */
+static void loses_nodes_that_are_silent(void)
+{
+    struct side side;
+    uint64_t before = jr_clock_ns();
+    start(&side);
+    CU_ASSERT_TRUE(
+        fake_controller_is_after(jr_controller_due(&side.fake.controller),
+                                 before, JR_HEARTBEAT_NS / FAKE_MS));
+    for (unsigned i = 0; i < JR_HEARTBEAT_MISSES; i++) {
+        jr_heartbeat_received(&side.fake.controller, 1);
+        jr_heartbeat_due(&side.fake.controller);
+    }
+    CU_ASSERT_EQUAL(side.fake.nodes[0].state, JR_NODE_LOST);
+    CU_ASSERT_EQUAL(side.fake.nodes[1].state, JR_NODE_SERVING);
+    CU_ASSERT_EQUAL(side.fake.nodes[2].state, JR_NODE_LOST);
+    CU_ASSERT_NOT_EQUAL(jr_controller_due(&side.fake.controller), 0);
+    fake_controller_check_sent(&side.fake, "");
+    end(&side);
+}
+
+JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where),
+             CASE(hands_on_ends_and_lines), CASE(passes_signals_on),
+             CASE(says_nothing_once_a_node_is_lost),
+             CASE(loses_all_nodes_with_their_program),
+             CASE(loses_nodes_that_are_silent))
