@@ -16,6 +16,10 @@
 
 enum { LOOK_AGAIN_NS = 200000000 };
 
+/* What an event of the queue's epoll is about: that somebody asks for us, or
+ * else that something has changed for us. */
+enum { OF_CHANGE, OF_BACKLOG };
+
 static uint64_t find_last_ticket(const struct jr_device_claims *claims)
 {
     uint64_t last = 0;
@@ -54,6 +58,19 @@ static int hold_places(struct jr_device_queue *queue,
     return 0;
 }
 
+/* Who comes later is connected to our places. */
+static int watch_backlog(struct jr_device_queue *queue)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = OF_BACKLOG};
+    if (queue->places_count == 0)
+        return 0;
+    if (jr_backlog_open(&queue->backlog, queue->places, queue->places_count) !=
+        0)
+        return -1;
+    return epoll_ctl(queue->epoll_fd, EPOLL_CTL_ADD, queue->backlog.epoll_fd,
+                     &event);
+}
+
 static int open_queue(struct jr_device_queue *queue, size_t count)
 {
     queue->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -75,7 +92,7 @@ int jr_device_queue_join(struct jr_device_queue *queue,
     do
         result = hold_places(queue, request, ++ticket);
     while (result != 0 && errno == EADDRINUSE && ticket < TICKET_MOST);
-    return result;
+    return result != 0 ? -1 : watch_backlog(queue);
 }
 
 /* Forget whom it waited for. */
@@ -176,20 +193,36 @@ static enum look look_at_devices(struct jr_device_queue *queue,
 /* A name that is listed and that nobody answers at must not keep us busy. */
 enum { LOOKS_AT_ONCE = 8 };
 
+/* Serve the backlog; returns whether there is anything besides. */
+static bool has_changed(struct jr_device_queue *queue)
+{
+    struct epoll_event events[2];
+    bool changed = false;
+    int count = epoll_wait(queue->epoll_fd, events, 2, 0);
+    for (int i = 0; i < count; i++)
+        changed = changed || events[i].data.u64 == OF_CHANGE;
+    jr_backlog_turn(&queue->backlog);
+    return changed || count < 0;
+}
+
 bool jr_device_queue_is_ready(struct jr_device_queue *queue,
                               const struct jr_device_request *request)
 {
     enum look look = LOOK_AGAIN;
+    if (!has_changed(queue) && queue->asleep)
+        return false;
     for (int i = 0; i < LOOKS_AT_ONCE && look == LOOK_AGAIN; i++)
         look = look_at_devices(queue, request);
     if (look == LOOK_AGAIN)
         watch_time(queue);
+    queue->asleep = look != LOOK_FREE;
     return look == LOOK_FREE;
 }
 
 void jr_device_queue_leave(struct jr_device_queue *queue)
 {
     clear_watched(queue);
+    jr_backlog_close(&queue->backlog);
     close_descriptors(queue->places, &queue->places_count);
     if (queue->epoll_fd >= 0)
         (void)close(queue->epoll_fd);

@@ -17,6 +17,7 @@
 #ifndef JR_DEVICE_QUEUE_H
 #define JR_DEVICE_QUEUE_H
 
+#include "base/backlog.h"
 #include "resolve/device_lease.h"
 
 /* A place in the queue. */
@@ -25,13 +26,16 @@ struct jr_device_queue {
     int epoll_fd;    /* readable when it is worth asking again; -1: none */
     int *places;     /* the sockets of the ticket */
     size_t places_count;
+    struct jr_backlog backlog; /* of the places */
     int *watched; /* ends of connections to those who are in the way */
     size_t watched_count;
     int timer_fd; /* where one cannot be connected to; -1: none */
+    bool asleep;  /* nothing has changed unless one of these is ready */
 };
 
 #define JR_DEVICE_QUEUE_INIT                                                   \
-    ((struct jr_device_queue){.epoll_fd = -1, .timer_fd = -1})
+    ((struct jr_device_queue){                                                 \
+        .epoll_fd = -1, .timer_fd = -1, .backlog = JR_BACKLOG_NONE})
 
 /* Somebody who waits for devices, while a spec is resolved again and again. */
 struct jr_device_wait {

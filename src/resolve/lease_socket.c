@@ -47,7 +47,9 @@ int jr_lease_socket_hold(const char *name)
     struct sockaddr_un address;
     socklen_t len = make_lease_address(&address, name);
     JR_CLOSE int fd =
-        len == 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        len == 0
+            ? -1
+            : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, len) == 0 &&
         listen(fd, BACKLOG) == 0)
         return jr_steal_fd(&fd);

@@ -4,8 +4,11 @@
  * a name, the kernel takes it back when the last process with the socket dies,
  * and who connects to it is told by the kernel whose it is.
  *
- * Nothing ever accepts such a connection. It is an end by which a process sees
- * that the lease was given back: the kernel hangs up then.
+ * Nothing is said through such a connection. It is an end by which a process
+ * sees that the lease was given back: the kernel hangs up then. Holders accept
+ * what has come and close what has left (base/backlog.h); who is hung up before
+ * the lease is given back, because one of two processes that hold it has ended,
+ * looks again.
  */
 #ifndef JR_LEASE_SOCKET_H
 #define JR_LEASE_SOCKET_H
@@ -32,8 +35,8 @@ struct jr_holder {
 void jr_holder_print(struct jr_buf *out, const struct jr_holder *holder);
 
 /* Take a name and listen at it: bind(2), listen(2). Returns a descriptor that
- * is closed on exec, or -1 with errno; EADDRINUSE where somebody has it. A name
- * that is too long is EINVAL. */
+ * never blocks and is closed on exec, or -1 with errno; EADDRINUSE where
+ * somebody has it. A name that is too long is EINVAL. */
 int jr_lease_socket_hold(const char *name);
 
 /* Connect to whoever has a name; the descriptor hangs up when it is given back.

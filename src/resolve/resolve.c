@@ -8,6 +8,7 @@
 #include "resolve/agreement.h"
 #include "resolve/backend.h"
 #include "resolve/device_choice.h"
+#include "resolve/device_lease.h"
 #include "resolve/fingerprint.h"
 #include "resolve/node_rank.h"
 #include "resolve/rank_ports.h"
@@ -194,6 +195,29 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
     jr_diags_release(&diags);
     jr_resolution_release(&scratch);
     return nodes;
+}
+
+uint32_t jr_resolution_leases(const struct jr_resolution *resolution,
+                              struct jr_arena *arena, int **ret)
+{
+    uint32_t count = 0;
+    size_t most = 1 + (size_t)resolution->rank_leases_count +
+                  2 * (size_t)resolution->device_leases_count;
+    int *leases = jr_arena_array(arena, most, sizeof *leases);
+    if (leases == NULL)
+        return 0;
+    if (resolution->lease_fd >= 0)
+        leases[count++] = resolution->lease_fd;
+    for (uint32_t i = 0; i < resolution->rank_leases_count; i++)
+        leases[count++] = resolution->rank_leases[i];
+    for (uint32_t i = 0; i < resolution->device_leases_count; i++) {
+        const struct jr_device_lease *lease = &resolution->device_leases[i];
+        leases[count++] = lease->fd;
+        if (lease->note_fd >= 0)
+            leases[count++] = lease->note_fd;
+    }
+    *ret = leases;
+    return count;
 }
 
 void jr_resolution_release(struct jr_resolution *resolution)

@@ -110,6 +110,11 @@ void jr_device_leases_note(struct jr_resolution *resolution,
 /* Give the devices back: no rank uses them any more. */
 void jr_device_leases_release(struct jr_resolution *resolution);
 
+/* The sockets of all its leases, as they are now. Returns how many; 0 if memory
+ * of the arena runs out. They stay the resolution's. */
+uint32_t jr_resolution_leases(const struct jr_resolution *resolution,
+                              struct jr_arena *arena, int **ret);
+
 /* Free the resolution and give its leased ports and devices back. NULL is
  * allowed. */
 void jr_resolution_release(struct jr_resolution *resolution);

@@ -276,7 +276,8 @@ static int open_runner(struct jr_runner *runner,
     if (args->gate_fd >= 0)
         runner->gate.fd = fcntl(args->gate_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
-        open_process(args) != 0 || open_ranks(runner) != 0 ||
+        jr_lease_callers_keep(runner) != 0 || open_process(args) != 0 ||
+        open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
             0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||

@@ -17,6 +17,7 @@
 #include "run/policies/first_failure.h"
 #include "run/policies/fork_stall.h"
 #include "run/policies/hang.h"
+#include "run/policies/lease_callers.h"
 #include "run/policies/mpi_world.h"
 #include "run/policies/oom.h"
 #include "run/policies/output_timeout.h"
@@ -61,6 +62,7 @@ struct jr_runner {
     struct jr_deadline_watch deadline;
     struct jr_preemption preemption;
     struct jr_hang hang;
+    struct jr_lease_callers lease_callers;
     struct jr_mpi_world mpi_world;
     struct jr_output_timeout output_timeout;
     struct jr_setup setup;

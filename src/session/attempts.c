@@ -143,10 +143,15 @@ static struct jr_run_options make_run_options(
 static int start_attempt(struct jr_session *session,
                          const struct jr_run_options *options)
 {
+    struct jr_run_options own = *options;
+    int *leases = NULL;
     if (session->controller != NULL)
         return jr_session_run_nodes(session, options, &session->refusal);
-    return jr_run(&session->outcome, &session->plan, options,
-                  &session->refusal);
+    /* Each attempt may have another port. */
+    own.leases_count =
+        jr_resolution_leases(&session->resolution, &session->arena, &leases);
+    own.leases = leases;
+    return jr_run(&session->outcome, &session->plan, &own, &session->refusal);
 }
 
 /* A run that could not begin has an outcome too: no rank was started. */

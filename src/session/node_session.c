@@ -249,6 +249,8 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
                           struct jr_outcome *ret, struct jr_error *err)
 {
     struct node_session *agent = data;
+    struct jr_session *session = agent->session;
+    int *leases = NULL;
     const struct jr_run_link link = {.events_fd = ends->events_fd,
                                      .reports_fd = ends->reports_fd,
                                      .commands_fd = ends->commands_fd};
@@ -259,7 +261,10 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
         .out_fd = STDOUT_FILENO,
         .err_fd = STDERR_FILENO,
         .link = &link,
+        .leases_count = jr_resolution_leases(&session->resolution,
+                                             &session->arena, &leases),
     };
+    options.leases = leases;
     const struct jr_session_console console = {.out_fd = STDOUT_FILENO,
                                                .err_fd = STDERR_FILENO};
     (void)sigemptyset(&options.ignored);

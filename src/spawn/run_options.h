@@ -68,6 +68,9 @@ struct jr_run_options {
     const struct jr_run_link *link;    /* NULL: the run is whole by itself */
     const struct jr_slurm_self *slurm; /* whom scontrol is asked of; NULL: it is
                                           not, here */
+    const int *leases; /* of ports and devices: sockets that the run holds as
+                          long as it lasts, and whose callers it serves */
+    uint32_t leases_count;
     struct jr_companion *companion; /* the function that writes the record when
                                        the caller was killed; NULL: none */
 };

@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -453,6 +454,125 @@ class TwoUsers(Leases):
         self.begun(waiting, 2)
         self.let_go(waiting, 2), self.let_go(ours)
         self.assertEqual(self.devices(ours), ["2"])
+
+
+class Asked(Leases):
+    """Whoever asks for the holder of a lease connects to it and leaves."""
+    ASKS = 5000
+
+    def listed(self, name):
+        """How often the kernel lists a name: its listener, and connections."""
+        return sum(line.endswith(f" @{name}") for line in pathlib.Path(
+            "/proc/net/unix").read_text().splitlines())
+
+    def connect(self, name):
+        """None where the kernel lets no more wait."""
+        end = socket.socket(socket.AF_UNIX)
+        end.setblocking(False)
+        try:
+            end.connect("\0" + name)
+        except BlockingIOError:
+            end.close()
+            return None
+        return end
+
+    def ask(self, name):
+        end = self.connect(name)
+        if end is None:
+            return 0
+        pid = struct.unpack("3i", end.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        end.close()
+        self.assertGreater(pid, 0)
+        return 1
+
+    def leases(self, run):
+        """The names of a device, of its note, and of the port."""
+        name = os.readlink(run.folder / "runs" / "latest")
+        note = next(line.split(" @")[1] for line in pathlib.Path(
+            "/proc/net/unix").read_text().splitlines()
+            if " @jobrun-run-" in line and name in line)
+        resolved = (run.folder / "runs" / "latest" / "resolved.yaml").read_text()
+        port = re.search(r"^master_port: (\d+)", resolved, re.M)[1]
+        return f"jobrun-device-{self.uuids[0]}", note, f"jobrun-port-{port}"
+
+    def drained(self, name, most):
+        until = time.monotonic() + harness.LIMIT
+        while self.listed(name) > most:
+            self.assertLess(time.monotonic(), until, self.listed(name))
+            time.sleep(0.05)
+
+    def test_asking_leaves_nothing_behind(self):
+        run = self.hold(3)
+        self.begun(run, 3)
+        waiting = self.hold(1, "--wait", name="waiting")
+        self.waits(waiting)
+        for name in self.leases(run):
+            before = self.listed(name)
+            self.assertGreater(before, 0, name)
+            asked = sum(self.ask(name) for _ in range(self.ASKS))
+            self.assertGreater(asked, 0)
+            self.drained(name, before)
+        self.assertIsNone(waiting.poll())
+        self.assertFalse((waiting.folder / "runs").exists())
+        self.let_go(run, 3)
+        self.begun(waiting)
+        self.let_go(waiting)
+
+    def test_asking_a_sweep_leaves_nothing_behind(self):
+        """Its leases are held by the process that leads it, too."""
+        self.write("swept.jobrun.yaml", SPEC.replace(
+            "world_size", "") + "world_size: 3\nvars: {n: 0}\nenv: {N: "
+            "'${vars.n}'}\nsweep: {axes: {vars.n: [1, 2]}}\n")
+        os.mkfifo(self.folder / "gate")
+        fd = os.open(self.folder / "gate", os.O_RDWR)
+        self.addCleanup(os.close, fd)
+        sweep = self.start("swept.jobrun.yaml")
+        sweep.folder, name = self.folder, f"jobrun-device-{self.uuids[0]}"
+        for _ in range(2):
+            self.begun_cell(sweep)
+            asked = sum(self.ask(name) for _ in range(self.ASKS))
+            self.assertGreater(asked, 0)
+            self.drained(name, 1)
+            for i in range(3):
+                (self.folder / f"up-{i}").unlink()
+            os.write(fd, b"go\n" * 3)
+        sweep.communicate(timeout=harness.LIMIT)
+        self.assertEqual(sweep.returncode, 0)
+
+    def begun_cell(self, sweep):
+        until = time.monotonic() + harness.LIMIT
+        while not all((self.folder / f"up-{i}").exists() for i in range(3)):
+            self.assertIsNone(sweep.poll(), "it has ended")
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+
+    def test_those_who_stay_exhaust_nobody(self):
+        """Anybody can connect, and stay: the run keeps a few, and the rest
+        waits in the kernel. Later ones are served once some of them leave."""
+        run = self.hold(3)
+        self.begun(run, 3)
+        name = self.leases(run)[0]
+        holders = [run.pid, *harness.children(run.pid)]
+
+        def descriptors():
+            return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in holders)
+        before, alone = descriptors(), self.listed(name)
+        strangers = [self.connect(name) for _ in range(300)]
+        self.addCleanup(lambda: [end.close() for end in strangers if end])
+        self.assertNotIn(None, strangers)
+        until = time.monotonic() + harness.LIMIT
+        while descriptors() == before:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        time.sleep(0.5)  # nothing more is to happen in it
+        self.assertLess(descriptors(), before + 100)
+        done = self.jobrun("plan", "job.jobrun.yaml")
+        self.assertIn(f"(pid {run.pid})", done.stderr)
+        for end in strangers:
+            end.close()
+        self.drained(name, alone)
+        self.let_go(run, 3)
 
 
 class Names(Leases):

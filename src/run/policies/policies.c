@@ -1,6 +1,7 @@
 #include "run/policies/policies.h"
 
 #include "run/policies/deadline.h"
+#include "run/policies/lease_callers.h"
 #include "run/policies/preemption.h"
 #include "run/policies/rank_events.h"
 #include "run/policies/steps.h"
@@ -27,6 +28,7 @@
  */
 static const struct jr_runner_policy *const policies[] = {
     &jr_commands_policy,
+    &jr_lease_callers_policy,
     &jr_oom_policy,
     &jr_fork_stall_policy,
     &jr_fault_injection_policy,

@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 
 #include "devices.h"
 
@@ -159,6 +160,54 @@ static pid_t wait_in_queue(const struct jr_device_request *request)
     return child;
 }
 
+static int count_listed(const char *name)
+{
+    char line[512];
+    int count = 0;
+    FILE *file = fopen("/proc/net/unix", "re");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *found = strstr(line, name);
+        count += found != NULL && strcmp(found, name) == 0;
+    }
+    (void)fclose(file);
+    return count;
+}
+
+/* Others ask who is before them. They leave nothing behind, and do not make a
+ * waiting process look at the holders of devices again. */
+static void those_who_ask_leave_nothing_behind(void)
+{
+    enum { ASKS = 300 };
+    struct devices devices;
+    struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
+    struct jr_device_lease held;
+    char name[JR_LEASE_NAME_SIZE];
+    devices_make(&devices, 0);
+    const struct jr_device_request one = devices_request(&devices, 1, 1);
+    CU_ASSERT_EQUAL(jr_device_lease_share(&held, devices.list[0]), 0);
+    CU_ASSERT_EQUAL(jr_device_queue_join(&queue, &one), 0);
+    CU_ASSERT_FALSE(jr_device_queue_is_ready(&queue, &one));
+    jr_device_wait_name(name, devices.list[0], queue.ticket);
+    const struct jr_device_claim place = {devices.list[0], queue.ticket};
+    int before = count_listed(name);
+    struct stat first, last;
+    CU_ASSERT_EQUAL(fstat(queue.watched[0], &first), 0);
+    for (int i = 0; i < ASKS; i++)
+        CU_ASSERT_EQUAL(jr_device_waits(&place).pid, getpid());
+    while (count_listed(name) > before && is_woken(&queue, LIMIT_MS))
+        CU_ASSERT_FALSE(jr_device_queue_is_ready(&queue, &one));
+    CU_ASSERT_EQUAL(count_listed(name), before);
+    CU_ASSERT_EQUAL(queue.watched_count, 1);
+    CU_ASSERT_EQUAL(fstat(queue.watched[0], &last), 0);
+    CU_ASSERT_EQUAL(first.st_ino, last.st_ino);
+    jr_device_lease_release(&held);
+    CU_ASSERT_TRUE(is_woken(&queue, LIMIT_MS));
+    CU_ASSERT_TRUE(jr_device_queue_is_ready(&queue, &one));
+    jr_device_queue_leave(&queue);
+}
+
 /* The head of the queue is killed, and one from its middle. */
 static void moves_up_for_those_that_are_killed(void)
 {
@@ -238,6 +287,7 @@ JR_UNIT_MAIN("resolve.device_queue", CASE(is_ready_where_devices_are_free),
              CASE(hears_of_a_holder_that_is_killed),
              CASE(keeps_the_order_of_arrival),
              CASE(does_not_wait_for_who_wants_others),
+             CASE(those_who_ask_leave_nothing_behind),
              CASE(moves_up_for_those_that_are_killed),
              CASE(follows_the_one_before_a_killed_one),
              CASE(looks_again_where_it_cannot_connect))

@@ -68,6 +68,12 @@ static void renews_what_it_chose(void)
         uint32_t after = scene.resolution.job.master_port;
         CU_ASSERT_EQUAL(after != before, i < 2);
         CU_ASSERT_TRUE(scene.resolution.lease_fd >= 0);
+        int *leases = NULL;
+        CU_ASSERT_EQUAL_FATAL(jr_resolution_leases(&scene.resolution,
+                                                   &scene.resolution.arena,
+                                                   &leases),
+                              1);
+        CU_ASSERT_EQUAL(leases[0], scene.resolution.lease_fd);
         CU_ASSERT_EQUAL(jr_lease_take(after, &err), -1);
         /* ports from 29500 on may be another run's by now */
         int old = i == 0 ? jr_lease_take(before, &err) : -1;
