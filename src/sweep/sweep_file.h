@@ -7,6 +7,21 @@
 #define JR_SWEEP_FILE  "sweep.json"
 #define JR_SWEEP_CELLS "cells" /* the folder with those of the cells */
 
+/* What may be said of a cell, and the class of that: an exit status, 0 where it
+ * delivered or has none yet. X(word, class) */
+#define JR_CELL_STATUSES(X)                                                    \
+    X("succeeded", 0)                                                          \
+    X("failed", JR_STATUS_FAILED)                                              \
+    X("incomplete", JR_STATUS_INCOMPLETE)                                      \
+    X("timed_out", JR_STATUS_TIMEOUT)                                          \
+    X("hung", JR_STATUS_TIMEOUT)                                               \
+    X("stopped", JR_STATUS_FAILED)                                             \
+    X("launch_failed", JR_STATUS_LAUNCH)                                       \
+    X("yielded", JR_STATUS_YIELDED)                                            \
+    X("not_started", 0)                                                        \
+    X("running", 0)                                                            \
+    X("lost", 0)
+
 /* What became of a cell. */
 struct jr_cell_state {
     uint32_t number;    /* by which it is known, whatever becomes of the axes */
@@ -35,14 +50,16 @@ struct jr_sweep_record {
 /* The name of a cell's folder: "0007". */
 void jr_cell_folder(char ret[static 16], uint32_t number);
 
-/* The class of a cell's status, as an exit status; 0 of one that delivered, or
- * has not begun. See JR_STATUSES. */
+/* The class of a cell's status, by JR_CELL_STATUSES; 0 of any other word. */
 int jr_cell_status_class(const char *status);
 
 /* Append sweep.json; `drain` as elsewhere. */
 void jr_sweep_record_json(struct jr_buf *out,
                           const struct jr_sweep_record *record,
                           const struct jr_drain *drain);
+
+/* Append schemas/sweep-v1.schema.json, from the tables of the writer. */
+void jr_sweep_record_schema(struct jr_buf *out);
 
 /* The index of the best of the cells, -1: none has the value. */
 long jr_sweep_record_best(const struct jr_sweep_record *record);

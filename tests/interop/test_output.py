@@ -1,5 +1,5 @@
 """What jobrun prints and writes as JSON is what the schemas of it say: findings,
-and the events of runs. (The other schemas have their tests beside the writers.)
+the events of runs, and the record of a sweep. (The other schemas have their tests beside the writers.)
 """
 import json
 import os
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -215,6 +216,89 @@ class Events(Case):
             if times == 0:
                 return
         self.fail(f"no {text}")
+
+
+
+class Sweeps(Case):
+    """sweep.json, and what `show` makes of it, at each stage of a sweep."""
+    SPEC = """\
+version: 1
+world_size: 1
+device: cpu
+vars: {n: 0}
+env: {N: "${vars.n}"}
+entrypoint:
+  shell: |
+    case $N in
+      1) exit 3;;
+      2) : > begun; read word < gate;;
+    esac
+    echo "{\\"loss\\": $N.5, \\"word\\": \\"x\\"}" > "$JOBRUN_RESULT_FILE"
+results: {fields: {loss: {type: number}}}
+"""
+    AXES = """\
+sweep:
+  axes: {vars.n: [%s], "threads,timeouts.run": [[1, 1h]]}
+  best: {field: loss, goal: min}
+"""
+
+    def setUp(self):
+        self.schema = strict(load("sweep"))
+        folder = tempfile.TemporaryDirectory(prefix="jobrun test ")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        os.mkfifo(self.folder / "gate")
+        self.gate = os.open(self.folder / "gate", os.O_RDWR)
+        self.addCleanup(os.close, self.gate)
+
+    def sweep(self, *words, part):
+        (self.folder / "a.jobrun.yaml").write_text(self.SPEC + part)
+        return subprocess.Popen(
+            [JOBRUN, "a.jobrun.yaml", *words], cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+
+    def looked(self):
+        """The file, and what `show` prints, both held to the schema."""
+        file = json.loads(
+            (self.folder / "runs/latest/sweep.json").read_text())
+        shown = json.loads(subprocess.run(
+            [JOBRUN, "show", "latest", "--format", "json"], cwd=self.folder,
+            capture_output=True, text=True, timeout=LIMIT).stdout)
+        self.check(self.schema, file)
+        self.check(self.schema, shown)
+        return file, shown
+
+    def test_each_stage_is_what_the_schema_says(self):
+        sweep = self.sweep("--parallel", "1", part=self.AXES % "0, 1, 2, 3")
+        until = time.monotonic() + LIMIT
+        while not (self.folder / "begun").exists():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        _, shown = self.looked()
+        self.assertEqual(shown["counts"], {"succeeded": 1, "failed": 1,
+                                           "running": 1, "not_started": 1})
+        os.write(self.gate, b"go\n")
+        sweep.wait(LIMIT)
+        file, shown = self.looked()
+        self.assertEqual(file, shown)
+        self.assertEqual(file["best"]["cell"], 0)
+        os.write(self.gate, b"go\n")
+        self.sweep("--resume", part=self.AXES % "2, 3, 4").wait(LIMIT)
+        file, _ = self.looked()
+        self.assertEqual([cell["cell"] for cell in file["former"]], [0, 1])
+
+    def test_a_sampler_and_no_best(self):
+        (self.folder / "s.py").write_text(
+            "import json, sys\nn = 0\nfor line in sys.stdin:\n"
+            "    if 'ask' in line:\n"
+            "        n += 1\n"
+            "        print(json.dumps({'values': {'vars.n': 4 + n}} if n < 3\n"
+            "                         else {'done': True}), flush=True)\n")
+        self.sweep(part="sweep: {sampler: [python3, s.py]}\n").wait(LIMIT)
+        file, _ = self.looked()
+        self.assertEqual((file["sampler"], file["best"], file["counts"]),
+                         (True, None, {"succeeded": 2}))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Case(harness.Case):
 class Pages(Case):
     def test_the_committed_ones_are_those_of_the_tables(self):
         names = output(PAGES).split()
-        self.assertEqual(len(names), 6)
+        self.assertEqual(len(names), 7)
         for name in names:
             with self.subTest(name):
                 self.assertEqual(
@@ -225,6 +225,7 @@ class Install(Case):
         share/zsh/site-functions/_jobrun
         share/fish/vendor_completions.d/jobrun.fish
         share/jobrun/schemas/jobspec-v1.schema.json
+        share/jobrun/schemas/sweep-v1.schema.json
         share/doc/jobrun/docs/spec.md share/doc/jobrun/docs/diagnostics.md
         share/doc/jobrun/LICENSE share/doc/jobrun/README.md""".split()
 

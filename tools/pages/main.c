@@ -26,6 +26,7 @@ static const struct entry pages[] = {
     {"man/jobrun.yaml.5", PAGE_ROFF, page_of_spec},
     {"schemas/events-v1.schema.json", PAGE_SCHEMA, page_of_events},
     {"schemas/results-v1.schema.json", PAGE_SCHEMA, page_of_results},
+    {"schemas/sweep-v1.schema.json", PAGE_SCHEMA, page_of_sweeps},
 };
 
 int main(int argc, char **argv)

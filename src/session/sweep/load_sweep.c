@@ -13,6 +13,7 @@
 #include "record/record_folder.h"
 #include "session/slurm_queue.h"
 #include "store/run_folder.h"
+#include "sweep/cell_json.h"
 #include "sweep/cell_result.h"
 #include "sweep/journal.h"
 #include "sweep/sweep_file.h"
@@ -57,16 +58,9 @@ static void add_new_cells(json_t *cells, const struct known *known)
     json_object_foreach(known->lines, key, line) {
         if (!json_is_object(json_object_get(line, "values")))
             continue;
-        json_t *cell = json_object();
-        jr_json_share(cell, line, "cell");
-        jr_json_share(cell, line, "values");
-        jr_json_set_str(cell, "status", "not_started");
-        jr_json_set_null(cell, "fingerprint");
-        jr_json_set_null(cell, "code");
-        jr_json_set_null(cell, "seconds");
-        jr_json_set_null(cell, "result");
-        jr_json_set_null(cell, "run");
-        jr_json_append(cells, cell);
+        jr_json_append(cells,
+                       jr_cell_json_unbegun(json_object_get(line, "cell"),
+                                            json_object_get(line, "values")));
     }
 }
 

@@ -1,5 +1,7 @@
 /* sweep.json: what it says of the axes, the cells, and the best of them. */
 #include "sweep/sweep_file.h"
+
+#include "sweep/cell_json.h"
 #include "swept.h"
 
 #define BODY                                                                   \
@@ -158,6 +160,81 @@ static void is_written_in_pieces(void)
     swept_close(&s);
 }
 
+/* Each key that is written has its place in the schema, and each key of the
+ * schema is written somewhere; those that need not be there are known. */
+static void check_keys(const json_t *object, const json_t *schema,
+                       size_t optional)
+{
+    const json_t *properties = json_object_get(schema, "properties");
+    const json_t *required = json_object_get(schema, "required");
+    const char *key;
+    json_t *value;
+    CU_ASSERT_EQUAL(json_object_size(object), json_object_size(properties));
+    json_object_foreach((json_t *)object, key, value) {
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(properties, key));
+    }
+    CU_ASSERT_EQUAL(json_array_size(required) + optional,
+                    json_object_size(properties));
+    for (size_t i = 0; i < json_array_size(required); i++)
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(
+            object, json_string_value(json_array_get(required, i))));
+}
+
+static void has_a_schema_of_its_keys(void)
+{
+    struct swept s;
+    struct jr_buf text = JR_BUF_INIT;
+    char *words[] = {NULL};
+    open_goal(&s, "min");
+    struct jr_sweep_axes axes = *s.spec.cells.axes;
+    axes.sampler = words;
+    s.spec.cells.axes = &axes;
+    json_t *former = json_pack("[{s:i, s:{}}]", "cell", 7, "values");
+    struct jr_cell_state states[] = {{.number = 0, .status = "not_started"},
+                                     {.number = 1, .status = "running"}};
+    const struct jr_sweep_record record = {.sweep_id = "id",
+                                           .cells = &s.spec.cells,
+                                           .states = states,
+                                           .submitted = true,
+                                           .former = former};
+    jr_sweep_record_json(&text, &record, NULL);
+    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    jr_buf_clear(&text);
+    jr_sweep_record_schema(&text);
+    json_t *schema = jr_json_parse(text.data, text.len, NULL);
+    json_t *parts = json_object_get(schema, "$defs");
+    check_keys(json, schema, 4); /* exit_code, sampler, submitted, former */
+    check_keys(json_array_get(json_object_get(json, "cells"), 0),
+               json_object_get(parts, "cell"), 0);
+    check_keys(json_object_get(json, "best"), json_object_get(parts, "best"),
+               0);
+    check_part(json, "former", "[{\"cell\": 7, \"values\": {}}]");
+    check_part(json, "sampler", "true");
+    json_decref(schema);
+    json_decref(json);
+    json_decref(former);
+    jr_buf_release(&text);
+    swept_close(&s);
+}
+
+/* As of one that a sampler has proposed, and that only the journal knows. */
+static void makes_a_cell_that_has_not_begun(void)
+{
+    json_t *number = json_integer(3), *values = json_pack("{s:i}", "n", 1);
+    json_t *cell = jr_cell_json_unbegun(number, values);
+    struct jr_buf out = JR_BUF_INIT;
+    (void)json_object_set_new(values, "n", json_integer(2)); /* not its own */
+    jr_json_print(&out, cell, 0);
+    JR_ASSERT_TEXT(out.data,
+                   "{\"cell\": 3, \"values\": {\"n\": 1}, \"status\": "
+                   "\"not_started\", \"fingerprint\": null, \"code\": null, "
+                   "\"seconds\": null, \"result\": null, \"run\": null}");
+    jr_buf_release(&out);
+    json_decref(cell);
+    json_decref(values);
+    json_decref(number);
+}
+
 static void numbers_folders_in_four_digits(void)
 {
     char folder[16];
@@ -170,4 +247,6 @@ static void numbers_folders_in_four_digits(void)
 JR_UNIT_MAIN("sweep_file", CASE(says_what_has_not_begun),
              CASE(says_which_job_runs_the_cells),
              CASE(names_the_best_that_delivered), CASE(is_written_in_pieces),
+             CASE(has_a_schema_of_its_keys),
+             CASE(makes_a_cell_that_has_not_begun),
              CASE(numbers_folders_in_four_digits))
