@@ -222,6 +222,7 @@ int jr_cmd_report(struct jr_cli *cli)
         .html = format == 1,
         .color = cli->color_out && cli->output == NULL,
         .base = way.data,
+        .name = jr_cli_run_name(cli, id),
     };
     if (jr_record_report(&out, jr_cli_log_dir(cli), id, &look, &err) != 0) {
         jr_buf_release(&out);

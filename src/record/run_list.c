@@ -158,7 +158,7 @@ static int compare_newest_first(const void *a, const void *b)
     const struct jr_record *x = a, *y = b;
     if (x->started != y->started)
         return x->started < y->started ? 1 : -1;
-    return strcmp(y->id, x->id);
+    return strverscmp(y->id, x->id); /* S/10 before S/9, as if it was later */
 }
 
 static void release_record(const struct jr_record *record)

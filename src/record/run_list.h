@@ -18,7 +18,9 @@ struct jr_record {
                            host or in a container; "unknown": not jobrun's */
     bool finished;
     int exit_code;       /* once finished */
-    double started;      /* seconds since the epoch */
+    bool no_folder;      /* a cell that only its sweep knows of: it has not
+                            begun, or its folder is gone */
+    double started;      /* seconds since the epoch; 0: unknown */
     double seconds;      /* it took, or has taken so far */
     uint32_t world_size; /* 0: unknown */
     json_t *progress; /* as results.json has it, owned by the list; NULL: none

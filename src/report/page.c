@@ -389,7 +389,7 @@ static void add_document(const struct jr_html_page *html)
 
 static int load_page_results(struct jr_loaded_run *loaded, int fd,
                              const char *log_dir, const char *id,
-                             struct jr_error *err)
+                             const char *name, struct jr_error *err)
 {
     json_t *head = jr_record_folder_head(fd, "results.json");
     bool there = head != NULL ||
@@ -398,7 +398,7 @@ static int load_page_results(struct jr_loaded_run *loaded, int fd,
     if (!there)
         return jr_error_set(
             err, JR_STATUS_LAUNCH,
-            "%s has no results (jobrun show %s shows its state)", id, id);
+            "%s has no results (jobrun show %s shows its state)", name, name);
     return jr_loaded_run_load(loaded, fd, "results.json", log_dir, id, err);
 }
 
@@ -408,7 +408,8 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
 {
     JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     struct jr_loaded_run loaded;
-    if (fd < 0 || load_page_results(&loaded, fd, log_dir, id, err) != 0)
+    const char *name = look->name == NULL ? id : look->name;
+    if (fd < 0 || load_page_results(&loaded, fd, log_dir, id, name, err) != 0)
         return -1;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
     json_t *explain = jr_record_folder_json(fd, "explain.json", NULL);

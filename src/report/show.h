@@ -29,6 +29,7 @@ struct jr_record_report_view {
     bool html;
     bool color;       /* of text */
     const char *base; /* of HTML: the run folder, from where the file will be */
+    const char *name; /* of the run, as it can be typed; NULL: its id */
 };
 
 /* Append the report of a run that has results: the lines that it ended with, or

@@ -78,6 +78,16 @@ static json_t *make_run(const struct jr_sweep_record *record, size_t i)
 static const char *const statuses[] = {JR_CELL_STATUSES(WORD)};
 #undef WORD
 
+const char *jr_cell_json_status(const json_t *cell)
+{
+    const char *word = jr_json_get_str(cell, "status");
+    for (size_t i = 0; word != NULL && i < sizeof statuses / sizeof *statuses;
+         i++)
+        if (strcmp(statuses[i], word) == 0)
+            return statuses[i];
+    return NULL;
+}
+
 /* The keys of a cell, in the order in which they are written. */
 static const struct row rows[] = {
     {"cell",

@@ -145,6 +145,110 @@ class Verbs(harness.Case):
                                         *words), 0)
 
 
+class Stages(harness.Case):
+    """A sweep of which cell 0 has failed, cell 1 runs, and cell 2 has not begun:
+    what each verb says of each of them."""
+    NOT_YET = r"cell S/2 has not begun, or .*: jobrun show S$"
+    # Of a verb: the words; then of a failed, a running and a new cell.
+    CELLS = {
+        "show": ("W", (0, "FAILED after"), (0, "running"), (2, NOT_YET)),
+        "top": ("W --once", (0, "has ended: failed"), (0, "rank"),
+                (2, NOT_YET)),
+        "logs": ("W", (0, "said 0"), (0, "said 1"), (2, NOT_YET)),
+        "report": ("W", (0, "exited with code 3"),
+                   (7, r"S/1 has no results \(jobrun show S/1 "),
+                   (2, NOT_YET)),
+        "wait": ("W --timeout 10ms", (1, "exited with code 3"),
+                 (124, "still running"), (2, NOT_YET)),
+        "diff": ("W S/0", (0, "the same|same"), (0, "env.N"), (2, NOT_YET)),
+        "rerun": ("W --debug 7", None, None, (2, NOT_YET)),
+        "stop": ("W", (0, "has already ended: failed"), None, (2, NOT_YET)),
+    }
+    SWEEPS = {
+        "show": ("S", 0, r"^stages: 0 of 3 delivered, 1 failed, 1 running, "
+                 r"1 not started"),
+        "report": ("S", 0, r"1 failed, 1 running, 1 not started"),
+        "wait": ("S --timeout 10ms", 124, "S is still running"),
+        "runs": ("", 0, r"^running +- .* 0/3 +S$"),
+        "prune": ("--keep 0", 0, "1 that has not finished was left alone"),
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.write("stages.jobrun.yaml", BLOCKS.replace(
+            "blocks", "stages").replace("[0, 1]", "[0, 1, 2]").replace(
+            "parallel: 2", "parallel: 1").replace(
+            "echo said $N;", "echo said $N; [ $N != 0 ] || exit 3;"))
+        self.sweep = self.start("stages.jobrun.yaml", "--run-id", "S")
+        log = self.folder / "runs/S/cells/0001/attempt_0/0/stdout.log"
+        limit = time.monotonic() + harness.LIMIT
+        while not log.exists() or "said 1" not in log.read_text():
+            self.assertIsNone(self.sweep.poll())
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+
+    def check(self, verb, words, expected):
+        done = self.jobrun(verb, *words.split())
+        self.assertEqual(done.returncode, expected[0],
+                         done.stdout + done.stderr)
+        self.assertRegex(done.stdout + done.stderr,
+                         re.compile(expected[1], re.M))
+
+    def test_verbs_on_each_kind_of_cell(self):
+        for verb, (words, *rows) in self.CELLS.items():
+            for number, expected in enumerate(rows):
+                with self.subTest(verb, cell=number):
+                    if expected is not None:
+                        self.check(verb, words.replace("W", f"S/{number}"),
+                                   expected)
+        for verb, (words, *expected) in self.SWEEPS.items():
+            with self.subTest(verb):
+                self.check(verb, words, expected)
+
+    def rows(self, *words):
+        return self.expect(self.jobrun("runs", "--cells", *words),
+                           0).stdout.splitlines()
+
+    def test_the_list_of_cells_has_all_of_them(self):
+        rows = self.rows()
+        self.assertEqual(len(rows), 4, rows)
+        self.assertRegex(rows[1], r"^running +- +1 +\S+Z .* S/1$")
+        self.assertRegex(rows[2], r"^failed +1 +1 +\S+Z .* S/0$")
+        self.assertRegex(rows[3], r"^not_started +- +- +- +- +- +S/2$")
+        self.assertEqual(self.rows("--columns", "vars.n,status", "--where",
+                                   "status=not_started")[1:],
+                         [f"{'S/2':9}2        not_started"])
+        self.assertEqual(len(self.rows("--where", "vars.n<2")), 3)
+        cells = json.loads("\n".join(self.rows("--json")))["runs"]
+        self.assertEqual({key: cells[2][key] for key in
+                          ("run_id", "name", "status", "exit_code", "started",
+                           "seconds", "world_size", "values", "results",
+                           "trusted")},
+                         {"run_id": "S/2", "name": "stages",
+                          "status": "not_started", "exit_code": None,
+                          "started": None, "seconds": None,
+                          "world_size": None, "values": {"vars.n": 2},
+                          "results": {}, "trusted": True})
+        self.assertEqual(len(self.rows("--top", "2")), 3)
+        self.sweep.terminate()
+        self.sweep.wait(harness.LIMIT)
+        self.assertEqual([row.split()[0] for row in self.rows()[1:]],
+                         ["stopped", "failed", "not_started"])
+
+    def test_many_that_have_not_begun_are_in_their_order(self):
+        self.sweep.terminate()
+        self.sweep.wait(harness.LIMIT)
+        spec = self.folder / "stages.jobrun.yaml"
+        spec.write_text(spec.read_text().replace(
+            "[0, 1, 2]", "{from: 0, to: 11}").replace("parallel: 1",
+                                                      "stop_after: 1"))
+        self.expect(self.jobrun("stages.jobrun.yaml", "--parallel", "1",
+                                "--run-id", "T"), 1)
+        self.assertEqual([row.split()[-1] for row in self.rows(
+            "--where", "status=not_started", "--where", "run_id!=S/2")[1:]],
+            [f"T/{number}" for number in range(11, 0, -1)])
+
+
 class Live(harness.Case):
     """Cells that are running."""
     def setUp(self):

@@ -175,5 +175,8 @@ int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
     char found[256];
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
-    return jr_error_set(err, JR_STATUS_USAGE, "cell %s has not begun", word);
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "cell %s has not begun, or its folder was removed: "
+                        "jobrun show %.*s",
+                        word, (int)strcspn(word, "/"), word);
 }

@@ -41,20 +41,31 @@ struct run_listing {
     bool results;   /* what they delivered is wanted */
 };
 
-static void print_run(struct jr_buf *out, const struct jr_record *record)
+/* Ranks, times and steps. */
+static void print_course(struct jr_buf *out, const struct jr_record *record)
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
     char started[32];
+    if (record->no_folder) {
+        jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", "-", "-", "-", "-");
+        return;
+    }
     jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
     jr_clock_human(&took, jr_clock_ns_of(record->seconds));
     jr_record_step(&step, record);
+    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s", record->world_size,
+                  started, took.data, step.data);
+}
+
+static void print_run(struct jr_buf *out, const struct jr_record *record)
+{
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);
     else
         jr_buf_str(out, "   -");
-    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s  %s", record->world_size,
-                  started, took.data, step.data, record->id);
+    print_course(out, record);
+    jr_buf_printf(out, "  %s", record->id);
     if (record->has_code) {
         jr_buf_str(out, "  (code: ");
         jr_record_size(out, record->code_bytes);
@@ -123,9 +134,15 @@ static json_t *plain_run(const struct jr_record *record)
         jr_json_set_int(object, "exit_code", record->exit_code);
     else
         jr_json_set_null(object, "exit_code");
-    jr_json_set_real(object, "started", record->started);
-    jr_json_set_real(object, "seconds", record->seconds);
-    jr_json_set_int(object, "world_size", record->world_size);
+    if (record->no_folder) {
+        jr_json_set_null(object, "started");
+        jr_json_set_null(object, "seconds");
+        jr_json_set_null(object, "world_size");
+    } else {
+        jr_json_set_real(object, "started", record->started);
+        jr_json_set_real(object, "seconds", record->seconds);
+        jr_json_set_int(object, "world_size", record->world_size);
+    }
     jr_json_set_str(object, "spec", record->spec);
     jr_json_set_str(object, "host", record->host);
     jr_json_set_str(object, "fingerprint", record->fingerprint);

@@ -15,6 +15,7 @@
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
 #include "store/run_folder.h"
+#include "sweep/cell_json.h"
 #include "sweep/journal.h"
 #include "sweep/sweep_file.h"
 
@@ -235,16 +236,14 @@ static void add_cell_values(json_t *values, const json_t *sweep,
     }
 }
 
-/* A cell's folder is its number; what was put aside is 0007.1. */
-static void add_cells(struct listing *listing, const char *name)
+/* The cells that have a folder. It is named after the number; what was put
+ * aside is 0007.1. Their ids become keys of `begun`. */
+static void add_begun_cells(struct listing *listing, const char *name,
+                            json_t *begun)
 {
     struct jr_records cells = JR_RECORDS_INIT;
     struct jr_buf dir JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&dir, "%s/%s/" JR_SWEEP_CELLS, listing->log_dir, name);
-    json_t *sweep = jr_load_sweep(listing->log_dir, name, NULL);
-    if (sweep != NULL)
-        add_cell_values(listing->values, sweep, name);
-    json_decref(sweep);
     if (dir.failed || jr_records_list(&cells, dir.data, NULL) != 0)
         return;
     for (size_t i = 0; i < cells.count; i++) {
@@ -257,11 +256,63 @@ static void add_cells(struct listing *listing, const char *name)
             continue;
         struct jr_record own = *record;
         own.id = jr_arena_printf(&cells.arena, "%s/%u", name, number);
+        if (own.id != NULL)
+            (void)json_object_set_new(begun, own.id, json_true());
         jr_records_add(listing->records, &own);
         record->progress = record->vars = record->labels = NULL;
     }
     jr_arena_adopt(&listing->records->arena, &cells.arena);
     jr_records_release(&cells);
+}
+
+/* A cell that has no folder, as its sweep has it. */
+static void add_other_cell(struct listing *listing, const char *name,
+                           const json_t *sweep, const json_t *cell,
+                           const struct jr_trust *trust)
+{
+    struct jr_arena *arena = &listing->records->arena;
+    const char *word = jr_cell_json_status(cell);
+    int code = word == NULL ? 0 : jr_cell_status_class(word);
+    const struct jr_record record = {
+        .id = jr_arena_printf(arena, "%s/%lld", name,
+                              (long long)jr_json_get_int(cell, "cell")),
+        .name = jr_arena_strdup(arena, jr_json_get_str(sweep, "name")),
+        .spec = jr_arena_strdup(arena, jr_json_get_str(sweep, "spec")),
+        .fingerprint =
+            jr_arena_strdup(arena, jr_json_get_str(cell, "fingerprint")),
+        .status = word == NULL ? "unknown" : word,
+        .finished =
+            code != 0 || (word != NULL && strcmp(word, "succeeded") == 0),
+        .exit_code = code,
+        .no_folder = true,
+        .trust = *trust,
+    };
+    if (record.id != NULL)
+        jr_records_add(listing->records, &record);
+}
+
+/* All cells of a sweep, those that have not begun as well. */
+static void add_cells(struct listing *listing, const char *name)
+{
+    json_t *sweep = jr_load_sweep(listing->log_dir, name, NULL);
+    json_t *begun = json_object();
+    const json_t *cells = json_object_get(sweep, "cells");
+    JR_CLOSE int fd = openat(listing->log_fd, name,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const struct jr_trust trust = jr_trust_run(listing->log_fd, fd);
+    if (sweep != NULL)
+        add_cell_values(listing->values, sweep, name);
+    add_begun_cells(listing, name, begun);
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        struct jr_buf id JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_printf(&id, "%s/%lld", name,
+                      (long long)jr_json_get_int(cell, "cell"));
+        if (!id.failed && json_object_get(begun, id.data) == NULL)
+            add_other_cell(listing, name, sweep, cell, &trust);
+    }
+    json_decref(begun);
+    json_decref(sweep);
 }
 
 void jr_sweep_cells_add(struct jr_records *records, json_t *values,

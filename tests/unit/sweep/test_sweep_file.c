@@ -1,6 +1,8 @@
 /* sweep.json: what it says of the axes, the cells, and the best of them. */
 #include "sweep/sweep_file.h"
 
+#include <jobrun/verdict.h>
+
 #include "sweep/cell_json.h"
 #include "swept.h"
 
@@ -235,6 +237,27 @@ static void makes_a_cell_that_has_not_begun(void)
     json_decref(number);
 }
 
+/* A cell is a run, so each status of a run is one of a cell. */
+static void has_each_status_of_a_run(void)
+{
+#define WORD(name, word) word,
+    static const char *const words[] = {JR_RUN_STATUSES(WORD)};
+#undef WORD
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        json_t *cell = json_pack("{s:s}", "status", words[i]);
+        const char *found = jr_cell_json_status(cell);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+        JR_ASSERT_TEXT(found, words[i]);
+        CU_ASSERT_EQUAL(jr_cell_status_class(words[i]) == 0, i == 0);
+        json_decref(cell);
+    }
+    json_t *other = json_pack("{s:s}", "status", "failed\033[m");
+    CU_ASSERT_PTR_NULL(jr_cell_json_status(other));
+    CU_ASSERT_EQUAL(jr_cell_status_class("running"), 0);
+    CU_ASSERT_EQUAL(jr_cell_status_class("timed_out"), JR_STATUS_TIMEOUT);
+    json_decref(other);
+}
+
 static void numbers_folders_in_four_digits(void)
 {
     char folder[16];
@@ -249,4 +272,5 @@ JR_UNIT_MAIN("sweep_file", CASE(says_what_has_not_begun),
              CASE(names_the_best_that_delivered), CASE(is_written_in_pieces),
              CASE(has_a_schema_of_its_keys),
              CASE(makes_a_cell_that_has_not_begun),
+             CASE(has_each_status_of_a_run),
              CASE(numbers_folders_in_four_digits))
