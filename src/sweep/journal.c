@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -54,12 +55,19 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
                     pid_t *ret_holder, struct jr_error *err)
 {
     struct flock lock = whole_file();
-    const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    const int flags =
+        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    struct stat st;
     int fd = openat(dir_fd, JR_JOURNAL_FILE, flags, mode);
     *ret = (struct jr_journal){.fd = -1};
     *ret_holder = 0;
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, JR_JOURNAL_FILE);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        (void)close(fd);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            JR_JOURNAL_FILE " is not a regular file");
+    }
     if (fcntl(fd, F_SETLK, &lock) != 0) {
         int why = errno;
         lock = whole_file();

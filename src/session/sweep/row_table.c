@@ -287,7 +287,20 @@ const char *jr_row_table_heading(const struct jr_row_table *table,
                : jr_cell_column_name(name);
 }
 
-/* For programs: numbers in full, and of several ranks' the mean. */
+/* A text as it is, with its line breaks; what would change a terminal is
+ * escaped. */
+static void add_exact_text(struct jr_buf *out, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n\r\t");
+        jr_buf_escaped(out, text, len);
+        text += len;
+        if (*text != '\0')
+            jr_buf_char(out, *text++);
+    }
+}
+
+/* For programs: texts and numbers in full, and of several ranks' the mean. */
 static void add_exact_value(struct jr_buf *out, const json_t *value)
 {
     const json_t *mean = json_object_get(value, "mean");
@@ -295,6 +308,8 @@ static void add_exact_value(struct jr_buf *out, const json_t *value)
         value = mean;
     if (json_is_real(value))
         jr_num_add_double(out, json_real_value(value));
+    else if (json_is_string(value))
+        add_exact_text(out, json_string_value(value));
     else if (value != NULL)
         jr_cell_result_text(out, value);
 }
@@ -369,7 +384,11 @@ static void add_line_field(struct jr_buf *out, const struct jr_row_table *table,
         return;
     }
     jr_buf_str(out, i == 0 ? "| " : " | ");
-    jr_buf_replaced(out, text, "|", "\\|");
+    for (; *text != '\0'; text++) {
+        if (strchr("\\|<", *text) != NULL)
+            jr_buf_char(out, '\\');
+        jr_buf_char(out, *text);
+    }
 }
 
 /* CSV and Markdown: a line of headings, and one for each row. */
@@ -377,9 +396,12 @@ static void print_lines(struct jr_buf *out, const struct jr_row_table *table)
 {
     bool markdown = table->format == JR_ROWS_MARKDOWN;
     size_t count = table->columns_count;
-    for (size_t i = 0; i < count; i++)
-        add_line_field(out, table,
-                       jr_row_table_heading(table, table->columns[i]), i);
+    for (size_t i = 0; i < count; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_safe(&text, jr_row_table_heading(table, table->columns[i]));
+        out->failed |= text.failed;
+        add_line_field(out, table, text.data == NULL ? "" : text.data, i);
+    }
     jr_buf_str(out, markdown ? " |\n" : "\n");
     for (size_t i = 0; markdown && i < count; i++)
         jr_buf_str(out, i + 1 < count ? "|---" : "|---|\n");

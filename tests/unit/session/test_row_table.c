@@ -175,6 +175,35 @@ static void formats_have_their_marks(void)
                 "| c | a,\"b | 1 .. 4 | - |\n");
 }
 
+/* A row of a word that means something to each format. */
+static void check_word(enum jr_row_format format, const char *expected)
+{
+    struct jr_row_table table;
+    struct jr_buf out = JR_BUF_INIT;
+    open_rows(&table,
+              "[{\"id\": \"a\", \"vars.w\\u0007\": "
+              "\"1\\n\\t\\u001b\\u202e\\\\|<b>\"}]",
+              &kind, format);
+    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.w\a", NULL), 0);
+    jr_row_table_print(&out, &table, NULL);
+    JR_ASSERT_TEXT(out.data, expected);
+    jr_buf_release(&out);
+    jr_row_table_release(&table);
+}
+
+/* Programs get texts with their line breaks. Nothing changes a terminal, or
+ * makes a field of its own. */
+static void words_are_no_marks(void)
+{
+    check_word(JR_ROWS_CSV,
+               "id,vars.w\\x07\na,\"1\n\t\\x1b\\xe2\\x80\\xae\\|<b>\"\n");
+    check_word(JR_ROWS_MARKDOWN,
+               "| id | vars.w\\\\x07 |\n"
+               "|---|---|\n"
+               "| a | 1\\\\x0a\\\\x09\\\\x1b\\\\xe2\\\\x80\\\\xae"
+               "\\\\\\|\\<b> |\n");
+}
+
 static void json_has_the_columns_alone(void)
 {
     struct jr_row_table table;
@@ -210,5 +239,5 @@ static void bare_names_are_results(void)
 JR_UNIT_MAIN("row_table", CASE(conditions_choose_rows),
              CASE(conditions_are_joined), CASE(mistakes_are_told),
              CASE(without_rows_any_name_is_good), CASE(rows_are_ordered),
-             CASE(formats_have_their_marks), CASE(json_has_the_columns_alone),
-             CASE(bare_names_are_results))
+             CASE(formats_have_their_marks), CASE(words_are_no_marks),
+             CASE(json_has_the_columns_alone), CASE(bare_names_are_results))

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,8 +195,35 @@ static void says_when_a_line_was_lost(void)
     jr_journal_close(&journal);
 }
 
+/* Nothing is written to what is no file, or is led to by a link. */
+static void is_a_regular_file(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    for (int i = 0; i < 3; i++) {
+        struct jr_error err = {0};
+        CU_ASSERT_EQUAL_FATAL(
+            i == 0   ? mkfifoat(dir, JR_JOURNAL_FILE, 0600)
+            : i == 1 ? mkdirat(dir, JR_JOURNAL_FILE, 0700)
+                     : symlinkat("elsewhere", dir, JR_JOURNAL_FILE),
+            0);
+        CU_ASSERT_EQUAL(jr_journal_open(&journal, dir, 0600, &holder, &err),
+                        -1);
+        CU_ASSERT_EQUAL(holder, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, JR_JOURNAL_FILE));
+        CU_ASSERT_EQUAL(
+            unlinkat(dir, JR_JOURNAL_FILE, i == 1 ? AT_REMOVEDIR : 0), 0);
+    }
+    CU_ASSERT_TRUE(faccessat(dir, "elsewhere", F_OK, 0) != 0);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
 JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(reads_back_what_was_written),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
-             CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other))
+             CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
+             CASE(is_a_regular_file))
