@@ -6,11 +6,13 @@ that of a sweep that was left in peace.
 
 The moments are those of SEED in the environment, 7 without.
 """
+import collections
 import contextlib
 import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,13 +40,25 @@ sweep:
 """
 
 
+KINDS = "leader", "guard", "runner"
+
+
 def processes(pid):
-    """The jobruns of a sweep: the one that leads it, guards and runners."""
-    found = [pid]
-    for above in found:
+    """The jobruns of a sweep, by their kinds: the one that leads it, and of each
+    cell its guard and its runner, which is the leader's once the guard is gone."""
+    found = {kind: [] for kind in KINDS}
+    found["leader"].append(pid)
+    with contextlib.suppress(OSError):
+        for child in harness.children(pid):
+            name = harness.name_of(child)
+            if name == "jobrun-runner":
+                found["runner"].append(child)
+            elif name.startswith("jobrun"):
+                found["guard"].append(child)
+    for guard in found["guard"]:
         with contextlib.suppress(OSError):
-            found += [child for child in harness.children(above)
-                      if harness.name_of(child).startswith("jobrun")]
+            found["runner"] += [child for child in harness.children(guard)
+                                if harness.name_of(child) == "jobrun-runner"]
     return found
 
 
@@ -67,21 +81,43 @@ class Kills(harness.Case):
              ("cell", "values", "status", "result", "run")}
             for cell in sweep["cells"]]
 
+    def lines(self, folder):
+        """Of the journal, which grows as cells begin and end."""
+        with contextlib.suppress(OSError):
+            return (folder / "runs/latest/journal.jsonl").read_bytes().count(b"\n")
+        return 0
+
+    def await_moment(self, sweep, folder, dice):
+        """A moment of its beginning, or soon after something of the journal."""
+        if dice.random() < 0.25:
+            time.sleep(dice.random() * 0.3)
+            return
+        wanted = self.lines(folder) + dice.randrange(1, CELLS)
+        until = time.monotonic() + harness.LIMIT
+        while self.lines(folder) < wanted and sweep.poll() is None:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.002)
+        time.sleep(dice.random() * 0.03)
+
     def kill_once(self, folder, dice):
-        """Whether a process was killed; then it may be any of them."""
+        """The kind of process that was killed, any that there was; None: the
+        sweep had ended."""
         sweep = self.start("scan.jobrun.yaml", "--resume", cwd=folder,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(dice.random() * 0.3)
-        victim = dice.choice(processes(sweep.pid))
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, signal.SIGKILL)
-        killed = sweep.poll() is None or sweep.returncode == -signal.SIGKILL
-        if victim != sweep.pid:  # its cell alone, and then the rest of it
+        self.await_moment(sweep, folder, dice)
+        found = processes(sweep.pid)
+        kind = dice.choice([kind for kind in KINDS if found[kind]])
+        victim, killed = dice.choice(found[kind]), False
+        if sweep.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+                killed = True
+        if kind != "leader":  # its cell alone, and then the rest of it
             time.sleep(dice.random() * 0.05)
             with contextlib.suppress(ProcessLookupError):
                 sweep.kill()
         sweep.wait(harness.LIMIT)
-        return killed
+        return kind if killed else None
 
     def test_at_any_moment(self):
         dice = random.Random(int(os.environ.get("SEED", "7")))
@@ -89,14 +125,15 @@ class Kills(harness.Case):
         peace.mkdir()
         (peace / "scan.jobrun.yaml").write_text(SPEC)
         self.expect(self.jobrun("scan.jobrun.yaml", cwd=peace), 0)
-        kills = sweeps = 0
-        while kills < self.kills:
+        hits, sweeps = collections.Counter(), 0
+        while sum(hits.values()) < self.kills:
             folder = self.folder / f"sweep-{sweeps}"
             folder.mkdir()
             (folder / "scan.jobrun.yaml").write_text(SPEC)
             kept = {}
-            while len(kept) < CELLS and kills < self.kills:
-                kills += self.kill_once(folder, dice)
+            while len(kept) < CELLS and sum(hits.values()) < self.kills:
+                kind = self.kill_once(folder, dice)
+                hits.update([kind] if kind else [])
                 now = self.delivered(folder)
                 for name, inode in kept.items():
                     self.assertEqual(now.get(name), inode,
@@ -107,9 +144,13 @@ class Kills(harness.Case):
             now = self.delivered(folder)
             self.assertEqual({name: now[name] for name in kept}, kept)
             self.assertEqual(self.table(folder), self.table(peace))
+            shutil.rmtree(folder)
             sweeps += 1
-        print(f"{kills} kills in {sweeps} sweeps of {CELLS} cells",
+        print(f"{sum(hits.values())} kills in {sweeps} sweeps of {CELLS} cells:",
+              ", ".join(f"{hits[kind]} of a {kind}" for kind in KINDS),
               file=sys.stderr)
+        for kind in KINDS:
+            self.assertGreater(hits[kind], self.kills // 10, kind)
 
 
 if __name__ == "__main__":
