@@ -196,6 +196,7 @@ static void writes_and_reads_progress(void)
     CU_ASSERT_EQUAL(
         jr_io_read_file(&text, bench.scratch.fd, "progress.json", 4096, NULL),
         0);
+    CU_ASSERT_TRUE_FATAL(text.len > 0 && text.data[text.len - 1] == '\n');
     json_t *object = jr_json_parse(text.data, text.len, NULL);
     struct jr_progress *got = jr_progress_new(0);
     jr_progress_get(got, object);

@@ -1,0 +1,453 @@
+/* Sweeps by their files: what became of each cell, which sweep and cell a
+ * command line means, and the table of the cells. */
+#include "session/sweep/load_sweep.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
+#include "session/sweep/show_sweep.h"
+#include "session/sweep/sweep_table.h"
+#include "sweep/journal.h"
+
+#define CELL(number, lr, seed, status)                                         \
+    "{\"cell\": " #number ", \"values\": {\"vars.lr\": " #lr                   \
+    ", \"vars.seed\": " #seed "}, \"status\": \"" status                       \
+    "\", \"fingerprint\": null, \"code\": null, \"seconds\": null, "           \
+    "\"result\": null, \"run\": null}"
+
+/* Of the goal and the cells: how a sweep is written when it begins. */
+#define SWEEP(more, cells)                                                     \
+    "{\"format_version\": 1, \"sweep_id\": \"scan-1\", " more                  \
+    "\"counts\": {}, \"cells\": [" cells "]}"
+#define BEST(goal, of)                                                         \
+    "\"best\": {\"field\": \"loss\", \"goal\": \"" goal "\", \"of\": \"" of    \
+    "\", \"cell\": null}, "
+#define FOUR                                                                   \
+    CELL(0, 0.1, 1, "not_started")                                             \
+    ", " CELL(1, 0.1, 2, "not_started") ", " CELL(                             \
+        2, 0.01, 1, "not_started") ", " CELL(3, 0.01, 2, "not_started")
+
+static struct scratch scratch;
+
+static void put_folder(const char *path)
+{
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch.fd, path, 0700), 0);
+}
+
+/* A sweep with this file and this journal. */
+static void begin(const char *sweep, const char *journal)
+{
+    scratch_start(&scratch);
+    put_folder("scan-1");
+    put_folder("scan-1/cells");
+    if (sweep != NULL)
+        scratch_write(&scratch, "scan-1/sweep.json", sweep);
+    if (journal != NULL)
+        scratch_write(&scratch, "scan-1/journal.jsonl", journal);
+}
+
+/* The record of a cell of two ranks. */
+static void put_cell(const char *number, const char *status, double seconds,
+                     const char *loss0, const char *loss1)
+{
+    char path[64], text[512];
+    (void)snprintf(path, sizeof path, "scan-1/cells/%s", number);
+    put_folder(path);
+    (void)snprintf(path, sizeof path, "scan-1/cells/%s/results.json", number);
+    (void)snprintf(text, sizeof text,
+                   "{\"status\": \"%s\", \"seconds\": %.1f, \"fingerprint\": "
+                   "\"f%s\", \"root_cause\": {\"rank\": 1, \"message\": "
+                   "\"exit \\u0007 3\"}, \"ranks\": [{\"state\": "
+                   "\"succeeded\", \"result\": {\"loss\": %s}}, {\"state\": "
+                   "\"succeeded\", \"result\": {\"loss\": %s}}]}",
+                   status, seconds, number, loss0, loss1);
+    scratch_write(&scratch, path, text);
+}
+
+static json_t *load(void)
+{
+    struct jr_error err = {0};
+    json_t *sweep = jr_load_sweep(scratch.dir, "scan-1", &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(sweep);
+    return sweep;
+}
+
+/* The words of all cells, with a blank behind each. */
+static void check_statuses(const json_t *sweep, const char *expected)
+{
+    const json_t *cells = json_object_get(sweep, "cells");
+    struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        jr_buf_printf(&text, "%s ",
+                      jr_json_get_str(json_array_get(cells, i), "status"));
+    JR_ASSERT_TEXT(text.data, expected);
+    jr_buf_release(&text);
+}
+
+static void check_text(const json_t *value, const char *expected)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    jr_json_print(&text, value, 0);
+    JR_ASSERT_TEXT(text.data, expected);
+    jr_buf_release(&text);
+}
+
+static json_int_t best_of(const json_t *sweep)
+{
+    const json_t *cell =
+        json_object_get(json_object_get(sweep, "best"), "cell");
+    return json_is_integer(cell) ? json_integer_value(cell) : -1;
+}
+
+#define STARTED(n) "{\"event\": \"cell_started\", \"cell\": " #n "}\n"
+#define ENDED(n)   "{\"event\": \"cell_ended\", \"cell\": " #n "}\n"
+#define OVER       "{\"event\": \"sweep_ended\"}\n"
+
+static void a_sweep_that_ended_is_as_its_file_says(void)
+{
+    begin(SWEEP(BEST("min", "mean"), FOUR), STARTED(0) ENDED(0) OVER);
+    put_cell("0000", "failed", 3, "1", "1");
+    json_t *sweep = load();
+    check_statuses(sweep, "not_started not_started not_started not_started ");
+    check_text(json_object_get(sweep, "counts"), "{}");
+    CU_ASSERT_EQUAL(best_of(sweep), -1);
+    json_decref(sweep);
+    scratch_end(&scratch);
+}
+
+/* Nobody leads it: what began and left no results is lost, what ended without
+ * results was not launched, and the rest is in the records of the cells. */
+static void a_sweep_that_was_killed_is_what_its_cells_say(void)
+{
+    begin(SWEEP(BEST("min", "mean"), FOUR ", " CELL(4, 1, 1, "not_started")),
+          OVER STARTED(0) STARTED(1) ENDED(1) STARTED(3) STARTED(4) ENDED(4));
+    put_cell("0003", "succeeded", 2.5, "4", "2");
+    put_cell("0004", "nonsense", 9, "0", "0");
+    put_cell("0002", "failed", 9, "0", "0"); /* of which nothing is known */
+    json_t *sweep = load();
+    check_statuses(sweep,
+                   "lost launch_failed not_started succeeded launch_failed ");
+    check_text(json_object_get(sweep, "counts"),
+               "{\"lost\": 1, \"launch_failed\": 2, \"not_started\": 1, "
+               "\"succeeded\": 1}");
+    const json_t *cell = json_array_get(json_object_get(sweep, "cells"), 3);
+    CU_ASSERT_EQUAL(json_number_value(json_object_get(cell, "seconds")), 2.5);
+    JR_ASSERT_TEXT(jr_json_get_str(cell, "fingerprint"), "f0003");
+    JR_ASSERT_TEXT(jr_json_get_str(cell, "run"), "cells/0003");
+    check_text(json_object_get(cell, "result"),
+               "{\"loss\": {\"mean\": 3.0, \"min\": 2.0, \"max\": 4.0, "
+               "\"first\": 4}}");
+    CU_ASSERT_EQUAL(best_of(sweep), 3);
+    CU_ASSERT_FALSE(jr_sweep_is_over(sweep));
+    json_decref(sweep);
+    scratch_end(&scratch);
+}
+
+/* A cell runs where somebody holds the journal. */
+static void a_sweep_that_is_led_runs(void)
+{
+    int ready[2];
+    char byte;
+    begin(SWEEP("",
+                CELL(0, 1, 1, "not_started") ", " CELL(1, 1, 1, "not_started")),
+          STARTED(0) OVER);
+    put_cell("0001", "succeeded", 1, "1", "1");
+    CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+    pid_t leader = fork();
+    if (leader == 0) {
+        struct jr_journal journal;
+        pid_t holder;
+        int fd = openat(scratch.fd, "scan-1", O_RDONLY | O_DIRECTORY);
+        (void)alarm(60);
+        if (jr_journal_open(&journal, fd, 0600, &holder, NULL) == 0)
+            (void)!write(ready[1], "!", 1);
+        (void)pause();
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+    json_t *sweep = load();
+    check_statuses(sweep, "running not_started ");
+    CU_ASSERT_FALSE(jr_sweep_is_over(sweep));
+    json_decref(sweep);
+    (void)kill(leader, SIGKILL);
+    (void)waitpid(leader, NULL, 0);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    scratch_end(&scratch);
+}
+
+/* What a sampler has proposed since the file was written. */
+static void cells_of_a_sampler_are_in_the_journal(void)
+{
+    static const char journal[] =
+        "{\"event\": \"cell_started\", \"cell\": 0, \"values\": {\"a\": 1}}\n"
+        "{\"event\": \"cell_started\", \"cell\": 1, \"values\": {\"a\": 2}}\n"
+        "{\"event\": \"cell_started\", \"cell\": 2}\n"
+        "{\"event\": \"sweep_resumed\", \"cell\": 3, \"values\": {}}\n";
+    for (int sampled = 0; sampled < 2; sampled++) {
+        begin(sampled ? SWEEP("\"sampler\": true, ", CELL(0, 1, 1, "lost"))
+                      : SWEEP("\"sampler\": false, ", CELL(0, 1, 1, "lost")),
+              journal);
+        json_t *sweep = load();
+        check_statuses(sweep, sampled ? "lost lost " : "lost ");
+        if (sampled)
+            check_text(json_array_get(json_object_get(sweep, "cells"), 1),
+                       "{\"cell\": 1, \"values\": {\"a\": 2}, \"status\": "
+                       "\"lost\", \"fingerprint\": null, \"code\": null, "
+                       "\"seconds\": null, \"result\": null, \"run\": null}");
+        json_decref(sweep);
+        scratch_end(&scratch);
+    }
+}
+
+/* Of equal ones the first; none that failed. */
+static void the_best_is_found_again(void)
+{
+    static const struct {
+        const char *sweep;
+        json_int_t best;
+    } vectors[] = {
+        {SWEEP(BEST("min", "mean"), FOUR), 1},
+        {SWEEP(BEST("min", "first"), FOUR), 0},
+        {SWEEP(BEST("max", "mean"), FOUR), 0},
+        {SWEEP(BEST("max", "max"), FOUR), 0},
+        {SWEEP(BEST("min", "max"), FOUR), 1},
+        {SWEEP(BEST("max", "min"), FOUR), 1},
+        {SWEEP(BEST("min", "min"), FOUR), 0},
+        {SWEEP("\"best\": {\"field\": \"none\", \"goal\": \"min\", \"of\": "
+               "\"mean\", \"cell\": 77}, ",
+               FOUR),
+         77},
+        {SWEEP("\"best\": null, ", FOUR), -1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        begin(vectors[i].sweep, STARTED(0) STARTED(1) STARTED(2) STARTED(3));
+        put_cell("0000", "succeeded", 1, "-5", "7"); /* mean 1 */
+        put_cell("0001", "succeeded", 1, "0", "1");  /* mean 0.5 */
+        put_cell("0002", "failed", 1, "-9", "9e9");
+        put_cell("0003", "succeeded", 1, "0", "1");
+        json_t *sweep = load();
+        CU_ASSERT_EQUAL(best_of(sweep), vectors[i].best);
+        CU_ASSERT_TRUE(jr_sweep_is_over(sweep));
+        json_decref(sweep);
+        scratch_end(&scratch);
+    }
+}
+
+/* Each task of a job array has written its own folder, and nothing else. */
+static void tasks_are_as_their_folders_say(void)
+{
+    const char *job = "";
+    begin(
+        SWEEP("\"submitted\": {\"job\": \"4711\"}, " BEST("min", "mean"), FOUR),
+        NULL);
+    put_cell("0001", "succeeded", 1, "1", "1");
+    put_cell("0003", "failed", 1, "0", "0");
+    json_t *sweep = load();
+    check_statuses(sweep, "not_started succeeded not_started failed ");
+    check_text(json_object_get(sweep, "counts"),
+               "{\"not_started\": 2, \"succeeded\": 1, \"failed\": 1}");
+    CU_ASSERT_EQUAL(best_of(sweep), 1);
+    CU_ASSERT_TRUE(jr_sweep_is_submitted(sweep, &job));
+    JR_ASSERT_TEXT(job, "4711");
+    json_decref(sweep);
+    scratch_write(&scratch, "scan-1/sweep.json",
+                  SWEEP("\"submitted\": null, ", FOUR));
+    sweep = load();
+    CU_ASSERT_FALSE(jr_sweep_is_submitted(sweep, &job));
+    CU_ASSERT_PTR_NULL(job);
+    check_statuses(sweep, "not_started not_started not_started not_started ");
+    json_decref(sweep);
+    scratch_end(&scratch);
+}
+
+static void refuses_what_is_no_sweep(void)
+{
+    static const struct {
+        const char *sweep, *told;
+    } vectors[] = {
+        {"{\"cells\": {}}", "sweep.json is not what jobrun writes"},
+        {"[]", "sweep.json is not what jobrun writes"},
+        {NULL, "sweep.json: "},
+    };
+    struct jr_error err = {0};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        begin(vectors[i].sweep, NULL);
+        CU_ASSERT_PTR_NULL(jr_load_sweep(scratch.dir, "scan-1", &err));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, vectors[i].told));
+        CU_ASSERT_PTR_NULL(jr_load_sweep(scratch.dir, "other", NULL));
+        CU_ASSERT_EQUAL(jr_sweep_count_cells(scratch.dir, "scan-1"), 0);
+        scratch_end(&scratch);
+    }
+}
+
+/* By its id, its beginning where no other has it, and as the newest. */
+static void a_sweep_is_found_by_its_name(void)
+{
+    static const struct {
+        const char *word, *id; /* NULL: none */
+    } vectors[] = {
+        {"scan-1", "scan-1"},
+        {"scan-1/7", "scan-1"},
+        {"scan", NULL},
+        {"rate", "rate-2"},
+        {"rate/", "rate-2"},
+        {"latest", "rate-2"},
+        {"latest/0", "rate-2"},
+        {"run-1", NULL},
+        {"run", NULL},
+        {"link", NULL},
+        {"", NULL},
+        {"/scan-1", NULL},
+    };
+    begin(SWEEP("", FOUR), NULL);
+    put_folder("scan-12");
+    scratch_write(&scratch, "scan-12/sweep.json", "{}");
+    put_folder("rate-2");
+    scratch_write(&scratch, "rate-2/sweep.json", "{}");
+    put_folder("run-1");
+    put_folder("link-1");
+    CU_ASSERT_EQUAL(
+        symlinkat("../rate-2/sweep.json", scratch.fd, "link-1/sweep.json"), 0);
+    CU_ASSERT_EQUAL(symlinkat("rate-2", scratch.fd, "latest"), 0);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char id[256] = "";
+        CU_ASSERT_EQUAL(jr_sweep_find(id, scratch.dir, vectors[i].word),
+                        vectors[i].id != NULL);
+        if (vectors[i].id != NULL)
+            JR_ASSERT_TEXT(id, vectors[i].id);
+    }
+    CU_ASSERT_EQUAL(jr_sweep_count_cells(scratch.dir, "scan-1"), 4);
+    CU_ASSERT_EQUAL(unlinkat(scratch.fd, "latest", 0), 0);
+    CU_ASSERT_EQUAL(symlinkat("run-1", scratch.fd, "latest"), 0);
+    CU_ASSERT_FALSE(jr_sweep_find((char[256]){0}, scratch.dir, "latest"));
+    scratch_end(&scratch);
+}
+
+static void a_cell_is_found_by_number_or_values(void)
+{
+    static const struct {
+        const char *word, *id, *why;
+    } vectors[] = {
+        {"2", "0002", NULL},
+        {"0003", "0003", NULL},
+        {"0", "0000", NULL},
+        {"vars.lr=0.1,vars.seed=2", "0001", NULL},
+        {"vars.seed=1,vars.lr=1e-2", "0002", NULL},
+        {"4", NULL, "the sweep has no cell '4'"},
+        {"-1", NULL, "the sweep has no cell '-1'"},
+        {"vars.lr=0.1", NULL,
+         "several cells of the sweep have vars.lr=0.1: state more values, or a "
+         "number"},
+        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'"},
+        {"vars.lr=\"0.1\",vars.seed=2", NULL,
+         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'"},
+        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'"},
+        {"vars.lr=0.1,vars.seed=2,", NULL,
+         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'"},
+        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['"},
+    };
+    begin(SWEEP("", FOUR), NULL);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_error err = {0};
+        char *dir = NULL, id[256] = "", expected[64];
+        bool found = vectors[i].id != NULL;
+        CU_ASSERT_EQUAL(jr_sweep_find_cell(&dir, id, scratch.dir, "scan-1",
+                                           vectors[i].word, &err),
+                        found ? 0 : -1);
+        (void)snprintf(expected, sizeof expected, "%s/scan-1/cells",
+                       scratch.dir);
+        JR_ASSERT_TEXT(found ? dir : err.text,
+                       found ? expected : vectors[i].why);
+        JR_ASSERT_TEXT(id, found ? vectors[i].id : "");
+        CU_ASSERT_EQUAL(err.status, found ? JR_STATUS_OK : JR_STATUS_USAGE);
+        free(dir);
+    }
+    scratch_end(&scratch);
+}
+
+/* The table of a sweep as `view` asks for it. */
+static void check_table(const struct jr_sweep_view *view, const char *expected)
+{
+    struct jr_sweep_table table;
+    struct jr_buf out = JR_BUF_INIT;
+    CU_ASSERT_EQUAL_FATAL(
+        jr_sweep_table_open(&table, scratch.dir, "scan-1", view->format, NULL),
+        0);
+    CU_ASSERT_EQUAL(jr_sweep_table_arrange(&table, view, NULL), 0);
+    jr_row_table_print(&out, &table.rows, NULL);
+    JR_ASSERT_TEXT(out.data, expected);
+    jr_buf_release(&out);
+    jr_sweep_table_close(&table);
+}
+
+#define DONE                                                                   \
+    CELL(0, 0.1, 1, "not_started")                                             \
+    ", " CELL(1, 0.2, 1, "not_started") ", " CELL(2, 0.3, 1, "not_started")
+
+static void the_table_has_what_differs(void)
+{
+    begin(SWEEP(BEST("max", "mean"), DONE), STARTED(0) STARTED(1));
+    put_cell("0000", "succeeded", 1, "1", "1");
+    put_cell("0001", "succeeded", 62.5, "2", "4");
+    check_table(&(struct jr_sweep_view){.format = JR_ROWS_CSV},
+                "cell,status,seconds,vars.lr,vars.seed,results.loss\n"
+                "1,succeeded,62.5,0.2,1,3\n"
+                "0,succeeded,1,0.1,1,1\n"
+                "2,not_started,,0.3,1,\n");
+    check_table(&(struct jr_sweep_view){.format = JR_ROWS_TEXT},
+                "cell   lr    status        loss     seconds\n"
+                "0001   0.2   succeeded     2 .. 4   62.5\n"
+                "0000   0.1   succeeded     1        1.0\n"
+                "0002   0.3   not_started   -        -\n");
+    check_table(&(struct jr_sweep_view){.format = JR_ROWS_TEXT,
+                                        .columns = "vars.lr",
+                                        .sort = "-vars.lr",
+                                        .top = 2},
+                "cell   lr\n0002   0.3\n0001   0.2\n");
+    scratch_end(&scratch);
+}
+
+static void the_table_says_what_became_of_cells(void)
+{
+    struct jr_sweep_table table;
+    struct jr_buf text = JR_BUF_INIT;
+    begin(SWEEP("", FOUR), STARTED(0) STARTED(1) STARTED(3) ENDED(3));
+    put_cell("0000", "succeeded", 1, "1", "1");
+    put_cell("0001", "failed", 1, "1", "1");
+    CU_ASSERT_EQUAL_FATAL(
+        jr_sweep_table_open(&table, scratch.dir, "scan-1", JR_ROWS_TEXT, NULL),
+        0);
+    jr_sweep_table_count(&text, &table);
+    JR_ASSERT_TEXT(text.data, "1 of 4 delivered, 1 failed, 1 not started, 1 "
+                              "launch_failed");
+    CU_ASSERT_EQUAL(table.best, -1);
+    static const struct {
+        bool any;
+        const char *text;
+    } reasons[] = {
+        {false, ""}, {true, "rank 1   exit \\x07 3"}, {false, ""}, {true, ""}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        jr_buf_clear(&text);
+        CU_ASSERT_EQUAL(jr_sweep_table_reason(
+                            &text, &table, json_array_get(table.rows.rows, i)),
+                        reasons[i].any);
+        JR_ASSERT_TEXT(text.len == 0 ? "" : text.data, reasons[i].text);
+    }
+    jr_buf_release(&text);
+    jr_sweep_table_close(&table);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("load_sweep", CASE(a_sweep_that_ended_is_as_its_file_says),
+             CASE(a_sweep_that_was_killed_is_what_its_cells_say),
+             CASE(a_sweep_that_is_led_runs),
+             CASE(cells_of_a_sampler_are_in_the_journal),
+             CASE(the_best_is_found_again),
+             CASE(tasks_are_as_their_folders_say),
+             CASE(refuses_what_is_no_sweep), CASE(a_sweep_is_found_by_its_name),
+             CASE(a_cell_is_found_by_number_or_values),
+             CASE(the_table_has_what_differs),
+             CASE(the_table_says_what_became_of_cells))
