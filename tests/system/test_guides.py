@@ -11,8 +11,8 @@ its beginning to its end, in a folder of its own:
   command ends with `status=N`, the others with 0. Lines that begin with "HOST$ "
   are run at the same time.
 - `stand-in` beside `console` needs a cluster, or changes the machine: STAND_INS has
-  what is run instead of each line, or the test that runs it. Where an output is
-  shown, the line itself is run and compared, with the programs of FAKES in PATH.
+  what is run instead of each line, or the test that runs it, and looks at what it
+  prints. With the programs of FAKES in PATH, the line itself is run and compared.
 - `part` is a part of a spec, which is valid with PART around it.
 - `text` is no code.
 
@@ -73,6 +73,7 @@ STAND_INS = {
         "jobrun render train.jobrun.yaml --engine slurm -s device=cpu",
     "jobrun submit train.jobrun.yaml --engine slurm":
         "by tests/system/test_frozen_code.py",
+    "salloc -N 4 jobrun lr.jobrun.yaml": "by tests/system/test_sweep_nodes.py",
     "srun --ntasks-per-node=1 jobrun train.jobrun.yaml":
         NODE + "jobrun plan train.jobrun.yaml",
     "mpirun --map-by ppr:1:node jobrun train.jobrun.yaml --run-id exp2":
@@ -221,7 +222,7 @@ class Guides(harness.Case):
             (self.folder / "part.jobrun.yaml").unlink()  # no file of the page
         elif "stand-in" in words:
             for _, command, expected in guide.commands(body):
-                if expected:
+                if command in FAKES and expected:
                     self.run_with_fakes(command, expected,
                                         int(words.get("status", 0)))
                 else:
@@ -269,9 +270,12 @@ class Guides(harness.Case):
                  for language, words, body in guide.blocks(name_of(page).read_text())
                  if "stand-in" in words
                  for _, command, expected in guide.commands(body)]
-        self.assertEqual({command for command, told in shown if not told},
-                         set(STAND_INS))
-        self.assertEqual({command for command, told in shown if told}, set(FAKES))
+        alone = {command for command, told in shown if told}
+        self.assertEqual(alone - set(STAND_INS), set(FAKES) - set(STAND_INS))
+        self.assertEqual({command for command, told in shown
+                          if not (told and command in FAKES)}, set(STAND_INS))
+        for command in alone - set(FAKES):  # what it prints is looked at there
+            self.assertTrue(STAND_INS[command].startswith("by "), command)
         tests = [instead[3:] for instead in STAND_INS.values()
                  if instead.startswith("by ")]
         for path in [*tests, *INDENTED.values()]:
