@@ -210,6 +210,10 @@ static void decide_status(struct jr_judge *judge)
         return;
     if (rule->applies == are_singletons)
         describe_singletons(judge);
+    if (rule->applies == was_lost && report->error == NULL &&
+        judge->outcome->start_text[0] != '\0')
+        report->error =
+            jr_arena_strdup(&report->arena, judge->outcome->start_text);
     report->status = rule->status;
     report->exit_code = (int)rule->code;
     if (rule->status == JR_RUN_STOPPED)

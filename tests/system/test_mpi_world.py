@@ -2,8 +2,11 @@
 MPI programs: whole worlds, ranks that leave the others alone, aborts, and broken
 words. (MPICH's and Open MPI's own programs are in
 test_mpi_programs.py.)"""
+import ctypes
+import os
 import pathlib
 import shutil
+import signal
 import socket
 
 import harness
@@ -192,6 +195,34 @@ class Wrong(World):
         self.assertIn("JR0516", done.stderr)
         self.assertIn("the ranks of other nodes are started by other jobruns",
                       done.stderr)
+
+
+class Server(World):
+    """PMIx: another process of jobrun's serves the world."""
+    def test_the_server_dies(self):
+        """Its end is the cause, in the record as well."""
+        try:
+            ctypes.CDLL("libpmix.so.2")
+        except OSError:
+            self.skipTest("SKIPPED: there is no libpmix.so.2")
+        self.write("job.yaml", SPEC.replace("pmi1", "pmix").replace(
+            "[python3, pmi.py]", "[sleep, '600']"))
+        process = self.start("job.yaml")
+        for rank in range(4):
+            self.await_event(event="rank_started", rank=rank)
+        servers = [pid for pid in
+                   harness.children(harness.runner_of(process.pid))
+                   if harness.name_of(pid) == "jobrun-pmix"]
+        self.assertEqual(len(servers), 1)
+        os.kill(servers[0], signal.SIGKILL)
+        told = process.communicate(timeout=harness.LIMIT)[1]
+        self.assertEqual(process.returncode, 7, told)
+        why = (f"the PMIx server of the ranks (the process jobrun-pmix, pid "
+               f"{servers[0]}) has died, and no rank can go on without it")
+        self.assertIn(why, told)
+        self.assertIn("0 processes left", told)
+        self.assertEqual(self.results()["root_cause"]["message"], why)
+        self.assertIn(why, self.expect(self.jobrun("show", "latest"), 0).stdout)
 
 
 class Right(World):

@@ -276,7 +276,7 @@ static void read_pmix_events(struct jr_runner *runner)
     struct jr_mpi_world *world = &runner->mpi_world;
     struct jr_pmix_event event;
     bool ended = false;
-    if (world->events.fd < 0)
+    if (world->events.fd < 0 || world->pmix.pid <= 0)
         return;
     while (jr_pmix_next(&world->pmix, &event, &ended))
         take_pmix_event(runner, &event);
@@ -284,9 +284,12 @@ static void read_pmix_events(struct jr_runner *runner)
         return;
     jr_loop_remove(&runner->loop, &world->events);
     world->events.fd = -1;
-    static const char text[] = "jobrun: warning: the PMIx server of the ranks "
-                               "has died; the run is stopped\n";
-    jr_console_writer_write(&runner->console, 1, text, sizeof text - 1);
+    if (runner->outcome->start_text[0] == '\0')
+        (void)snprintf(
+            runner->outcome->start_text, sizeof runner->outcome->start_text,
+            "the PMIx server of the ranks (the process jobrun-pmix, pid "
+            "%d) has died, and no rank can go on without it",
+            (int)world->pmix.pid);
     jr_stop_begin(runner);
 }
 
