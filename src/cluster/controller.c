@@ -167,17 +167,27 @@ static int report_missing_nodes(const struct jr_controller *controller,
                         text.failed ? "out of memory" : text.data);
 }
 
-int jr_controller_await(struct jr_controller *controller,
-                        enum jr_node_state state, const char *what,
-                        struct jr_error *err)
+static void begin_patience(struct jr_controller *controller)
 {
     controller->timed_out = false;
     controller->deadline.at =
         jr_clock_ns() + patience_ms(controller) * UINT64_C(1000000);
-    while (!controller->refused && !controller->agent_exited &&
+}
+
+/* Whether it is to be waited on for nodes to be in a state. */
+static bool is_in_patience(const struct jr_controller *controller,
+                           enum jr_node_state state)
+{
+    return !controller->refused && !controller->agent_exited &&
            !controller->ended && !controller->timed_out &&
-           jr_controller_awaits(controller, state))
-        jr_controller_turn(controller);
+           jr_controller_awaits(controller, state);
+}
+
+/* What came of the wait. */
+static int end_patience(struct jr_controller *controller,
+                        enum jr_node_state state, const char *what,
+                        struct jr_error *err)
+{
     controller->deadline.at = 0;
     if (controller->refused && err != NULL)
         *err = controller->refusal;
@@ -186,6 +196,24 @@ int jr_controller_await(struct jr_controller *controller,
     return jr_controller_awaits(controller, state)
                ? report_missing_nodes(controller, state, what, err)
                : 0;
+}
+
+int jr_controller_await(struct jr_controller *controller,
+                        enum jr_node_state state, const char *what,
+                        struct jr_error *err)
+{
+    begin_patience(controller);
+    while (is_in_patience(controller, state))
+        jr_controller_turn(controller);
+    return end_patience(controller, state, what, err);
+}
+
+int jr_controller_started(struct jr_controller *controller,
+                          struct jr_error *err)
+{
+    return is_in_patience(controller, JR_NODE_KNOWN)
+               ? 1
+               : end_patience(controller, JR_NODE_KNOWN, "answer", err);
 }
 
 /* From open to close. */
@@ -239,9 +267,9 @@ static int open_controller(struct jr_controller *controller,
     return jr_controller_connect(controller, err);
 }
 
-int jr_controller_open(struct jr_controller **ret,
-                       const struct jr_controller_options *options,
-                       struct jr_error *err)
+int jr_controller_start(struct jr_controller **ret,
+                        const struct jr_controller_options *options,
+                        struct jr_error *err)
 {
     struct jr_controller *controller = calloc(1, sizeof *controller);
     if (controller == NULL)
@@ -254,8 +282,23 @@ int jr_controller_open(struct jr_controller **ret,
         .deadline = {.due = on_controller_timeout, .owner = controller},
         .heartbeat = {.due = jr_heartbeat_due, .owner = controller},
     };
-    if (open_controller(controller, err) != 0 ||
-        jr_controller_await(controller, JR_NODE_KNOWN, "answer", err) != 0) {
+    if (open_controller(controller, err) != 0) {
+        jr_controller_close(controller);
+        return -1;
+    }
+    begin_patience(controller);
+    *ret = controller;
+    return 0;
+}
+
+int jr_controller_open(struct jr_controller **ret,
+                       const struct jr_controller_options *options,
+                       struct jr_error *err)
+{
+    struct jr_controller *controller;
+    if (jr_controller_start(&controller, options, err) != 0)
+        return -1;
+    if (jr_controller_await(controller, JR_NODE_KNOWN, "answer", err) != 0) {
         jr_controller_close(controller);
         return -1;
     }

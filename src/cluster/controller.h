@@ -30,6 +30,7 @@ struct jr_controller_options {
     uint32_t nodes;
     char *const *hosts; /* as the scheduler lists them, for nodes of which
                            nothing was heard yet; NULL: not known */
+    bool only_hosts;    /* of an allocation that has others besides */
     char *const *envp;
     const struct jr_ssh *ssh; /* of ssh.h; else NULL */
     /* Of agents that have a link each, in `assign`; NULL: nothing. */
@@ -59,6 +60,16 @@ struct jr_controller_node {
 int jr_controller_open(struct jr_controller **ret,
                        const struct jr_controller_options *options,
                        struct jr_error *err);
+
+/* The same without waiting; jr_controller_started says how it comes on. */
+int jr_controller_start(struct jr_controller **ret,
+                        const struct jr_controller_options *options,
+                        struct jr_error *err);
+
+/* Whether all agents of one that was started have answered: 0; 1: not yet; -1
+ * with `err`: one will not. */
+int jr_controller_started(struct jr_controller *controller,
+                          struct jr_error *err);
 
 /* Valid until the next call. */
 struct jr_controller_node jr_controller_node(

@@ -64,7 +64,8 @@ int jr_controller_fd(const struct jr_controller *controller)
 
 uint64_t jr_controller_due(const struct jr_controller *controller)
 {
-    return controller->heartbeat.at;
+    uint64_t one = controller->heartbeat.at, other = controller->deadline.at;
+    return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
 void jr_controller_attend(struct jr_controller *controller)

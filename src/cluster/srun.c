@@ -27,11 +27,23 @@ static const char *const unwanted[] = {
 };
 /* clang-format on */
 
-char **jr_srun_words(struct jr_arena *arena, const char *program,
-                     uint32_t nodes)
+/* "--nodelist=n1,n3": those nodes and no others. */
+static void push_node_list(struct jr_strv *words, struct jr_arena *arena,
+                           const struct jr_controller_options *options)
 {
+    struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&list, "--nodelist=");
+    for (uint32_t i = 0; i < options->nodes; i++)
+        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",", options->hosts[i]);
+    jr_strv_push(words, arena, jr_buf_keep(&list, arena));
+}
+
+char **jr_srun_words(struct jr_arena *arena,
+                     const struct jr_controller_options *options)
+{
+    uint32_t nodes = options->nodes;
     struct jr_strv words = {0};
-    static const char *const options[] = {
+    static const char *const fixed[] = {
         "--ntasks-per-node=1",
         "--cpu-bind=none",
         "--mpi=none",
@@ -46,9 +58,11 @@ char **jr_srun_words(struct jr_arena *arena, const char *program,
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "srun"));
     jr_strv_push(&words, arena, jr_arena_printf(arena, "--nodes=%u", nodes));
     jr_strv_push(&words, arena, jr_arena_printf(arena, "--ntasks=%u", nodes));
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        jr_strv_push(&words, arena, jr_arena_strdup(arena, options[i]));
-    jr_strv_push(&words, arena, jr_arena_strdup(arena, program));
+    if (options->only_hosts)
+        push_node_list(&words, arena, options);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, fixed[i]));
+    jr_strv_push(&words, arena, jr_arena_strdup(arena, options->program));
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "agent"));
     return words.items;
 }
@@ -62,12 +76,13 @@ char **jr_srun_environment(struct jr_arena *arena, char *const *envp)
     return env.items;
 }
 
-int jr_srun_start(struct jr_carrier *ret, const char *program, uint32_t nodes,
-                  char *const *envp, struct jr_error *err)
+int jr_srun_start(struct jr_carrier *ret,
+                  const struct jr_controller_options *options,
+                  struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    char **words = jr_srun_words(&arena, program, nodes);
-    char **env = jr_srun_environment(&arena, envp);
+    char **words = jr_srun_words(&arena, options);
+    char **env = jr_srun_environment(&arena, options->envp);
     int failed =
         arena.failed ? ENOMEM : jr_carrier_start(ret, words, env, false);
     jr_arena_release(&arena);
@@ -150,8 +165,7 @@ static int start_srun(struct jr_carrier *ret,
                       uint32_t node, struct jr_error *err)
 {
     (void)node;
-    return jr_srun_start(ret, options->program, options->nodes, options->envp,
-                         err);
+    return jr_srun_start(ret, options, err);
 }
 
 const struct jr_transport jr_srun_transport = {

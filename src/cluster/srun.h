@@ -15,14 +15,15 @@
  * terminal's signal reaches it. */
 extern const struct jr_transport jr_srun_transport;
 
-/* Start `program agent` on `nodes` nodes; `envp` is jobrun's. Returns 0, or -1.
- */
-int jr_srun_start(struct jr_carrier *ret, const char *program, uint32_t nodes,
-                  char *const *envp, struct jr_error *err);
+/* Start `program agent` on the nodes that the options say; their `envp` is
+ * jobrun's. Returns 0, or -1. */
+int jr_srun_start(struct jr_carrier *ret,
+                  const struct jr_controller_options *options,
+                  struct jr_error *err);
 
 /* The words of that line, NULL-terminated, in `arena`. NULL without memory. */
-char **jr_srun_words(struct jr_arena *arena, const char *program,
-                     uint32_t nodes);
+char **jr_srun_words(struct jr_arena *arena,
+                     const struct jr_controller_options *options);
 
 /* The environment of srun: `envp` without what would change how srun starts
  * tasks or hands on what they print. In `arena`. */

@@ -366,9 +366,9 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     return why.status;
 }
 
-enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
-                                              const struct jr_spec_file *like,
-                                              struct jr_error *err)
+/* For agents on all nodes of the allocation. */
+static struct jr_controller_options make_cell_options(
+    struct jr_session *session, const struct jr_spec_file *like)
 {
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const struct jr_strv *hosts = &scheduler->hosts;
@@ -381,9 +381,31 @@ enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
         .note = note_agent_line,
         .data = session,
     };
-    struct jr_error why = {.status = JR_STATUS_LAUNCH};
     tell_own_devices(like, &options);
     options.envp = agent_environment(session, &options);
+    return options;
+}
+
+int jr_session_renew_cell_agents(struct jr_controller **ret,
+                                 struct jr_session *session,
+                                 const struct jr_strv *hosts,
+                                 struct jr_error *err)
+{
+    struct jr_controller_options options =
+        make_cell_options(session, session->cell_files[0]);
+    options.nodes = (uint32_t)hosts->count;
+    options.hosts = hosts->items;
+    options.only_hosts = true;
+    return jr_controller_start(ret, &options, err);
+}
+
+enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
+                                              const struct jr_spec_file *like,
+                                              struct jr_error *err)
+{
+    const struct jr_controller_options options =
+        make_cell_options(session, like);
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
     if (session->options.dry_run)
         warn_of_agents(session, options.nodes);
     if (jr_controller_open(&session->controller, &options, &why) == 0)

@@ -8,9 +8,11 @@
 
 #include <jobrun/jobrun.h>
 
+struct jr_controller;
 struct jr_host;
 struct jr_run_options;
 struct jr_spec_file;
+struct jr_strv;
 
 /* Whether this is the shell or the script of an allocation of several nodes,
  * whose facts are read, so that ranks can be on all of them. */
@@ -29,6 +31,13 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
 enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
                                               const struct jr_spec_file *like,
                                               struct jr_error *err);
+
+/* The same once more, on those of them that are named in *hosts, which lives as
+ * long as the session; without waiting: jr_controller_start. */
+int jr_session_renew_cell_agents(struct jr_controller **ret,
+                                 struct jr_session *session,
+                                 const struct jr_strv *hosts,
+                                 struct jr_error *err);
 
 /* The facts of a node, as its agent has told them, in the session's arena. -1
  * with `err`. */

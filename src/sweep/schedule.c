@@ -284,6 +284,11 @@ void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node)
     schedule->nodes[node].gone = true;
 }
 
+void jr_schedule_regain(struct jr_schedule *schedule, uint32_t node)
+{
+    schedule->nodes[node].gone = false;
+}
+
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)
 {
     schedule->next[kind] = schedule->count;

@@ -99,6 +99,9 @@ bool jr_schedule_has_room(const struct jr_schedule *schedule, uint32_t kind);
 /* No other cell begins on a node, nor one that wants all of them. */
 void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node);
 
+/* The node is there again. */
+void jr_schedule_regain(struct jr_schedule *schedule, uint32_t node);
+
 /* No other cell of a kind begins. */
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);
 

@@ -142,6 +142,7 @@ class Sweeps(Lab):
             self.assertTrue(agents)
             os.kill(min(agents), signal.SIGKILL)
         err, _ = self.killed(kill, 7)
+        self.assertIn("cells go on on the 3 nodes that are left", err)
         self.assertRegex(err, r"node \d \(n\d\) is lost: srun: error: n\d: "
                               r"task \d: Killed; cells? \d+.* ended with it")
 
@@ -156,6 +157,7 @@ class Sweeps(Lab):
         self.slurm.bring_back(lost)
         self.assertEqual(process.returncode, 7, err)
         self.assertIn(f"({lost}) is lost: ", err)
+        self.assertNotIn("not_started", self.statuses())
         self.expect(self.on(*self.allocated(JOBRUN, spec, "--resume")),
                            0)
         self.assertEqual(self.statuses(), ["succeeded"] * 24)

@@ -2,6 +2,7 @@
 by agents that one step of Slurm's has started, here by a stand-in for srun."""
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -317,7 +318,8 @@ class Failing(SweepNodes):
 
     def kill_and_resume(self, kill):
         """Kill something of a sweep of 16 cells, all of which wait, and go on
-        with what is left. Returns what was told, and which cells ran."""
+        with what is left. Returns what was told, and by the second."""
+        self.killed = []
         spec = self.sweep_spec(f"echo $N >> ran; {WAIT}", 16)
         process = self.begin_sweep(spec)
         self.started(4)
@@ -327,9 +329,11 @@ class Failing(SweepNodes):
         for pid in self.started(1).values():
             self.await_end(pid)
         self.nobody_is_left()
+        self.killed += [process.returncode, self.steps()]
         before = {path.parent.name: path.stat().st_ino for path in
                   self.latest().glob("cells/*/results.json")
                   if json.loads(path.read_text())["status"] == "succeeded"}
+        self.before = before
         done = self.on_nodes(spec, "--resume")
         self.assertEqual(self.statuses(), ["succeeded"] * 16)
         for name, inode in before.items():
@@ -339,10 +343,40 @@ class Failing(SweepNodes):
         return err, done.stderr
 
     def test_a_killed_agent(self):
+        """Its cells end with it. Others go on, and so does the sweep, by another
+        step on the nodes that are left."""
         err, _ = self.kill_and_resume(
             lambda process: os.kill(self.agents()[0], signal.SIGKILL))
-        self.assertRegex(err, r"node 0 \(n1\) is lost: srun: error: n1: task 0:"
-                              r" Killed; cells? 0.* ended with it")
+        lost = re.search(r"node 0 \(n1\) is lost: srun: error: n1: task 0: "
+                         r"Killed; cells? ([\d, ]+) ended with it\n", err)
+        self.assertTrue(lost, err)
+        self.assertIn("cells go on on the 3 nodes that are left, through a step "
+                      "of their own", err)
+        self.assertEqual(self.killed, [7, 2])
+        left = {f"{cell:04}" for cell in range(16)} - {
+            f"{int(cell):04}" for cell in lost[1].split(",")}
+        self.assertEqual(left - set(self.before), set())
+
+    def test_two_agents_that_are_killed(self):
+        def kill(process):
+            for node in (1, 2):
+                os.kill(self.agents()[node], signal.SIGKILL)
+        err, _ = self.kill_and_resume(kill)
+        self.assertIn("node 1 (n2) is lost", err)
+        self.assertIn("node 2 (n3) is lost", err)
+        self.assertIn("cells go on on the 2 nodes that are left", err)
+        self.assertEqual(self.killed[0], 7)
+
+    def test_one_node_that_is_left(self):
+        spec = self.sweep_spec(WAIT, 16)
+        process = self.begin_sweep(spec, nodes=2)
+        self.started(2)
+        os.kill(self.agents()[0], signal.SIGKILL)
+        self.until(lambda: self.steps() == 2, "another step")
+        self.go()
+        err = self.finish(process, 7)
+        self.assertIn("cells go on on the 1 node that is left", err)
+        self.assertNotIn("not_started", self.statuses())
 
     def test_a_killed_leader(self):
         self.kill_and_resume(lambda process: process.kill())
@@ -354,6 +388,8 @@ class Failing(SweepNodes):
                 os.kill(int(pid), signal.SIGKILL)
         err, _ = self.kill_and_resume(kill)
         self.assertIn("is lost: srun was killed by SIGKILL", err)
+        self.assertIn("all nodes are lost: no other cell begins: go on with "
+                      "--resume=", err)
 
     def cell_processes(self, agent):
         """Guard and runner of a cell of an agent."""

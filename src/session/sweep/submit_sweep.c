@@ -248,6 +248,7 @@ enum jr_status jr_session_submit_sweep(
                 .dir = JR_RUN_FOLDER_INIT,
                 .cells_fd = -1,
                 .devices = {.queue = JR_DEVICE_QUEUE_INIT},
+                .nodes = {.epoll_fd = -1},
                 .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
                 .journal = {.fd = -1},
                 .signal_fd = -1,

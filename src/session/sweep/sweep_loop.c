@@ -58,7 +58,7 @@ static void kill_strays(struct jr_sweep_run *run, pid_t *known, size_t count)
         known[count++] = run->running[i].pid;
     if (run->sampler.on)
         known[count++] = sampler->pid;
-    known[count++] = jr_sweep_nodes_child(run);
+    count += jr_sweep_nodes_children(run, known + count);
     jr_cell_kill_strays(known, count);
 }
 
@@ -79,7 +79,8 @@ static bool has_runner(const struct jr_sweep_run *run,
 static void end_orphans(struct jr_sweep_run *run)
 {
     pid_t *known = jr_arena_array(&run->session->arena,
-                                  2 * run->running_most + 3, sizeof *known);
+                                  2 * run->running_most + run->needs.nodes + 3,
+                                  sizeof *known);
     bool any = false, lost = false;
     for (size_t i = 0; known != NULL && i < run->running_count; i++) {
         struct jr_cell_process *process = &run->running[i];
@@ -309,7 +310,8 @@ void jr_sweep_loop(struct jr_sweep_run *run)
             begin_cells(run);
         while (jr_sweep_sampler_turn(run));
         if (run->running_count == 0 && run->devices.queue.ticket == 0 &&
-            !run->devices.again && !jr_sweep_sampler_is_asked(run))
+            !run->devices.again && !jr_sweep_sampler_is_asked(run) &&
+            !jr_sweep_nodes_are_awaited(run))
             break;
         await_event(run);
     }

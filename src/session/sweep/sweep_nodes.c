@@ -2,10 +2,14 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/strv.h"
 #include "resolve/resolve.h"
+#include "session/multinode_session.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
 
@@ -17,42 +21,62 @@ static void note_line(struct jr_sweep_run *run, struct jr_buf *line)
         jr_session_note(run->session, line->data);
 }
 
-static struct jr_cell_process *find_process(struct jr_sweep_run *run,
-                                            uint32_t node, uint32_t number)
+/* The crew by which cells begin; NULL: none does, or it is not there yet. */
+static struct jr_sweep_crew *find_crew(const struct jr_sweep_run *run)
 {
-    for (size_t i = 0; i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if (process->on_node && process->grant.node == node &&
-            run->states[process->cell].number == number)
-            return process;
-    }
-    return NULL;
+    const struct jr_sweep_nodes *nodes = &run->nodes;
+    if (nodes->count == 0 || nodes->renews ||
+        nodes->crews[nodes->count - 1]->starting)
+        return NULL;
+    return nodes->crews[nodes->count - 1];
+}
+
+/* "node 1 (gpu02)" */
+static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run,
+                          uint32_t node)
+{
+    jr_buf_printf(out, "node %u (", node);
+    jr_buf_safe(out, run->nodes.hosts[node]);
+    jr_buf_char(out, ')');
+}
+
+/* What crews are told by their agents. */
+
+static bool runs_on(const struct jr_cell_process *process,
+                    const struct jr_sweep_crew *crew, uint32_t node)
+{
+    return process->crew == crew && process->grant.node == crew->nodes[node];
 }
 
 static void take_cell_end(void *data, uint32_t node, const char *cell, int code)
 {
-    struct jr_sweep_run *run = data;
+    const struct jr_sweep_crew *crew = data;
+    struct jr_sweep_run *run = crew->run;
     uint32_t number;
     if (cell == NULL || !jr_num_u32(cell, &number))
         return;
-    struct jr_cell_process *process = find_process(run, node, number);
-    if (process == NULL)
-        return;
-    process->over = true;
-    process->code = code;
+    for (size_t i = 0; i < run->running_count; i++) {
+        struct jr_cell_process *process = &run->running[i];
+        if (!runs_on(process, crew, node) ||
+            run->states[process->cell].number != number)
+            continue;
+        process->over = true;
+        process->code = code;
+    }
 }
 
 static void take_note(void *data, uint32_t node, const char *line)
 {
-    struct jr_sweep_run *run = data;
+    const struct jr_sweep_crew *crew = data;
     (void)node;
-    jr_session_note(run->session, line);
+    jr_session_note(crew->run->session, line);
 }
 
 /* No cell that begins now would come to its end. */
 static void take_ceasing(void *data, uint32_t node)
 {
-    struct jr_sweep_run *run = data;
+    const struct jr_sweep_crew *crew = data;
+    struct jr_sweep_run *run = crew->run;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     run->closing = true;
     if (run->stop_signal == 0)
@@ -60,53 +84,178 @@ static void take_ceasing(void *data, uint32_t node)
     if (run->nodes.told)
         return;
     run->nodes.told = true;
-    jr_controller_name(&line, run->nodes.controller, node);
+    add_node_name(&line, run, crew->nodes[node]);
     jr_buf_str(&line, ": the cluster ends what runs there: no other cell "
                       "begins");
     note_line(run, &line);
 }
 
-/* "cells 3, 7 ended with it" */
-static void add_lost_cells(struct jr_buf *out, struct jr_sweep_run *run,
+/* "; cells 3, 7 ended with it" */
+static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew,
                            uint32_t node)
 {
+    const struct jr_sweep_run *run = crew->run;
+    struct jr_buf list JR_BUF_CLEANUP = JR_BUF_INIT;
     uint32_t count = 0;
     for (size_t i = 0; i < run->running_count; i++)
-        count += run->running[i].on_node && run->running[i].grant.node == node;
-    if (count == 0)
-        return;
-    jr_buf_str(out, count == 1 ? "; cell" : "; cells");
-    bool first = true;
-    for (size_t i = 0; i < run->running_count; i++) {
-        const struct jr_cell_process *process = &run->running[i];
-        if (!process->on_node || process->grant.node != node)
-            continue;
-        jr_buf_printf(out, "%s %u", first ? "" : ",",
-                      run->states[process->cell].number);
-        first = false;
-    }
-    jr_buf_str(out, " ended with it");
+        if (runs_on(&run->running[i], crew, node))
+            jr_buf_printf(&list, "%s %u", count++ == 0 ? "" : ",",
+                          run->states[run->running[i].cell].number);
+    if (count > 0 && !list.failed)
+        jr_buf_printf(out, "; cell%s%s ended with it", count == 1 ? "" : "s",
+                      list.data);
+}
+
+/* No cell begins by the last crew any more; another one may do it. Where that
+ * is on its way, it is to be without this node, too. */
+static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
+{
+    struct jr_sweep_run *run = crew->run;
+    struct jr_sweep_crew *last = run->nodes.crews[run->nodes.count - 1];
+    if (crew != last && !last->starting)
+        return; /* what begins cells there says so itself */
+    run->nodes.lost[crew->nodes[node]] = true;
+    run->nodes.renews = true;
+    for (uint32_t i = 0; i < crew->count; i++)
+        jr_schedule_lose(&run->schedule, crew->nodes[i]);
 }
 
 static void take_loss(void *data, uint32_t node, const char *why)
 {
-    struct jr_sweep_run *run = data;
+    struct jr_sweep_crew *crew = data;
+    struct jr_sweep_run *run = crew->run;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_controller_name(&line, run->nodes.controller, node);
+    add_node_name(&line, run, crew->nodes[node]);
     jr_buf_str(&line, " is lost: ");
     jr_buf_safe(&line, why);
-    add_lost_cells(&line, run, node);
-    if (!run->closing)
-        jr_buf_printf(&line, "; no other cell begins: go on with --resume=%s",
-                      run->dir.id);
-    note_line(run, &line);
+    add_lost_cells(&line, crew, node);
+    if (!run->nodes.lost[crew->nodes[node]])
+        note_line(run, &line);
+    leave_node(crew, node);
+    for (size_t i = 0; i < run->running_count; i++)
+        if (runs_on(&run->running[i], crew, node))
+            run->running[i].over = run->running[i].lost = true;
+}
+
+/* Crews come and go. */
+
+/* A crew of so many nodes, which are not known yet; NULL without memory. */
+static struct jr_sweep_crew *push_crew(struct jr_sweep_run *run, uint32_t count)
+{
+    struct jr_sweep_nodes *nodes = &run->nodes;
+    struct jr_arena *arena = &run->session->arena;
+    struct jr_sweep_crew *crew = jr_arena_array(arena, 1, sizeof *crew);
+    uint32_t *numbers = jr_arena_array(arena, count + 1, sizeof *numbers);
+    if (crew == NULL || numbers == NULL)
+        return NULL;
+    *crew = (struct jr_sweep_crew){.run = run,
+                                   .nodes = numbers,
+                                   .count = count,
+                                   .watcher = {.data = crew,
+                                               .ended = take_cell_end,
+                                               .said = take_note,
+                                               .ceased = take_ceasing,
+                                               .lost = take_loss}};
+    nodes->crews[nodes->count++] = crew;
+    return crew;
+}
+
+static void watch_crew(struct jr_sweep_run *run,
+                       const struct jr_sweep_crew *crew)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    if (epoll_ctl(run->nodes.epoll_fd, EPOLL_CTL_ADD,
+                  jr_controller_fd(crew->controller), &event) == 0)
+        return;
+    jr_session_note(run->session, "cannot hear the agents of the nodes");
     run->closing = true;
-    jr_schedule_lose(&run->schedule, node);
-    for (size_t i = 0; i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if (process->on_node && process->grant.node == node)
-            process->over = process->lost = true;
+}
+
+/* No other cell begins, for a reason. */
+static void give_up(struct jr_sweep_run *run, const char *why)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    run->nodes.renews = false;
+    jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s",
+                  why, run->dir.id);
+    if (!run->closing)
+        note_line(run, &line);
+    run->closing = true;
+}
+
+/* Start another crew, on the nodes that are left. */
+static void renew_crew(struct jr_sweep_run *run)
+{
+    struct jr_sweep_nodes *nodes = &run->nodes;
+    struct jr_arena *arena = &run->session->arena;
+    struct jr_strv *left = jr_arena_array(arena, 1, sizeof *left);
+    struct jr_error err = {0};
+    if (nodes->crews[nodes->count - 1]->starting)
+        jr_controller_close(nodes->crews[--nodes->count]->controller);
+    if (run->closing ||
+        (!jr_schedule_has_more(&run->schedule) && !run->sampler.on))
+        return;
+    for (uint32_t i = 0; left != NULL && i < run->needs.nodes; i++)
+        if (!nodes->lost[i])
+            jr_strv_push(left, arena, nodes->hosts[i]);
+    if (left == NULL || left->count == 0) {
+        give_up(run, "all nodes are lost");
+        return;
     }
+    struct jr_sweep_crew *crew = push_crew(run, (uint32_t)left->count);
+    nodes->renews = false;
+    if (crew == NULL || jr_session_renew_cell_agents(
+                            &crew->controller, run->session, left, &err) != 0) {
+        nodes->count -= crew != NULL;
+        give_up(run, crew == NULL ? "out of memory" : err.text);
+        return;
+    }
+    crew->starting = true;
+    watch_crew(run, crew);
+}
+
+/* Which nodes its agents are on. False: on others. */
+static bool find_nodes(struct jr_sweep_crew *crew)
+{
+    const struct jr_sweep_nodes *nodes = &crew->run->nodes;
+    for (uint32_t i = 0; i < crew->count; i++) {
+        const char *host = jr_controller_node(crew->controller, i).host;
+        uint32_t node = 0;
+        while (node < crew->run->needs.nodes &&
+               (nodes->lost[node] || strcmp(nodes->hosts[node], host) != 0))
+            node++;
+        if (node == crew->run->needs.nodes)
+            return false;
+        crew->nodes[i] = node;
+    }
+    return true;
+}
+
+/* See whether it is there. */
+static void await_crew(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
+{
+    struct jr_error err = {0};
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    int waits = jr_controller_started(crew->controller, &err);
+    if (waits > 0)
+        return;
+    crew->starting = false;
+    if (waits < 0 || !find_nodes(crew)) {
+        crew->count = 0;
+        give_up(run, waits < 0 ? err.text
+                               : "srun has taken other nodes than those that "
+                                 "are left");
+        return;
+    }
+    jr_controller_serve(crew->controller, &crew->watcher);
+    for (uint32_t i = 0; i < crew->count; i++)
+        jr_schedule_regain(&run->schedule, crew->nodes[i]);
+    jr_buf_printf(&line,
+                  "cells go on on the %u node%s that %s left, through a step "
+                  "of their own",
+                  crew->count, crew->count == 1 ? "" : "s",
+                  crew->count == 1 ? "is" : "are");
+    note_line(run, &line);
 }
 
 /* Whether agents are needed at all: some cell is for one node. */
@@ -118,34 +267,60 @@ static bool has_small_cells(const struct jr_sweep_run *run)
     return run->sampler.on;
 }
 
+/* The first crew, on all nodes, which are named after its agents. */
+static int open_crew(struct jr_sweep_run *run, struct jr_controller *controller)
+{
+    struct jr_sweep_nodes *nodes = &run->nodes;
+    struct jr_arena *arena = &run->session->arena;
+    uint32_t count = run->needs.nodes;
+    nodes->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    nodes->crews = jr_arena_array(arena, count + 1, sizeof(void *));
+    nodes->hosts = jr_arena_array(arena, count, sizeof(char *));
+    nodes->lost = jr_arena_array(arena, count, sizeof *nodes->lost);
+    if (nodes->epoll_fd < 0 || arena->failed)
+        return -1;
+    struct jr_sweep_crew *crew = push_crew(run, count);
+    for (uint32_t i = 0; crew != NULL && i < count; i++) {
+        crew->nodes[i] = i;
+        nodes->hosts[i] =
+            jr_arena_strdup(arena, jr_controller_node(controller, i).host);
+    }
+    if (crew == NULL)
+        return -1;
+    crew->controller = controller;
+    watch_crew(run, crew);
+    jr_controller_serve(controller, &crew->watcher);
+    return arena->failed ? -1 : 0;
+}
+
 void jr_sweep_nodes_open(struct jr_sweep_run *run)
 {
     struct jr_session *session = run->session;
-    run->nodes.watcher = (struct jr_cell_watcher){.data = run,
-                                                  .ended = take_cell_end,
-                                                  .said = take_note,
-                                                  .ceased = take_ceasing,
-                                                  .lost = take_loss};
-    if (session->cell_hosts == NULL)
-        return;
-    run->nodes.controller = session->controller;
+    struct jr_controller *controller = session->controller;
     session->controller = NULL;
-    if (has_small_cells(run))
-        jr_controller_serve(run->nodes.controller, &run->nodes.watcher);
-    else
-        jr_sweep_nodes_close(run);
+    if (session->cell_hosts == NULL || !has_small_cells(run)) {
+        jr_controller_close(controller);
+    } else if (open_crew(run, controller) != 0) {
+        if (run->nodes.count == 0)
+            jr_controller_close(controller);
+        give_up(run, "the agents of the nodes cannot be led");
+    }
 }
 
 void jr_sweep_nodes_close(struct jr_sweep_run *run)
 {
-    jr_controller_close(run->nodes.controller);
-    run->nodes.controller = NULL;
+    struct jr_sweep_nodes *nodes = &run->nodes;
+    while (nodes->count > 0)
+        jr_controller_close(nodes->crews[--nodes->count]->controller);
+    if (nodes->epoll_fd >= 0)
+        (void)close(nodes->epoll_fd);
+    nodes->epoll_fd = -1;
 }
 
 bool jr_sweep_nodes_has(const struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
-    return run->nodes.controller != NULL && !process->grant.alone;
+    return run->nodes.count > 0 && !process->grant.alone;
 }
 
 static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers,
@@ -179,12 +354,22 @@ static char *write_spec(struct jr_sweep_run *run, size_t cell,
     return kept;
 }
 
+/* The number that a node of the sweep has in a crew. */
+static uint32_t find_number(const struct jr_sweep_crew *crew, uint32_t node)
+{
+    uint32_t number = 0;
+    while (number + 1 < crew->count && crew->nodes[number] != node)
+        number++;
+    return number;
+}
+
 int jr_sweep_nodes_begin(struct jr_sweep_run *run,
                          struct jr_cell_process *process, struct jr_error *err)
 {
     struct jr_session *session = run->session;
     struct jr_arena *arena = &process->arena;
     const struct jr_grant *grant = &process->grant;
+    struct jr_sweep_crew *crew = find_crew(run);
     const struct jr_cell_need *need =
         &run->needs.kinds[run->needs.kind_of[process->cell]];
     /* As where the sweep runs: only cores that can be told apart are bound. */
@@ -192,7 +377,7 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
     bool binds =
         jr_host_core_count(host) >= run->schedule.nodes[grant->node].room.cores;
     const struct jr_controller_cell cell = {
-        .node = grant->node,
+        .node = crew == NULL ? 0 : find_number(crew, grant->node),
         .spec = write_spec(run, process->cell, arena, err),
         .folder = jr_spec_folder_of(session->swept->file),
         .name = session->spec_name,
@@ -209,7 +394,10 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
         return -1;
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_controller_begin_cell(run->nodes.controller, &cell);
+    if (crew == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "no agent is there");
+    jr_controller_begin_cell(crew->controller, &cell);
+    process->crew = crew;
     process->on_node = true;
     process->began_ns = jr_clock_ns();
     return 0;
@@ -217,45 +405,64 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
 
 void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop)
 {
-    if (run->nodes.controller != NULL)
-        jr_controller_signal_cells(run->nodes.controller, sig, stop);
+    for (size_t i = 0; i < run->nodes.count; i++)
+        if (!run->nodes.crews[i]->starting)
+            jr_controller_signal_cells(run->nodes.crews[i]->controller, sig,
+                                       stop);
 }
 
 int jr_sweep_nodes_fd(const struct jr_sweep_run *run)
 {
-    return run->nodes.controller == NULL
-               ? -1
-               : jr_controller_fd(run->nodes.controller);
+    return run->nodes.epoll_fd;
 }
 
 uint64_t jr_sweep_nodes_due(const struct jr_sweep_run *run)
 {
-    return run->nodes.controller == NULL
-               ? 0
-               : jr_controller_due(run->nodes.controller);
+    uint64_t first = 0;
+    for (size_t i = 0; i < run->nodes.count; i++) {
+        uint64_t due = jr_controller_due(run->nodes.crews[i]->controller);
+        if (due != 0 && (first == 0 || due < first))
+            first = due;
+    }
+    return first;
 }
 
 void jr_sweep_nodes_attend(struct jr_sweep_run *run)
 {
-    if (run->nodes.controller != NULL)
-        jr_controller_attend(run->nodes.controller);
+    for (size_t i = 0; i < run->nodes.count; i++) {
+        struct jr_sweep_crew *crew = run->nodes.crews[i];
+        jr_controller_attend(crew->controller);
+        if (crew->starting)
+            await_crew(run, crew);
+    }
+    if (run->nodes.renews)
+        renew_crew(run);
 }
 
 bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status)
 {
-    return run->nodes.controller != NULL &&
-           jr_controller_reap(run->nodes.controller, pid, status);
+    for (size_t i = 0; i < run->nodes.count; i++)
+        if (jr_controller_reap(run->nodes.crews[i]->controller, pid, status))
+            return true;
+    return false;
 }
 
-pid_t jr_sweep_nodes_child(const struct jr_sweep_run *run)
+size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret)
 {
-    return run->nodes.controller == NULL
-               ? 0
-               : jr_controller_child(run->nodes.controller);
+    for (size_t i = 0; i < run->nodes.count; i++)
+        ret[i] = jr_controller_child(run->nodes.crews[i]->controller);
+    return run->nodes.count;
+}
+
+bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run)
+{
+    const struct jr_sweep_nodes *nodes = &run->nodes;
+    return !run->closing && nodes->count > 0 &&
+           nodes->crews[nodes->count - 1]->starting;
 }
 
 void jr_sweep_nodes_leave(struct jr_sweep_run *run)
 {
-    if (run->nodes.controller != NULL)
-        jr_controller_forget(run->nodes.controller);
+    for (size_t i = 0; i < run->nodes.count; i++)
+        jr_controller_forget(run->nodes.crews[i]->controller);
 }

@@ -3,6 +3,10 @@
  * which runs the cells that it is given. All agents are tasks of one step of
  * Slurm's, and no cell starts another. The sweep hands out devices and cores;
  * the agents lease the devices, and wait where other runs have them.
+ *
+ * The agents of a step are a crew. Once one of them is lost, nothing can be
+ * sent to the others (controller_cells.h): their cells come to their end, and
+ * what is to begin does so by another crew, on the nodes that are left.
  */
 #ifndef JR_SWEEP_NODES_H
 #define JR_SWEEP_NODES_H
@@ -18,10 +22,23 @@
 struct jr_cell_process;
 struct jr_sweep_run;
 
-struct jr_sweep_nodes {
-    struct jr_controller *controller; /* NULL: cells of one node run here */
+struct jr_sweep_crew {
+    struct jr_sweep_run *run;
+    struct jr_controller *controller;
     struct jr_cell_watcher watcher;
-    bool told; /* that the cluster ends what runs */
+    uint32_t *nodes; /* of the sweep, by the numbers that the crew has */
+    uint32_t count;
+    bool starting;
+};
+
+struct jr_sweep_nodes {
+    struct jr_sweep_crew **crews; /* the last one begins cells */
+    size_t count;                 /* 0: cells of one node run here */
+    char **hosts;                 /* of each node of the sweep */
+    bool *lost;
+    bool renews; /* the last crew has lost a node */
+    bool told;   /* that the cluster ends what runs */
+    int epoll_fd;
 };
 
 /* Begin, where the session has agents. */
@@ -54,8 +71,12 @@ void jr_sweep_nodes_attend(struct jr_sweep_run *run);
 /* A child has ended: it was theirs. */
 bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status);
 
-/* The child that is theirs; 0: there is none. */
-pid_t jr_sweep_nodes_child(const struct jr_sweep_run *run);
+/* Write the children that are theirs to `ret`, which has room for one more than
+ * there are nodes. Returns how many. */
+size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret);
+
+/* Whether another crew is on its way, for cells that wait. */
+bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run);
 
 /* In the process of a cell: let go of them. */
 void jr_sweep_nodes_leave(struct jr_sweep_run *run);

@@ -25,9 +25,10 @@
 /* A cell that runs. */
 struct jr_cell_process {
     size_t cell;
-    pid_t pid;             /* of its guard; 0: that was killed */
-    int exit_status;       /* of the guard, as waitpid(2) has it */
-    bool on_node;          /* an agent runs it: sweep_nodes.h */
+    pid_t pid;                        /* of its guard; 0: that was killed */
+    int exit_status;                  /* of the guard, as waitpid(2) has it */
+    bool on_node;                     /* an agent runs it: sweep_nodes.h */
+    const struct jr_sweep_crew *crew; /* whose; NULL */
     bool over, lost;       /* it is over; and so because its node is lost */
     int code;              /* how it ended there, an exit status */
     struct jr_arena arena; /* of the grant and the leases */

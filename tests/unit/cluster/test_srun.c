@@ -1,4 +1,5 @@
 #include "cluster/srun.h"
+#include "cluster/controller.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,9 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
 static void starts_one_agent_a_node(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    char **words = jr_srun_words(&arena, "/opt/a b/jobrun", 3);
+    const struct jr_controller_options options = {.program = "/opt/a b/jobrun",
+                                                  .nodes = 3};
+    char **words = jr_srun_words(&arena, &options);
     JR_ASSERT_TEXT(words[0], "srun");
     JR_ASSERT_TEXT(words[1], "--nodes=3");
     JR_ASSERT_TEXT(words[2], "--ntasks=3");
@@ -70,6 +73,19 @@ static void starts_one_agent_a_node(void)
         count++;
     JR_ASSERT_TEXT(words[count - 2], "/opt/a b/jobrun");
     JR_ASSERT_TEXT(words[count - 1], "agent");
+    jr_arena_release(&arena);
+}
+
+static void starts_agents_on_some_nodes_alone(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    char *const hosts[] = {(char[]){"n1"}, (char[]){"n3"}};
+    const struct jr_controller_options options = {
+        .program = "jobrun", .nodes = 2, .hosts = hosts, .only_hosts = true};
+    char **words = jr_srun_words(&arena, &options);
+    JR_ASSERT_TEXT(words[1], "--nodes=2");
+    JR_ASSERT_TEXT(words[3], "--nodelist=n1,n3");
+    JR_ASSERT_TEXT(words[4], "--ntasks-per-node=1");
     jr_arena_release(&arena);
 }
 
@@ -163,6 +179,8 @@ static void starts_srun_apart_from_jobrun(void)
     struct path path;
     struct jr_carrier srun = {.pid = -1};
     struct jr_error err = {0};
+    const struct jr_controller_options options = {
+        .program = "/jobrun", .nodes = 3, .envp = envp};
     char out[1024], told[1024];
     int status = -1;
     sigset_t set, mask;
@@ -172,7 +190,7 @@ static void starts_srun_apart_from_jobrun(void)
     (void)sigaddset(&set, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &set, &mask);
     (void)signal(SIGUSR1, SIG_IGN);
-    CU_ASSERT_EQUAL_FATAL(jr_srun_start(&srun, "/jobrun", 3, envp, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_srun_start(&srun, &options, &err), 0);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)signal(SIGUSR1, SIG_DFL);
     CU_ASSERT_EQUAL(fcntl(srun.in_fd, F_GETFD), FD_CLOEXEC);
@@ -228,6 +246,8 @@ static void says_why_srun_cannot_be_started(void)
         struct jr_carrier srun = {.pid = -1};
         struct jr_error err = {0};
         struct rlimit limit, less;
+        const struct jr_controller_options options = {
+            .program = "/jobrun", .nodes = 3, .envp = envp};
         path_start(&path, vectors[i].script, 0600);
         unsigned before = count_descriptors();
         CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -235,7 +255,7 @@ static void says_why_srun_cannot_be_started(void)
         less.rlim_cur = number_of_free(vectors[i].room);
         if (vectors[i].room > 0)
             CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &less), 0);
-        CU_ASSERT_EQUAL(jr_srun_start(&srun, "/jobrun", 3, envp, &err), -1);
+        CU_ASSERT_EQUAL(jr_srun_start(&srun, &options, &err), -1);
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
         JR_ASSERT_TEXT(err.text, vectors[i].expected);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
@@ -246,6 +266,7 @@ static void says_why_srun_cannot_be_started(void)
 
 JR_UNIT_MAIN("said", CASE(hears_of_lost_nodes_and_of_nothing_else),
              CASE(starts_one_agent_a_node),
+             CASE(starts_agents_on_some_nodes_alone),
              CASE(keeps_from_srun_what_would_change_it),
              CASE(starts_srun_apart_from_jobrun),
              CASE(says_why_srun_cannot_be_started))

@@ -380,7 +380,10 @@ static void begins_nothing_on_a_node_that_is_lost(void)
     begins_on(&play, 2, 1);
     end(&play, 2);
     CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule)); /* it wants both */
-    finish(&play, "b0 b1 e0 e1 b2 e2 ");
+    jr_schedule_regain(&play.schedule, 0);
+    begin(&play);
+    CU_ASSERT_TRUE(play.grants[3].alone);
+    finish(&play, "b0 b1 e0 e1 b2 e2 b3 ");
 }
 
 static void counts_the_limit_over_all_nodes(void)
