@@ -81,4 +81,20 @@ bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run);
 /* In the process of a cell: let go of them. */
 void jr_sweep_nodes_leave(struct jr_sweep_run *run);
 
+/* sweep_crews.c, for sweep_nodes.c */
+
+/* The first crew, on all nodes, which are named after its agents. -1: it cannot
+ * be led; the controller is the caller's where there is no crew then. */
+int jr_sweep_crews_open(struct jr_sweep_run *run,
+                        struct jr_controller *controller);
+
+/* Start another crew, on the nodes that are left. */
+void jr_sweep_crews_renew(struct jr_sweep_run *run);
+
+/* See whether one that was started is there. */
+void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew);
+
+/* No other cell begins, for a reason. */
+void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why);
+
 #endif

@@ -7,6 +7,7 @@
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
  *   sweep_nodes.c   the same on a node of an allocation, by its agent
+ *   sweep_crews.c   the agents of all nodes, and others where one is lost
  *   sweep_devices.c which devices its cells get, beside other runs
  *   sweep_sampler.c a program that proposes cells
  *   sweep_end.c     what became of a cell, and of all
