@@ -127,35 +127,6 @@ static const char *session_node_name(struct jr_session *session, uint32_t node)
     return text != NULL ? text : "a node";
 }
 
-static int read_facts(struct jr_session *session, struct jr_host *ret,
-                      struct jr_arena *arena, uint32_t node,
-                      struct jr_error *err)
-{
-    const struct jr_controller_node peer =
-        jr_controller_node(session->controller, node);
-    struct jr_diags diags = {0};
-    int failed = jr_profile_read(ret, arena, peer.host, peer.facts,
-                                 peer.facts_len, &diags);
-    bool absurd =
-        diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
-    if (failed != 0)
-        failed = jr_error_set(
-            err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
-            "%s: its facts %s: %s", session_node_name(session, node),
-            absurd ? "contradict each other" : "cannot be read",
-            diags.count > 0 ? diags.items[0].message : "out of memory");
-    jr_diags_release(&diags);
-    return failed;
-}
-
-/* If all counts are the same, the first is enough. */
-static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
-{
-    for (uint32_t i = 1; i < from->count; i++)
-        if (from->items[i] != from->items[0])
-            *to = *from;
-}
-
 /* Tell of a clock that is off; -1 where no time that the node writes could be
  * believed. */
 static int check_node_clock(const struct jr_session *session, uint32_t node,
@@ -186,6 +157,35 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
     return 0;
 }
 
+int jr_session_read_node(struct jr_session *session, uint32_t node,
+                         struct jr_host *ret, struct jr_arena *arena,
+                         struct jr_error *err)
+{
+    const struct jr_controller_node peer =
+        jr_controller_node(session->controller, node);
+    struct jr_diags diags = {0};
+    int failed = jr_profile_read(ret, arena, peer.host, peer.facts,
+                                 peer.facts_len, &diags);
+    bool absurd =
+        diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
+    if (failed != 0)
+        failed = jr_error_set(
+            err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
+            "%s: its facts %s: %s", session_node_name(session, node),
+            absurd ? "contradict each other" : "cannot be read",
+            diags.count > 0 ? diags.items[0].message : "out of memory");
+    jr_diags_release(&diags);
+    return failed != 0 ? failed : check_node_clock(session, node, err);
+}
+
+/* If all counts are the same, the first is enough. */
+static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
+{
+    for (uint32_t i = 1; i < from->count; i++)
+        if (from->items[i] != from->items[0])
+            *to = *from;
+}
+
 /* What is counted on each node: devices of the user's own kind, where the spec
  * is for them. */
 static enum jr_device counted_kind(const struct jr_session *session,
@@ -212,10 +212,8 @@ static int join_node(struct joint *to, struct jr_session *session,
     const struct jr_controller_node peer =
         jr_controller_node(session->controller, node);
     struct jr_host host;
-    int failed =
-        read_facts(session, &host, node == 0 ? arena : &own, node, err);
-    if (failed == 0)
-        failed = check_node_clock(session, node, err);
+    int failed = jr_session_read_node(session, node, &host,
+                                      node == 0 ? arena : &own, err);
     if (failed == 0 && node == 0) {
         to->first = host;
         to->kind = counted_kind(session, &host);
@@ -412,14 +410,6 @@ enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);
     return why.status;
-}
-
-int jr_session_read_node(struct jr_session *session, uint32_t node,
-                         struct jr_host *ret, struct jr_error *err)
-{
-    return read_facts(session, ret, &session->arena, node, err) != 0
-               ? -1
-               : check_node_clock(session, node, err);
 }
 
 /* Other runs on a node, which share devices with this one. */

@@ -8,6 +8,7 @@
 
 #include <jobrun/jobrun.h>
 
+struct jr_arena;
 struct jr_controller;
 struct jr_host;
 struct jr_run_options;
@@ -39,10 +40,11 @@ int jr_session_renew_cell_agents(struct jr_controller **ret,
                                  const struct jr_strv *hosts,
                                  struct jr_error *err);
 
-/* The facts of a node, as its agent has told them, in the session's arena. -1
- * with `err`. */
+/* The facts of a node, as its agent has told them, in `arena`. -1 with `err`:
+ * they cannot be believed, or its clock is too far off. */
 int jr_session_read_node(struct jr_session *session, uint32_t node,
-                         struct jr_host *ret, struct jr_error *err);
+                         struct jr_host *ret, struct jr_arena *arena,
+                         struct jr_error *err);
 
 /* An agent's environment variables about devices of the user's own kind: their
  * name, such as `custom:acme`, and where their facts are. Ranks do not see it.

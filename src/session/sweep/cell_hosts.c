@@ -40,7 +40,8 @@ static int read_hosts(struct jr_session *session, struct jr_error *err)
     struct jr_host *hosts =
         jr_arena_array(&session->arena, nodes, sizeof *hosts);
     for (uint32_t i = 0; hosts != NULL && i < nodes; i++) {
-        if (jr_session_read_node(session, i, &hosts[i], err) != 0)
+        if (jr_session_read_node(session, i, &hosts[i], &session->arena, err) !=
+            0)
             return -1;
         complete_host(&hosts[i], session);
     }
