@@ -226,6 +226,11 @@ class ProgressBar(harness.Case):
             self.assertEqual(run.stdout.readline(),
                              f"[0] step {i}/40 loss 0.{i} of 0\n")
         pid = harness.runner_of(run.pid)
+        silent = self.folder / "runs/latest/attempt_0/1/stderr.log"
+        until = time.monotonic() + harness.LIMIT
+        while not silent.exists():  # the last of what is done once
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
         before = self.switches(pid, 0)
         time.sleep(2)  # in which two ticks of a bar would have come
         self.assertLessEqual(self.switches(pid, 0) - before, 1)
