@@ -150,7 +150,8 @@ class Kills(harness.Case):
               ", ".join(f"{hits[kind]} of a {kind}" for kind in KINDS),
               file=sys.stderr)
         for kind in KINDS:
-            self.assertGreater(hits[kind], self.kills // 10, kind)
+            # In the beginning there is a leader only, and runners come last.
+            self.assertGreater(hits[kind], self.kills // 40, kind)
 
 
 if __name__ == "__main__":
