@@ -34,7 +34,7 @@ SEES = {
     "judge": "run output store base",
     "record": "judge run spawn store base",
     "report": "record judge run output store base",
-    "cluster": "spawn output store plan eventloop base",
+    "cluster": "wireup spawn output store plan eventloop base",
     "render": "plan doc diag base",
     "sweep": "spec doc diag base",
     "session": "sweep report cluster render record judge run wireup output spawn store "

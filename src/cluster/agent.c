@@ -121,16 +121,19 @@ static void refuse_controller(struct jr_agent *agent,
 
 static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
 {
-    struct jr_buf resources JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_agent_answer answer = {0};
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    if (agent->hooks->resolve(agent->hooks->data, spec, &resources, &err) !=
-        0) {
+    if (agent->hooks->resolve(agent->hooks->data, spec, &answer, &err) != 0) {
         refuse_controller(agent, &err);
-        return;
+    } else {
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
+                       answer.resources.data, answer.resources.len);
+        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY,
+                                                  .mpi = answer.mpi,
+                                                  .library = answer.library,
+                                                  .obstacle = answer.obstacle});
     }
-    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
-                   resources.data, resources.len);
-    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
+    jr_buf_release(&answer.resources);
 }
 
 static void on_go(struct jr_agent *agent, const struct jr_message *go)
@@ -140,6 +143,13 @@ static void on_go(struct jr_agent *agent, const struct jr_message *go)
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         refuse_controller(agent, &err);
+}
+
+static void on_exchange_message(struct jr_agent *agent,
+                                const struct jr_message *word)
+{
+    if (word->bytes != NULL)
+        jr_agent_take_exchange(agent, word->bytes);
 }
 
 static void on_signal_message(struct jr_agent *agent,
@@ -186,6 +196,8 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_HOLD] = {on_hold, 0},
     [JR_TO_NODES_HEARTBEAT] = {on_heartbeat, 0},
     [JR_TO_NODES_AWAY] = {on_away, 0},
+    [JR_TO_NODES_EXCHANGE] = {on_exchange_message, 0},
+    [JR_TO_NODES_WORLD] = {NULL, JR_COMMAND_INITIALIZED},
     [JR_TO_NODES_STOP] = {NULL, JR_COMMAND_STOP},
     [JR_TO_NODES_RELEASE] = {NULL, JR_COMMAND_RELEASE},
     [JR_TO_NODES_FIRST] = {NULL, JR_COMMAND_FIRST},
@@ -383,6 +395,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
     jr_agent_close_cells(&agent);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
+    jr_buf_release(&agent.exchange);
     if (agent.signals.fd >= 0)
         (void)close(agent.signals.fd);
     if (agent.loop.epoll_fd >= 0)

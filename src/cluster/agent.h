@@ -24,6 +24,14 @@ struct jr_agent_ends {
     int events_fd; /* see jr_run_link */
     int reports_fd;
     int commands_fd;
+    int exchange_fd; /* a socket */
+};
+
+/* What its node has for the ranks of a spec. */
+struct jr_agent_answer {
+    struct jr_buf resources; /* node_resources.h */
+    const char *mpi;         /* see protocol.h: ready; borrowed, NULL: none */
+    const char *library, *obstacle; /* the same */
 };
 
 /* A cell of a sweep that is over. */
@@ -56,10 +64,10 @@ struct jr_agent_hooks {
     /* A port that rank 0 could listen at, held until the next offer or attempt;
      * 0: none. */
     uint32_t (*offer)(void *data);
-    /* Hold the resolved spec against this node (protocol.h: spec), and append
-     * what its ranks will have of it. */
+    /* Hold the resolved spec against this node (protocol.h: spec), and say what
+     * its ranks will have of it. */
     int (*resolve)(void *data, const struct jr_message *spec,
-                   struct jr_buf *resources, struct jr_error *err);
+                   struct jr_agent_answer *ret, struct jr_error *err);
     /* Make ready for an attempt (protocol.h: go). */
     int (*prepare)(void *data, const struct jr_message *go,
                    struct jr_error *err);

@@ -6,6 +6,7 @@
 
 #include "cluster/agent_run.h"
 #include "cluster/heartbeat.h"
+#include "cluster/inlet.h"
 #include "cluster/protocol.h"
 #include "eventloop/loop.h"
 
@@ -29,8 +30,11 @@ struct jr_agent {
     struct jr_watch in, out, signals;
     struct jr_inlet inlet;
     struct jr_buf outbox;
-    size_t sent;      /* bytes of it */
-    bool out_watched; /* srun does not take it */
+    size_t sent;            /* bytes of it */
+    bool out_watched;       /* srun does not take it */
+    struct jr_buf exchange; /* what MPI's manager here has not taken yet */
+    size_t exchange_sent;   /* bytes of it */
+    bool exchange_full;     /* room for it is waited for */
     struct jr_agent_source sources[JR_AGENT_ENDS];
     pid_t pid;       /* of the process that runs the ranks; 0: none */
     int commands_fd; /* where it reads commands; -1: closed */
@@ -63,6 +67,9 @@ void jr_agent_flush(struct jr_agent *agent);
 
 /* Show no more of the last run. agent_run.c. */
 void jr_agent_end_showing(struct jr_agent *agent);
+
+/* Hand bytes of the exchange on to MPI's manager. agent_run.c. */
+void jr_agent_take_exchange(struct jr_agent *agent, const char *text);
 
 /* Fork the process that runs the ranks, and hand on what comes from it, to its
  * end. Returns 0, or -1 with `err`. agent_run.c. */

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "cluster/agent_cells.h"
 #include "cluster/agent_parts.h"
@@ -33,8 +35,11 @@ static int open_agent_pipes(int pipes[PIPES][2])
 {
     for (int i = 0; i < PIPES; i++)
         pipes[i][0] = pipes[i][1] = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+                   pipes[JR_AGENT_END_EXCHANGE]) != 0)
+        return -1;
     for (int i = 0; i < PIPES; i++)
-        if (pipe2(pipes[i], O_CLOEXEC) != 0 ||
+        if ((i != JR_AGENT_END_EXCHANGE && pipe2(pipes[i], O_CLOEXEC) != 0) ||
             (i != COMMANDS && fcntl(pipes[i][0], F_SETFL, O_NONBLOCK) != 0))
             return -1;
     return 0;
@@ -68,6 +73,7 @@ static int show_in_other_process(const struct jr_agent_hooks *hooks,
     (void)close(pipes[JR_AGENT_END_EVENT][1]);
     (void)close(pipes[JR_AGENT_END_REPORT][1]);
     (void)close(pipes[JR_AGENT_END_OUTCOME][1]);
+    (void)close(pipes[JR_AGENT_END_EXCHANGE][1]);
     (void)close(pipes[COMMANDS][0]);
     hooks->show(hooks->data);
     _exit(0);
@@ -79,9 +85,9 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     struct jr_buf text = JR_BUF_INIT;
     struct jr_outcome outcome = {0};
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    const struct jr_agent_ends ends = {pipes[JR_AGENT_END_EVENT][1],
-                                       pipes[JR_AGENT_END_REPORT][1],
-                                       pipes[COMMANDS][0]};
+    const struct jr_agent_ends ends = {
+        pipes[JR_AGENT_END_EVENT][1], pipes[JR_AGENT_END_REPORT][1],
+        pipes[COMMANDS][0], pipes[JR_AGENT_END_EXCHANGE][1]};
     if (take_streams(pipes) != 0)
         _exit(1);
     if (hooks->run(hooks->data, &ends, &outcome, &err) == 0)
@@ -182,6 +188,17 @@ static void check_console_shown(struct jr_agent *agent)
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_SHOWN});
 }
 
+/* MPI's managers have nothing more to exchange. */
+static void end_exchange_source(struct jr_agent *agent)
+{
+    struct jr_agent_source *source = &agent->sources[JR_AGENT_END_EXCHANGE];
+    if (source->watch.fd >= 0)
+        end_source(source);
+    jr_buf_clear(&agent->exchange);
+    agent->exchange_sent = 0;
+    agent->exchange_full = false;
+}
+
 static void finish_node_run(struct jr_agent *agent)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
@@ -194,6 +211,7 @@ static void finish_node_run(struct jr_agent *agent)
                     WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
         end_console(agent);
+    end_exchange_source(agent);
     jr_agent_send(agent,
                   &(struct jr_message){
                       .type = JR_FROM_NODE_DONE,
@@ -224,6 +242,7 @@ static void send_reports(struct jr_agent *agent, const char *bytes, size_t len)
         [JR_REPORT_SILENT] = JR_FROM_NODE_SILENT,
         [JR_REPORT_QUIET] = JR_FROM_NODE_QUIET,
         [JR_REPORT_TERMINATED] = JR_FROM_NODE_TERMINATED,
+        [JR_REPORT_INITIALIZED] = JR_FROM_NODE_INITIALIZED,
     };
     struct jr_report report;
     for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {
@@ -244,11 +263,49 @@ static void take_source(struct jr_agent_source *source, size_t len)
                        agent->bytes, len);
 }
 
+/* The exchange's socket takes bytes, too. */
+static void flush_exchange_bytes(struct jr_agent *agent)
+{
+    struct jr_watch *watch = &agent->sources[JR_AGENT_END_EXCHANGE].watch;
+    struct jr_buf *box = &agent->exchange;
+    while (watch->fd >= 0 && agent->exchange_sent < box->len) {
+        ssize_t len =
+            send(watch->fd, box->data + agent->exchange_sent,
+                 box->len - agent->exchange_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (len < 0 && errno == EAGAIN)
+            break;
+        if (len < 0 && errno != EINTR) /* who reads it is gone */
+            agent->exchange_sent = box->len;
+        else if (len > 0)
+            agent->exchange_sent += (size_t)len;
+    }
+    if (watch->fd < 0 || agent->exchange_sent == box->len) {
+        jr_buf_clear(box);
+        agent->exchange_sent = 0;
+    }
+    bool full = box->len > 0;
+    if (full != agent->exchange_full && watch->fd >= 0)
+        (void)jr_loop_change(&agent->loop, watch,
+                             full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    agent->exchange_full = full;
+}
+
+void jr_agent_take_exchange(struct jr_agent *agent, const char *text)
+{
+    if (agent->sources[JR_AGENT_END_EXCHANGE].watch.fd < 0)
+        return;
+    if (!jr_base64_take(&agent->exchange, text, strlen(text)) ||
+        agent->exchange.failed)
+        end_exchange_source(agent); /* which ends the run */
+    flush_exchange_bytes(agent);
+}
+
 static void on_bytes(void *owner, uint32_t events)
 {
-    (void)events;
     struct jr_agent_source *source = owner;
     struct jr_agent *agent = source->agent;
+    if ((events & EPOLLOUT) != 0)
+        flush_exchange_bytes(agent);
     ssize_t len = read(source->watch.fd, agent->bytes, JR_AGENT_PIECE);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -272,6 +329,7 @@ int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
         [JR_AGENT_END_EVENT] = JR_CHANNEL_EVENT,
         [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
         [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME,
+        [JR_AGENT_END_EXCHANGE] = JR_CHANNEL_EXCHANGE,
     };
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_agent_run run;

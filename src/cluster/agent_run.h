@@ -11,9 +11,10 @@
 enum {
     JR_AGENT_END_OUT, /* the console's lines */
     JR_AGENT_END_ERR,
-    JR_AGENT_END_EVENT,   /* lines of events */
-    JR_AGENT_END_REPORT,  /* struct jr_report after struct jr_report */
-    JR_AGENT_END_OUTCOME, /* at the end: outcome_message.h */
+    JR_AGENT_END_EVENT,    /* lines of events */
+    JR_AGENT_END_REPORT,   /* struct jr_report after struct jr_report */
+    JR_AGENT_END_OUTCOME,  /* at the end: outcome_message.h */
+    JR_AGENT_END_EXCHANGE, /* a socket: bytes of MPI's managers, both ways */
     JR_AGENT_ENDS
 };
 

@@ -44,6 +44,16 @@ void jr_controller_send(struct jr_controller *controller,
         send_bytes(controller, &controller->links[i], &text);
 }
 
+void jr_controller_send_to(struct jr_controller *controller, uint32_t node,
+                           const struct jr_message *message)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_message_put(&text, message);
+    send_bytes(controller,
+               &controller->links[controller->transport->each ? node : 0],
+               &text);
+}
+
 void jr_controller_close_input(struct jr_controller *controller)
 {
     for (uint32_t i = 0; i < controller->links_count; i++)

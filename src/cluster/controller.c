@@ -43,6 +43,9 @@ struct jr_controller_node jr_controller_node(
         .facts_len = facts->len,
         .resources = resources->len > 0 ? resources->data : "",
         .resources_len = resources->len,
+        .mpi = peer->mpi,
+        .library = peer->library,
+        .obstacle = peer->obstacle,
         .port = peer->port,
         .clock_offset_ns = peer->clock_offset_ns,
     };
@@ -315,6 +318,9 @@ void jr_controller_close(struct jr_controller *controller)
     for (uint32_t i = 0;
          controller->nodes != NULL && i < controller->options.nodes; i++) {
         free(controller->nodes[i].host);
+        free(controller->nodes[i].mpi);
+        free(controller->nodes[i].library);
+        free(controller->nodes[i].obstacle);
         for (int j = 0; j < JR_CHANNEL_COUNT; j++)
             jr_buf_release(&controller->nodes[i].streams[j]);
     }

@@ -49,6 +49,10 @@ struct jr_controller_node {
     const char *resources; /* what its ranks have of it; from
                               jr_controller_send_spec on */
     size_t resources_len;
+    /* From jr_controller_send_spec on: the word of the protocol by which MPI's
+     * ranks there become a world, the library of MPI that they need, and why
+     * there is no world; each NULL: nothing. */
+    const char *mpi, *library, *obstacle;
     uint32_t port; /* that it holds for rank 0 to listen at; 0: none */
     int64_t clock_offset_ns; /* its wall clock less ours */
 };

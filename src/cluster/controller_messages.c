@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cluster/controller_cells.h"
 #include "cluster/controller_console.h"
+#include "cluster/controller_mpi.h"
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
 #include "cluster/controller_steps.h"
@@ -67,6 +68,20 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
                    version != NULL ? version : "unknown");
     peer->state = jr_node_step(peer->state, JR_NODE_ON_REFUSE).next;
     note_refusal(controller, node, JR_STATUS_LAUNCH, text);
+}
+
+static char *copy_text(const char *text)
+{
+    return text == NULL ? NULL : strdup(text);
+}
+
+/* As its agent says when it takes the spec, which is once. */
+static void take_node_world(struct jr_cluster_node *peer,
+                            const struct jr_message *message)
+{
+    peer->mpi = copy_text(message->mpi);
+    peer->library = copy_text(message->library);
+    peer->obstacle = copy_text(message->obstacle);
 }
 
 static void refuse_node(struct jr_controller *controller, uint32_t node,
@@ -143,6 +158,9 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
     case JR_NODE_DO_IDENTIFY:
         identify_node(controller, node, cause->message);
         return true;
+    case JR_NODE_DO_WORLD:
+        take_node_world(&controller->nodes[node], cause->message);
+        return true;
     case JR_NODE_DO_SECOND:
         refuse_second_agent(controller, node);
         return true;
@@ -183,6 +201,9 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
         break;
     case JR_NODE_DO_ANSWER:
         jr_controller_run_answer(run, node, (uint64_t)cause->message->for_ns);
+        break;
+    case JR_NODE_DO_INITIALIZED:
+        jr_controller_mpi_begin(run);
         break;
     case JR_NODE_DO_SUSPECT:
         jr_controller_preempt_ask(run);

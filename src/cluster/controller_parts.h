@@ -33,6 +33,7 @@ struct jr_cluster_node {
     bool is_prepared;  /* and something since: it is ready for the attempt */
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
+    char *mpi, *library, *obstacle; /* see jr_controller_node */
     struct jr_buf streams[JR_CHANNEL_COUNT];
 };
 
@@ -79,7 +80,12 @@ void jr_controller_disconnect(struct jr_controller *controller);
 void jr_controller_send(struct jr_controller *controller,
                         const struct jr_message *message);
 
-/* The same of a message that has no keys. */
+/* The same to one agent, as far as the transport can: to all where one program
+ * carries the messages of all. */
+void jr_controller_send_to(struct jr_controller *controller, uint32_t node,
+                           const struct jr_message *message);
+
+/* The same as the first of a message that has no keys. */
 void jr_controller_send_type(struct jr_controller *controller,
                              enum jr_message_type type);
 

@@ -114,6 +114,8 @@ void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
 {
     if (type == JR_CHANNEL_EVENT)
         take_events(run, node);
+    else if (type == JR_CHANNEL_EXCHANGE)
+        jr_controller_mpi_take(run, node);
 }
 
 /* Nodes. */
@@ -140,6 +142,7 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
 {
     struct jr_outcome *all = run->outcome;
     const struct jr_cluster_node *peer = &run->controller->nodes[node];
+    (void)jr_controller_mpi_settle(run, node);
     bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
@@ -231,8 +234,8 @@ void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
     lose_node(run, node, run->lost ? JR_END_NONE : JR_END_LOST, how);
 }
 
-static void could_not_begin(struct jr_controller_run *run, uint32_t node,
-                            const char *text)
+void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node,
+                              const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_controller_name(&name, run->controller, node);
@@ -256,7 +259,7 @@ void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
                                      &why) == 0)
         merge_node_outcome(run, node, &part);
     else
-        could_not_begin(run, node, why.text);
+        jr_controller_run_refuse(run, node, why.text);
     jr_buf_clear(text);
     jr_controller_run_returned(run, node);
     jr_controller_run_silence(run);
@@ -413,6 +416,7 @@ static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 {
     jr_controller_steps_close(run);
     jr_controller_preempt_close(run);
+    jr_controller_mpi_close(run);
     run->controller->run = NULL;
     jr_events_close(&run->events);
     if (run->signals.fd >= 0) {
@@ -445,6 +449,7 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
     jr_controller_open_console(controller, options->out_fd, options->err_fd);
     controller->run = &run;
     if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0 ||
+        jr_controller_mpi_open(&run) != 0 ||
         jr_controller_steps_open(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {

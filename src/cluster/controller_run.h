@@ -3,6 +3,7 @@
 #ifndef JR_CONTROLLER_RUN_H
 #define JR_CONTROLLER_RUN_H
 
+#include "cluster/controller_mpi.h"
 #include "cluster/controller_parts.h"
 #include "spawn/slurm_job.h"
 #include "store/events.h"
@@ -22,6 +23,7 @@ struct jr_controller_run {
     bool has_recent_output; /* a node was silent for less than the limit */
     struct jr_step_tracker steps;
     struct jr_step_limit limits;
+    struct jr_controller_mpi mpi;
     struct jr_slurm_call call; /* whether the job is preempted */
     struct jr_watch answer;
     unsigned tries;  /* calls that were made for it */
@@ -75,6 +77,10 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
 
 /* The attempt has ended on a node, whose outcome has come. */
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node);
+
+/* A node cannot take part: the run ends, and is refused with this text. */
+void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node,
+                              const char *text);
 
 /* A node is lost, and its ranks; `how` says how that is known. */
 void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,

@@ -32,6 +32,7 @@
     X(NOTHING, "-")                                                            \
     X(IDENTIFY, "identify")   /* take who it is; is it of this build? */       \
     X(SECOND, "second agent") /* refuse the node: there is one already */      \
+    X(WORLD, "take world")    /* of MPI, as its agent has found it out */      \
     X(REFUSE, "refuse")       /* the first refusal ends the start, or run */   \
     X(BEGIN, "begin")         /* its clock is known */                         \
     X(FINISH, "finish")       /* take its outcome */                           \
@@ -40,13 +41,14 @@
     X(RELEASE, "release")     /* open the exit barrier everywhere */           \
     X(ASK, "ask all")         /* for how long every node has been silent */    \
     X(ANSWER, "answer")       /* it says for how long */                       \
-    X(SUSPECT, "suspect")     /* it may mean that the job is preempted */      \
-    X(CELL, "cell")           /* one of its cells is over */                   \
-    X(CEASE, "cease")         /* the cluster ends its cells */                 \
-    X(LEAVE, "lose cells")    /* all of its cells are lost */                  \
-    X(FAIL, "fail start")     /* without it there will be no run */            \
-    X(LOSE, "lose")           /* its ranks are lost, and maybe the run */      \
-    X(GIVE_UP, "give up")     /* its ranks are lost; the run is over */
+    X(INITIALIZED, "initialized") /* tell all, and fail who ended without */   \
+    X(SUSPECT, "suspect")         /* it may mean that the job is preempted */  \
+    X(CELL, "cell")               /* one of its cells is over */               \
+    X(CEASE, "cease")             /* the cluster ends its cells */             \
+    X(LEAVE, "lose cells")        /* all of its cells are lost */              \
+    X(FAIL, "fail start")         /* without it there will be no run */        \
+    X(LOSE, "lose")               /* its ranks are lost, and maybe the run */  \
+    X(GIVE_UP, "give up")         /* its ranks are lost; the run is over */
 
 #define JR_NODE_STATE_ENUM(name, word)      JR_NODE_##name,
 #define JR_NODE_FROM_ENUM(name, word, keys) JR_NODE_ON_##name,

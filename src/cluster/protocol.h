@@ -26,10 +26,11 @@
  *   out err event...        ->
  *   all_returned, released,
  *   silent, quiet,
- *   terminated              ->
+ *   terminated,
+ *   initialized, exchange...->
  *                           <-   stop, release, first, query, hang, no_step,
  *                                no_first_step, preempted, not_preempted,
- *                                signal, hold, away
+ *                                signal, hold, away, world, exchange
  *                           <-   heartbeat again and again: heartbeat.h
  *   heartbeat               ->
  *   outcome... done         ->             more of out and err may follow
@@ -88,7 +89,11 @@
     X(NAME, "name", TEXT, name)       /* of the spec, for its record */        \
     X(DEVICES, "devices", TEXT, devices) /* numbers of a node's: "0,2" */      \
     X(CORES, "cores", TEXT, cores)       /* the same */                        \
-    X(LIMIT, "limit_ms", INT, limit_ms)  /* of waiting for them; 0: none */
+    X(LIMIT, "limit_ms", INT, limit_ms)  /* of waiting for them; 0: none */    \
+    X(BYTES, "b", TEXT, bytes)           /* base64 */                          \
+    X(MPI, "mpi", TEXT, mpi) /* the protocol of its ranks' world */            \
+    X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
+    X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -100,8 +105,8 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* An agent is there. */                                                   \
     FROM(HELLO, "hello",                                                       \
          JR_KEY(VERSION) | JR_KEY(HOST) | JR_KEY(WALL) | JR_KEY(PORT))         \
-    /* Its node can run its part of the spec. */                               \
-    FROM(READY, "ready", 0)                                                    \
+    /* Its node can run its part of the spec, with such a world of MPI. */     \
+    FROM(READY, "ready", JR_KEY(MPI) | JR_KEY(LIBRARY) | JR_KEY(OBSTACLE))     \
     /* It cannot: the channel `why` says why not. */                           \
     FROM(REFUSE, "refuse", JR_KEY(STATUS) | JR_KEY(HOST))                      \
     /* It has heard `go`; its clock is known from when it says so. */          \
@@ -125,6 +130,8 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* A cell is over, and nothing is left of it there. `status` is the exit   \
        status of its process. */                                               \
     FROM(CELL_ENDED, "cell_ended", JR_KEY(CELL) | JR_KEY(STATUS))              \
+    /* A rank of the node has called MPI_Init. */                              \
+    FROM(INITIALIZED, "initialized", 0)                                        \
     /* Who an agent is: the first message, where each has a link of its own.   \
      */                                                                        \
     TO(ASSIGN, "assign",                                                       \
@@ -158,6 +165,10 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     TO(NO_STEP, "no_step", 0)                                                  \
     /* Nor its first one within `timeouts.first_step`. */                      \
     TO(NO_FIRST_STEP, "no_first_step", 0)                                      \
+    /* A rank of some node has called MPI_Init. */                             \
+    TO(WORLD, "world", 0)                                                      \
+    /* The next bytes of the exchange between MPI's process managers. */       \
+    TO(EXCHANGE, "exchange", JR_KEY(BYTES))                                    \
     /* The job is preempted; or it is not. */                                  \
     TO(PREEMPTED, "preempted", 0)                                              \
     TO(NOT_PREEMPTED, "not_preempted", 0)                                      \
@@ -191,6 +202,7 @@ struct jr_message {
     const char *cell, *sweep, *cells;                    /* the same */
     const char *env, *device, *folder;                   /* the same */
     const char *name, *devices, *cores;                  /* the same */
+    const char *bytes, *mpi, *library, *obstacle;        /* the same */
     bool behind, heartbeats, on;
 };
 
@@ -212,9 +224,10 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
     X(RESOURCES, "resources") /* what its ranks get of it: node_resources.h */ \
     X(OUT, "out")             /* console lines */                              \
     X(ERR, "err")                                                              \
-    X(NOTE, "note")       /* lines about cells, for the user */                \
-    X(EVENT, "event")     /* lines of events.jsonl, and of step_message.h */   \
-    X(OUTCOME, "outcome") /* of an attempt: outcome_message.h */
+    X(NOTE, "note")         /* lines about cells, for the user */              \
+    X(EVENT, "event")       /* lines of events.jsonl, and of step_message.h */ \
+    X(OUTCOME, "outcome")   /* of an attempt: outcome_message.h */             \
+    X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,
 enum jr_channel { JR_CHANNELS(JR_CHANNEL_ENUM) JR_CHANNEL_COUNT };
@@ -240,22 +253,5 @@ bool jr_channel_take(struct jr_buf *to, const json_t *object);
 /* The object in a line of an agent, whether message or piece of a channel, with
  * its node and its word; NULL: it is neither. The caller's. */
 json_t *jr_message_read(const char *line, size_t len);
-
-/* The whole lines of what has come in pieces. */
-struct jr_inlet {
-    struct jr_buf bytes;
-    size_t at; /* of the next line */
-};
-
-/* Add what was read. */
-void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len);
-/* Take the next line; NULL when there is no whole one left. It is valid until
- * bytes are added; its newline is not counted. */
-const char *jr_inlet_line(struct jr_inlet *inlet, size_t *ret_len);
-
-/* What is no whole line. Valid until bytes are added. */
-const char *jr_inlet_rest(const struct jr_inlet *inlet, size_t *ret_len);
-/* Free what was not taken. */
-void jr_inlet_release(struct jr_inlet *inlet);
 
 #endif

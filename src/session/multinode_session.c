@@ -10,6 +10,7 @@
 #include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
 #include "session/session.h"
+#include "session/session_mpi.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
 
@@ -467,6 +468,8 @@ enum jr_status jr_session_send_spec(struct jr_session *session,
         failed = jr_controller_send_spec(session->controller, &spec, &why);
     if (failed == 0)
         failed = take_allocations(session, &why);
+    if (failed == 0)
+        failed = jr_session_take_node_worlds(session, &why);
     if (failed == 0)
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);

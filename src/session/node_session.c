@@ -20,6 +20,7 @@
 #include "session/attempts.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/session_mpi.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
 #include "session/sweep/node_cells.h"
@@ -142,7 +143,7 @@ static uint32_t offer_free_port(void *data)
 }
 
 static int resolve_agent_spec(void *data, const struct jr_message *spec,
-                              struct jr_buf *resources, struct jr_error *err)
+                              struct jr_agent_answer *ret, struct jr_error *err)
 {
     struct node_session *agent = data;
     struct jr_session *session = agent->session;
@@ -164,14 +165,20 @@ static int resolve_agent_spec(void *data, const struct jr_message *spec,
     if (status == JR_STATUS_OK)
         status = jr_session_resolve(session, err);
     drop_lease(agent);
+    if (status == JR_STATUS_OK)
+        status = jr_session_find_mpi(session);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
     if (agent->assignment != NULL &&
         jr_ssh_session_check_address(session->resolution.job.master_addr,
                                      err) != 0)
         return -1;
-    jr_node_resources_tell(resources, &session->resolution.job.own);
-    return resources->failed
+    jr_node_resources_tell(&ret->resources, &session->resolution.job.own);
+    if (session->mpi.protocol != JR_MPI_PROTOCOL_NONE)
+        ret->mpi = jr_session_mpi_word(session->mpi.protocol);
+    ret->library = session->mpi_needed;
+    ret->obstacle = session->mpi_obstacle;
+    return ret->resources.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                : 0;
 }
@@ -253,7 +260,8 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
     int *leases = NULL;
     const struct jr_run_link link = {.events_fd = ends->events_fd,
                                      .reports_fd = ends->reports_fd,
-                                     .commands_fd = ends->commands_fd};
+                                     .commands_fd = ends->commands_fd,
+                                     .exchange_fd = ends->exchange_fd};
     struct jr_run_options options = {
         .dir = &agent->session->dir,
         .group = &agent->session->group,

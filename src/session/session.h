@@ -92,6 +92,9 @@ struct jr_session {
     uint32_t attempt;
     struct jr_plan_mpi mpi; /* see session_mpi.h */
     bool mpi_found;
+    const char *mpi_needed, *mpi_obstacle; /* the library of MPI that the
+                                              program needs, and why it gets no
+                                              world; NULL: none */
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "cluster/controller.h"
 #include "spawn/program.h"
+#include "wireup/mpi4py.h"
 #include "wireup/mpi_library.h"
 #include "wireup/pmix_abi.h"
 
@@ -12,14 +14,12 @@
 /* What stands in the way of one world; NULL: nothing. */
 static const char *find_obstacle_to_world(const struct jr_session *session)
 {
-    if (session->part)
-        return "the ranks of other nodes are started by other jobruns";
-    if (session->controller != NULL)
-        return "the ranks are on several nodes";
-    return NULL;
+    return session->part
+               ? "the ranks of other nodes are started by other jobruns"
+               : NULL;
 }
 
-static const char *protocol_word(enum jr_mpi_protocol protocol)
+const char *jr_session_mpi_word(enum jr_mpi_protocol protocol)
 {
     static const char *const words[] = {
 #define WORD(name, word, help) word,
@@ -35,12 +35,11 @@ static enum jr_status refuse_protocol(struct jr_session *session,
     struct jr_diag *diag = jr_diags_error(
         &session->diags, JR_CODE_MPI_NOT_SERVED,
         jr_spec_where_within(session->file, "mpi"), "mpi",
-        "mpi: %s is for ranks that one jobrun starts on one machine, and %s",
-        protocol_word(session->resolution.job.policy->mpi), why);
+        "mpi: %s is for ranks that one jobrun starts, and %s",
+        jr_session_mpi_word(session->resolution.job.policy->mpi), why);
     jr_diag_help(&session->diags, diag,
-                 "use nodes: 1, or --local to try it on this machine; on "
-                 "several nodes start the program by its own launcher, for "
-                 "which `jobrun render SPEC --engine mpi` prints the command");
+                 "let one jobrun start all: in a Slurm allocation, or with "
+                 "--hosts; or use --local to try it on this machine");
     return JR_STATUS_UNRESOLVED;
 }
 
@@ -61,12 +60,12 @@ static enum jr_status refuse_library(struct jr_session *session)
 }
 
 /* A program that needs MPI, and gets no world. */
-static void warn_of_worlds(struct jr_session *session,
-                           const struct jr_mpi_library *library,
+static void warn_of_worlds(struct jr_session *session, const char *library,
                            const char *why)
 {
     struct jr_buf safe JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_safe(&safe, library->name);
+    jr_buf_safe(&safe, library);
+    session->mpi_obstacle = why;
     struct jr_diag *diag = jr_diags_warning(
         &session->diags, JR_CODE_MPI_NOT_SERVED,
         jr_spec_where_within(session->file, "entrypoint"), "entrypoint",
@@ -90,15 +89,11 @@ static const char *rank_variable(const struct jr_session *session,
     return jr_env_get(session->options.envp, name);
 }
 
-/* The file that the ranks execute; NULL where it differs, is not there, or is
- * found by what `setup` exports. */
-static const char *find_executable(struct jr_session *session)
+/* The file of a program that the ranks execute; NULL where it differs, is not
+ * there, or is found by what `setup` exports. */
+static const char *find_file(struct jr_session *session, const char *name)
 {
     const struct jr_job *job = &session->resolution.job;
-    const struct jr_entrypoint *entry = &job->entrypoint;
-    if (entry->form != JR_FORM_COMMAND || entry->argv_count == 0)
-        return NULL;
-    const char *name = entry->argv[0];
     if (strstr(name, "%{") != NULL || strstr(job->workdir, "%{") != NULL)
         return NULL;
     struct jr_program *program =
@@ -111,6 +106,29 @@ static const char *find_executable(struct jr_session *session)
                ? program->path
                : jr_arena_printf(&session->arena, "%s/%s", job->workdir,
                                  program->path);
+}
+
+static const char *find_executable(struct jr_session *session)
+{
+    const struct jr_entrypoint *entry = &session->resolution.job.entrypoint;
+    return entry->form == JR_FORM_COMMAND && entry->argv_count > 0
+               ? find_file(session, entry->argv[0])
+               : NULL;
+}
+
+/* The interpreter of a Python program; NULL: it is none, as far as is seen. */
+static const char *find_python(struct jr_session *session)
+{
+    const struct jr_entrypoint *entry = &session->resolution.job.entrypoint;
+    const char *file = find_executable(session);
+    const char *name = NULL;
+    if (entry->form == JR_FORM_PYTHON)
+        name = entry->python->interpreter;
+    else if (file != NULL && jr_mpi4py_is_python(file))
+        return file;
+    else if (file != NULL)
+        name = jr_mpi4py_interpreter(&session->arena, file);
+    return name == NULL ? NULL : find_file(session, name);
 }
 
 /* Where the loader looks for what a rank needs. */
@@ -128,30 +146,128 @@ static const char *find_server(struct jr_session *session)
     return jr_mpi_library_path(&session->arena, JR_PMIX_LIBRARY, &search);
 }
 
+/* What is asked for by more than variables, and not by `mpi`: the field that
+ * does; NULL: none. */
+static const char *find_wish(const struct jr_session *session)
+{
+    const struct jr_job *job = &session->resolution.job;
+    for (uint32_t i = 0; i < job->env_profiles_count; i++)
+        if (strcmp(job->env_profiles[i], "mpi") == 0)
+            return "env_profiles";
+    for (int axis = 0; axis < JR_AXIS_COUNT; axis++)
+        if (job->axis_backend[axis] != NULL &&
+            strcmp(job->axis_backend[axis], "mpi") == 0)
+            return "backends";
+    return job->backend != NULL && strcmp(job->backend, "mpi") == 0 ? "backends"
+                                                                    : NULL;
+}
+
+static void serve_library(struct jr_session *session,
+                          const struct jr_mpi_library *library,
+                          const char *server)
+{
+    session->mpi.protocol = library->kind == JR_MPI_KIND_OPENMPI
+                                ? JR_MPI_PROTOCOL_PMIX
+                                : JR_MPI_PROTOCOL_PMI1;
+    session->mpi.server = server;
+    session->mpi.library = library->name;
+}
+
+/* The library that a wrapper or a script would use: of the interpreter's
+ * mpi4py, or the only one that there is. `count`: of those that there are. */
+static bool find_wished_library(struct jr_session *session,
+                                struct jr_mpi_library ret[JR_MPI_KINDS],
+                                size_t *ret_count)
+{
+    const struct jr_mpi_search search = make_search(session);
+    const struct jr_mpi4py_search package = {
+        .python_path = rank_variable(session, "PYTHONPATH"),
+        .home = rank_variable(session, "HOME"),
+        .abi = rank_variable(session, "MPI4PY_MPIABI"),
+        .libraries = &search};
+    const char *python = find_python(session);
+    *ret_count = 1;
+    if (python != NULL &&
+        jr_mpi4py_find(&ret[0], &session->arena, python, &package))
+        return true;
+    *ret_count = jr_mpi_library_list(ret, &session->arena, &search);
+    return *ret_count == 1;
+}
+
+/* "2 kinds of MPI are here", or none is. */
+static enum jr_status refuse_choice(struct jr_session *session,
+                                    const char *field,
+                                    const struct jr_mpi_library *found,
+                                    size_t count)
+{
+    const char *wish = strcmp(field, "backends") == 0 ? "backends: mpi"
+                                                      : "env_profiles: [mpi]";
+    struct jr_span span = jr_spec_where_within(session->file, field);
+    struct jr_diag *diag =
+        count == 0
+            ? jr_diags_warning(&session->diags, JR_CODE_MPI_NOT_SERVED, span,
+                               field,
+                               "%s is for ranks that are one world of MPI, and "
+                               "no MPI library is found here: the ranks get "
+                               "variables and no world",
+                               wish)
+            : jr_diags_error(
+                  &session->diags, JR_CODE_MPI_NOT_SERVED, span, field,
+                  "%s is for ranks that are one world of MPI, and "
+                  "which MPI the program uses cannot be seen: %s and "
+                  "%s are here",
+                  wish, found[0].name, found[1].name);
+    jr_diag_help(
+        &session->diags, diag,
+        "write mpi: pmix for Open MPI, mpi: pmi1 for MPICH, MVAPICH or "
+        "Intel MPI, or mpi: none if the variables are all that is "
+        "wanted");
+    return count == 0 ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
+}
+
+/* A script or a wrapper, of which a field says that it is an MPI program. */
+static enum jr_status choose_by_wish(struct jr_session *session)
+{
+    struct jr_mpi_library found[JR_MPI_KINDS];
+    size_t count;
+    const char *field = find_wish(session);
+    if (field == NULL || find_obstacle_to_world(session) != NULL ||
+        session->resolution.job.start_method != JR_START_SPAWN)
+        return JR_STATUS_OK;
+    if (!find_wished_library(session, found, &count))
+        return refuse_choice(session, field, found, count);
+    const char *server = NULL;
+    session->mpi_needed = found[0].name;
+    if (found[0].kind == JR_MPI_KIND_OPENMPI)
+        server = find_server(session);
+    if (found[0].kind == JR_MPI_KIND_OPENMPI && server == NULL)
+        return refuse_library(session);
+    serve_library(session, &found[0], server);
+    return JR_STATUS_OK;
+}
+
 /* By the libraries that the program needs. */
-static void choose_protocol(struct jr_session *session)
+static enum jr_status choose_protocol(struct jr_session *session)
 {
     const struct jr_mpi_search search = make_search(session);
     struct jr_mpi_library library;
     const char *program = find_executable(session), *server = NULL;
     if (program == NULL ||
         !jr_mpi_library_find(&library, &session->arena, program, &search))
-        return;
+        return choose_by_wish(session);
     const char *obstacle = find_obstacle_to_world(session);
+    session->mpi_needed = library.name;
     if (library.kind == JR_MPI_KIND_OPENMPI)
         server = find_server(session);
     if (obstacle == NULL && library.kind == JR_MPI_KIND_OPENMPI &&
         server == NULL)
         obstacle = LIBRARY_MISSING;
     if (obstacle != NULL) {
-        warn_of_worlds(session, &library, obstacle);
-        return;
+        warn_of_worlds(session, library.name, obstacle);
+        return JR_STATUS_OK;
     }
-    session->mpi.protocol = library.kind == JR_MPI_KIND_OPENMPI
-                                ? JR_MPI_PROTOCOL_PMIX
-                                : JR_MPI_PROTOCOL_PMI1;
-    session->mpi.server = server;
-    session->mpi.library = library.name;
+    serve_library(session, &library, server);
+    return JR_STATUS_OK;
 }
 
 /* What the spec states, if it can be done. */
@@ -171,6 +287,78 @@ static enum jr_status take_stated_protocol(struct jr_session *session)
     return session->mpi.server == NULL ? refuse_library(session) : JR_STATUS_OK;
 }
 
+/* "one MPI world by pmi1 (libmpich.so.12)", or that it is none. */
+static void describe_node_world(struct jr_buf *out,
+                                const struct jr_controller_node *peer)
+{
+    if (peer->mpi != NULL)
+        jr_buf_printf(out, "one MPI world by %s", peer->mpi);
+    else
+        jr_buf_str(out, "no MPI world");
+    if (peer->library == NULL)
+        return;
+    jr_buf_str(out, " (");
+    jr_buf_safe(out, peer->library);
+    jr_buf_char(out, ')');
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* All nodes have to make the same of the program. */
+static int compare_node_world(const struct jr_session *session, uint32_t node,
+                              struct jr_error *err)
+{
+    const struct jr_controller_node first =
+        jr_controller_node(session->controller, 0);
+    const struct jr_controller_node peer =
+        jr_controller_node(session->controller, node);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (is_same_text(first.mpi, peer.mpi))
+        return 0;
+    jr_controller_name(&text, session->controller, 0);
+    jr_buf_str(&text, " makes ");
+    describe_node_world(&text, &first);
+    jr_buf_str(&text, " of the program, and ");
+    jr_controller_name(&text, session->controller, node);
+    jr_buf_char(&text, ' ');
+    describe_node_world(&text, &peer);
+    return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                        "%s: install the same program and MPI library on both, "
+                        "or state `mpi` in the spec",
+                        text.failed ? "out of memory" : text.data);
+}
+
+static enum jr_mpi_protocol find_mpi_protocol(const char *word)
+{
+    enum jr_mpi_protocol protocol = JR_MPI_PROTOCOL_PMIX;
+    while (word != NULL && protocol > JR_MPI_PROTOCOL_NONE &&
+           strcmp(jr_session_mpi_word(protocol), word) != 0)
+        protocol--;
+    return word == NULL ? JR_MPI_PROTOCOL_NONE : protocol;
+}
+
+int jr_session_take_node_worlds(struct jr_session *session,
+                                struct jr_error *err)
+{
+    const struct jr_controller_node first =
+        jr_controller_node(session->controller, 0);
+    for (uint32_t node = 1; node < session->resolution.job.nodes; node++)
+        if (compare_node_world(session, node, err) != 0)
+            return -1;
+    session->mpi_found = true;
+    session->mpi = (struct jr_plan_mpi){
+        .protocol = find_mpi_protocol(first.mpi),
+        .stated = session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO,
+        .library = first.library,
+    };
+    if (first.obstacle != NULL && first.library != NULL)
+        warn_of_worlds(session, first.library, first.obstacle);
+    return 0;
+}
+
 enum jr_status jr_session_find_mpi(struct jr_session *session)
 {
     if (session->mpi_found)
@@ -179,7 +367,5 @@ enum jr_status jr_session_find_mpi(struct jr_session *session)
     session->mpi = (struct jr_plan_mpi){.protocol = JR_MPI_PROTOCOL_NONE};
     if (session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO)
         return take_stated_protocol(session);
-    if (session->host.real)
-        choose_protocol(session);
-    return JR_STATUS_OK;
+    return session->host.real ? choose_protocol(session) : JR_STATUS_OK;
 }

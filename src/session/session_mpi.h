@@ -10,4 +10,12 @@
  * need, and does not get, is a warning. */
 enum jr_status jr_session_find_mpi(struct jr_session *session);
 
+/* The word of a protocol: "pmi1". */
+const char *jr_session_mpi_word(enum jr_mpi_protocol protocol);
+
+/* The controller's: take what the agents have found in place of that. They have
+ * to agree. -1 with `err`. */
+int jr_session_take_node_worlds(struct jr_session *session,
+                                struct jr_error *err);
+
 #endif

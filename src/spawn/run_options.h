@@ -15,11 +15,14 @@ struct jr_slurm_self;
 /* What connects a run on one node to the others of its job, where it is one of
  * several: events go there, line by line, and into no events.jsonl; what the
  * other nodes have to know goes there as reports, which are no events; and
- * commands come from there, a byte each. The end of the commands is a stop. */
+ * commands come from there, a byte each. The end of the commands is a stop.
+ * What MPI's process managers on all nodes have to exchange is bytes that go
+ * both ways. */
 struct jr_run_link {
     int events_fd;
     int reports_fd; /* a pipe: each report is one write */
     int commands_fd;
+    int exchange_fd; /* a socket: frames of wireup/exchange_frame.h */
 };
 
 enum jr_report_name {
@@ -27,7 +30,8 @@ enum jr_report_name {
     JR_REPORT_RELEASED,     /* it is open here, and need be held nowhere */
     JR_REPORT_SILENT,       /* no rank has written for `timeouts.silence` */
     JR_REPORT_QUIET,        /* the answer to a query: for how long */
-    JR_REPORT_TERMINATED    /* SIGTERM came here, or a rank died of it */
+    JR_REPORT_TERMINATED,   /* SIGTERM came here, or a rank died of it */
+    JR_REPORT_INITIALIZED   /* a rank has called MPI_Init, the first here */
 };
 
 struct jr_report {
@@ -50,6 +54,8 @@ struct jr_report {
 #define JR_COMMAND_NO_STEP       'p'
 #define JR_COMMAND_NO_FIRST_STEP 'b'
 
+/* A rank of some node has called MPI_Init. */
+#define JR_COMMAND_INITIALIZED 'm'
 /* The job is preempted; or it is not, and SIGTERM is what it is. */
 #define JR_COMMAND_PREEMPTED     'P'
 #define JR_COMMAND_NOT_PREEMPTED 'n'

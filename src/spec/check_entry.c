@@ -283,13 +283,15 @@ static void warn_of_late_variables(const struct jr_check *check,
     }
 }
 
-/* The variables of a launcher are no process manager, and make no world.
- * Whoever states what makes one knows. */
-static void warn_of_singletons(const struct jr_check *check)
+/* Where ranks are forked, no world can be made of them: the variables are all
+ * that they get. Whoever states what makes one is told so elsewhere. */
+static void warn_of_singletons(const struct jr_check *check,
+                               const struct jr_node *method)
 {
     const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
     const char *protocol = jr_check_text(check, "mpi");
-    if (protocol != NULL && strcmp(protocol, "auto") != 0)
+    bool spawned = method == NULL || strcmp(method->text, "spawn") == 0;
+    if (spawned || (protocol != NULL && strcmp(protocol, "auto") != 0))
         return;
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++) {
         const struct jr_node *profile = profiles->items[i];
@@ -297,13 +299,12 @@ static void warn_of_singletons(const struct jr_check *check)
             continue;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
-            "the mpi profile sets variables only: they do not make the ranks "
-            "one world of MPI");
-        jr_diag_help(
-            check->lint->diags, diag,
-            "write mpi: pmi1 for MPICH, MVAPICH or Intel MPI, mpi: pmix "
-            "for Open MPI, or mpi: none if the variables are all that "
-            "is wanted");
+            "with start_method: %s the mpi profile sets variables only: they "
+            "do not make the ranks one world of MPI",
+            jr_lint_said(check->lint, method));
+        jr_diag_help(check->lint->diags, diag,
+                     "leave start_method out, or write mpi: none if the "
+                     "variables are all that is wanted");
     }
 }
 
@@ -329,7 +330,7 @@ void jr_check_start(const struct jr_check *check)
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     check_preload(check, method, entry);
     check_barrier(check, entry);
-    warn_of_singletons(check);
+    warn_of_singletons(check, method);
     check_mpi(check, method);
     if (method == NULL || strcmp(method->text, "spawn") == 0)
         return;

@@ -36,8 +36,8 @@
       "override those of the built-in profiles, whatever their order; later "  \
       "files override earlier ones, and the spec's own `env` overrides them "  \
       "all. `paddle` gives every rank its own port; with it, `xpu` means "     \
-      "Kunlun's devices. With `mpi`, only variables are set: whether "         \
-      "MPI_Init finds the other ranks is decided by the field `mpi`.",         \
+      "Kunlun's devices. `mpi` also says that a script or a wrapper is an MPI " \
+      "program, of which `mpi: auto` makes one world.",                        \
       "env_profiles: [torch, ./ours.yaml]")                                    \
     N("per_rank", "No two sets may contain the same rank.",                    \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
@@ -81,7 +81,8 @@
       "jobrun starts MPI programs itself, without mpirun or mpiexec: it serves "\
       "the protocol by which MPI_Init finds the other ranks. With `auto` the "  \
       "libraries that the program of a `command` needs decide, and the first "  \
-      "line of a run says so. Stating a protocol makes it a promise: if no "    \
+      "line of a run says so; of a script or a wrapper those of its mpi4py, "   \
+      "where `env_profiles: [mpi]` or `backends: mpi` ask for a world. Stating a protocol makes it a promise: if no "    \
       "rank calls MPI_Init through it, each was a world of its own, and the "   \
       "run ends with exit status 5. A rank that exits with 0 without MPI_Init " \
       "while others have called it, or without MPI_Finalize, has failed. See "  \

@@ -221,6 +221,25 @@ bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
     return found;
 }
 
+size_t jr_mpi_library_list(struct jr_mpi_library ret[JR_MPI_KINDS],
+                           struct jr_arena *arena,
+                           const struct jr_mpi_search *search)
+{
+    static const char *const usual[] = {"libmpi.so.40", "libmpi.so.20",
+                                        "libmpich.so.12", "libmpi.so.12"};
+    struct walk walk = {.arena = arena, .search = search};
+    const struct jr_elf_needed nothing = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        enum jr_mpi_kind kind = jr_mpi_kind_of(usual[i]);
+        bool known = count > 0 && ret[count - 1].kind == kind;
+        if (!known && find_library(&walk, "", &nothing, usual[i]) != NULL)
+            ret[count++] = (struct jr_mpi_library){kind, usual[i]};
+    }
+    jr_buf_release(&walk.cache);
+    return count;
+}
+
 const char *jr_mpi_library_path(struct jr_arena *arena, const char *name,
                                 const struct jr_mpi_search *search)
 {

@@ -39,6 +39,14 @@ bool jr_mpi_library_find(struct jr_mpi_library *ret, struct jr_arena *arena,
                          const char *program,
                          const struct jr_mpi_search *search);
 
+enum { JR_MPI_KINDS = 2 }; /* of libraries */
+
+/* The MPI libraries that the loader would find by their names, the first of
+ * each kind. Returns how many kinds there are. */
+size_t jr_mpi_library_list(struct jr_mpi_library ret[JR_MPI_KINDS],
+                           struct jr_arena *arena,
+                           const struct jr_mpi_search *search);
+
 /* Where the loader finds the library `name` for a program that says nothing of
  * where it is; NULL: nowhere. */
 const char *jr_mpi_library_path(struct jr_arena *arena, const char *name,

@@ -407,19 +407,37 @@ int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks,
     return 0;
 }
 
-int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, uint32_t per_node)
+int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first)
 {
-    static const char key[] = "PMI_process_mapping";
-    char value[64];
-    size_t grown;
-    int len =
-        snprintf(value, sizeof value, "(vector,(0,%u,%u))", nodes, per_node);
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    static const char key[] = "PMI_process_mapping ";
+    jr_buf_printf(&line, "%s(vector", key);
+    for (uint32_t node = 0, same; node < nodes; node += same) {
+        uint32_t size = first[node + 1] - first[node];
+        same = 1;
+        while (node + same < nodes &&
+               first[node + same + 1] - first[node + same] == size)
+            same++;
+        jr_buf_printf(&line, ",(%u,%u,%u)", node, same, size);
+    }
+    jr_buf_str(&line, ")\n");
     errno = ENOMEM;
-    return jr_pmi_store_put(&pmi->store,
-                            (struct jr_pmi_text){key, sizeof key - 1},
-                            (struct jr_pmi_text){value, (size_t)len}, &grown)
+    if (line.len >= sizeof key - 1 + JR_PMI_VALUE_MAX)
+        return 0;
+    return !line.failed &&
+                   jr_pmi_store_put_lines(&pmi->store, line.data, line.len)
                ? 0
                : -1;
+}
+
+void jr_pmi_take_fresh(struct jr_pmi *pmi, struct jr_buf *out)
+{
+    jr_pmi_store_take_fresh(&pmi->store, out);
+}
+
+bool jr_pmi_take_all(struct jr_pmi *pmi, const char *lines, size_t len)
+{
+    return jr_pmi_store_put_lines(&pmi->store, lines, len);
 }
 
 void jr_pmi_release(struct jr_pmi *pmi)

@@ -1,5 +1,7 @@
 /*
- * The process manager's side of PMI-1, for the ranks of one node.
+ * The process manager's side of PMI-1, for the ranks of one node. Where there
+ * are more nodes, each has a server, whose barriers are fences of the exchange
+ * (exchange_frame.h): at each of them, all get what was put on any of them.
  *
  * PMI-1 is lines of text on a stream that each client has to its manager
  * (MPICH's src/pmi documents it): one request, one reply, at most. The server
@@ -90,9 +92,18 @@ struct jr_pmi {
 int jr_pmi_open(struct jr_pmi *ret, const struct jr_pmi_hooks *hooks,
                 uint32_t count, uint32_t world_size, const char *name);
 
-/* Say on which node each rank is: `per_node` ranks on each of `nodes`, in
- * order (PMI_process_mapping). Returns 0, or -1 with ENOMEM. */
-int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, uint32_t per_node);
+/* Say on which node each rank is: `first` has the first rank of each of
+ * `nodes`, and one more (PMI_process_mapping). A text that is longer than a
+ * value may be is left out, and clients find out by themselves. Returns 0, or
+ * -1 with ENOMEM. */
+int jr_pmi_map(struct jr_pmi *pmi, uint32_t nodes, const uint32_t *first);
+
+/* Append what clients here have put since the last call, for other nodes. */
+void jr_pmi_take_fresh(struct jr_pmi *pmi, struct jr_buf *out);
+
+/* Take what was put on any node, in the order of the nodes. False: it is none
+ * of that, or there is no memory for it. */
+bool jr_pmi_take_all(struct jr_pmi *pmi, const char *lines, size_t len);
 
 /* Take bytes that the process `from` wrote to the stream of a client. */
 void jr_pmi_take(struct jr_pmi *pmi, uint32_t client, pid_t from,

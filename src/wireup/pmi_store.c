@@ -54,59 +54,110 @@ static void free_entry(struct jr_pmi_entry *entry)
     free(entry);
 }
 
-static bool make_entry_room(struct jr_pmi_store *store)
+/* Room for one more in a list of entries. */
+static bool make_entry_room(struct jr_pmi_entry ***entries, size_t count,
+                            size_t *room)
 {
-    size_t room = store->room == 0 ? 64 : store->room * 2;
-    if (store->count < store->room)
+    size_t more = *room == 0 ? 64 : *room * 2;
+    if (count < *room)
         return true;
-    struct jr_pmi_entry **entries =
-        reallocarray(store->entries, room, sizeof *entries);
-    if (entries == NULL)
+    struct jr_pmi_entry **list = reallocarray(*entries, more, sizeof **entries);
+    if (list == NULL)
         return false;
-    store->entries = entries;
-    store->room = room;
+    *entries = list;
+    *room = more;
     return true;
 }
 
-static bool add_entry(struct jr_pmi_store *store, struct jr_pmi_text key,
-                      char *value)
+static struct jr_pmi_entry *add_entry(struct jr_pmi_store *store,
+                                      struct jr_pmi_text key, char *value)
 {
     struct jr_pmi_entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL || !make_entry_room(store)) {
+    if (entry == NULL ||
+        !make_entry_room(&store->entries, store->count, &store->room)) {
         free(entry);
-        return false;
+        return NULL;
     }
     entry->key = strndup(key.at, key.len);
     if (entry->key == NULL ||
         tsearch(entry, &store->places, compare_entries) == NULL) {
         free_entry(entry);
-        return false;
+        return NULL;
     }
     entry->value = value;
     store->entries[store->count++] = entry;
-    return true;
+    return entry;
 }
 
-bool jr_pmi_store_put(struct jr_pmi_store *store, struct jr_pmi_text key,
-                      struct jr_pmi_text value, size_t *ret_grown)
+/* The entry that has the value now; NULL without memory. */
+static struct jr_pmi_entry *set_value(struct jr_pmi_store *store,
+                                      struct jr_pmi_text key,
+                                      struct jr_pmi_text value,
+                                      size_t *ret_grown)
 {
     struct jr_pmi_entry *entry = find_entry(store, key);
     char *copy = strndup(value.at, value.len);
     *ret_grown = 0;
     if (copy == NULL)
-        return false;
+        return NULL;
     if (entry == NULL) {
-        bool added = add_entry(store, key, copy);
-        if (added)
+        entry = add_entry(store, key, copy);
+        if (entry != NULL)
             *ret_grown = sizeof *entry + key.len + value.len;
         else
             free(copy);
-        return added;
+        return entry;
     }
     size_t before = strlen(entry->value);
     *ret_grown = value.len > before ? value.len - before : 0;
     free(entry->value);
     entry->value = copy;
+    return entry;
+}
+
+bool jr_pmi_store_put(struct jr_pmi_store *store, struct jr_pmi_text key,
+                      struct jr_pmi_text value, size_t *ret_grown)
+{
+    *ret_grown = 0;
+    if (!make_entry_room(&store->fresh, store->fresh_count, &store->fresh_room))
+        return false;
+    struct jr_pmi_entry *entry = set_value(store, key, value, ret_grown);
+    if (entry == NULL)
+        return false;
+    if (!entry->fresh)
+        store->fresh[store->fresh_count++] = entry;
+    entry->fresh = true;
+    return true;
+}
+
+void jr_pmi_store_take_fresh(struct jr_pmi_store *store, struct jr_buf *out)
+{
+    for (size_t i = 0; i < store->fresh_count; i++) {
+        struct jr_pmi_entry *entry = store->fresh[i];
+        entry->fresh = false;
+        jr_buf_printf(out, "%s %s\n", entry->key, entry->value);
+    }
+    store->fresh_count = 0;
+}
+
+bool jr_pmi_store_put_lines(struct jr_pmi_store *store, const char *lines,
+                            size_t len)
+{
+    const char *end = lines + len;
+    while (lines < end) {
+        const char *stop = memchr(lines, '\n', (size_t)(end - lines));
+        const char *blank =
+            stop == NULL ? NULL : memchr(lines, ' ', (size_t)(stop - lines));
+        size_t grown;
+        if (blank == NULL)
+            return false;
+        const struct jr_pmi_text key = {lines, (size_t)(blank - lines)};
+        const struct jr_pmi_text value = {blank + 1,
+                                          (size_t)(stop - blank - 1)};
+        if (set_value(store, key, value, &grown) == NULL)
+            return false;
+        lines = stop + 1;
+    }
     return true;
 }
 
@@ -122,5 +173,6 @@ void jr_pmi_store_release(struct jr_pmi_store *store)
     for (size_t i = 0; i < store->count; i++)
         free_entry(store->entries[i]);
     free(store->entries);
+    free(store->fresh);
     *store = (struct jr_pmi_store){0};
 }

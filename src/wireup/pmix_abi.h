@@ -18,10 +18,13 @@ enum {
     JR_PMIX_KEY_BYTES = 512,
     JR_PMIX_MODULE_ROOM = 64, /* functions: later versions have more of them */
     JR_PMIX_SUCCESS = 0,
+    JR_PMIX_NO_MEMORY = -32,
+    JR_PMIX_NOT_SUPPORTED = -47,
     JR_PMIX_STRING = 3,
-    JR_PMIX_UINT32 = 14,
-    JR_PMIX_REGEX = 49
+    JR_PMIX_UINT32 = 14
 };
+
+#define JR_PMIX_ALL_RANKS (UINT32_MAX - 1) /* PMIX_RANK_WILDCARD */
 
 /* pmix_proc_t */
 struct jr_pmix_proc {
@@ -57,6 +60,18 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct jr_pmix_info) == 552,
 /* pmix_op_cbfunc_t */
 typedef void jr_pmix_done(int status, void *data);
 
+/* pmix_release_cbfunc_t */
+typedef void jr_pmix_release(void *data);
+
+/* pmix_modex_cbfunc_t: the bytes are valid until `release`, which may be NULL,
+ * is called with `object`. */
+typedef void jr_pmix_exchanged(int status, const char *bytes, size_t len,
+                               void *data, jr_pmix_release *release,
+                               void *object);
+
+/* pmix_dmodex_response_fn_t: the bytes are valid until it returns. */
+typedef void jr_pmix_found(int status, char *bytes, size_t len, void *data);
+
 /* pmix_server_module_t: what the library calls. A NULL is not supported. */
 struct jr_pmix_module {
     int (*client_connected)(const struct jr_pmix_proc *proc, void *object,
@@ -66,7 +81,15 @@ struct jr_pmix_module {
     int (*abort)(const struct jr_pmix_proc *proc, void *object, int status,
                  const char *message, struct jr_pmix_proc *procs, size_t count,
                  jr_pmix_done *done, void *data);
-    void (*others[JR_PMIX_MODULE_ROOM])(void); /* from fence_nb on */
+    /* The bytes are the callee's, to be freed. */
+    int (*fence_nb)(const struct jr_pmix_proc *procs, size_t count,
+                    const struct jr_pmix_info *infos, size_t infos_count,
+                    char *bytes, size_t len, jr_pmix_exchanged *done,
+                    void *data);
+    int (*direct_modex)(const struct jr_pmix_proc *proc,
+                        const struct jr_pmix_info *infos, size_t infos_count,
+                        jr_pmix_exchanged *done, void *data);
+    void (*others[JR_PMIX_MODULE_ROOM])(void); /* from publish on */
 };
 
 /* The library's functions, by the names of their symbols. */
@@ -74,8 +97,6 @@ struct jr_pmix_module {
     X(PMIx_server_init, int,                                                   \
       (struct jr_pmix_module *, struct jr_pmix_info *, size_t))                \
     X(PMIx_server_finalize, int, (void))                                       \
-    X(PMIx_generate_regex, int, (const char *, char **))                       \
-    X(PMIx_generate_ppn, int, (const char *, char **))                         \
     X(PMIx_server_register_nspace, int,                                        \
       (const char *, int, struct jr_pmix_info *, size_t, jr_pmix_done *,       \
        void *))                                                                \
@@ -83,6 +104,8 @@ struct jr_pmix_module {
       (const struct jr_pmix_proc *, uid_t, gid_t, void *, jr_pmix_done *,      \
        void *))                                                                \
     X(PMIx_server_setup_fork, int, (const struct jr_pmix_proc *, char ***))    \
+    X(PMIx_server_dmodex_request, int,                                         \
+      (const struct jr_pmix_proc *, jr_pmix_found *, void *))                  \
     X(PMIx_Error_string, const char *, (int))
 
 struct jr_pmix_library {

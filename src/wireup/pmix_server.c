@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "base/syscalls.h"
-#include "wireup/pmix_abi.h"
+#include "wireup/pmix_exchange.h"
 
 #include "base/banned.h"
 
@@ -27,8 +27,10 @@ enum { READY_MS = 30000, END_MS = 1000, KEYS = 6 };
 struct server {
     const struct jr_pmix_setup *setup;
     struct jr_pmix_library library;
-    int fd;       /* to the runner */
-    int waits[2]; /* a pipe: a byte for each operation that is done */
+    struct jr_pmix_exchange exchange;
+    uint32_t first, count; /* the ranks here */
+    int fd;                /* to the runner */
+    int waits[2];          /* a pipe: a byte for each operation that is done */
 };
 
 static void send_event(int fd, enum jr_pmix_event_kind kind, uint32_t rank,
@@ -149,13 +151,6 @@ static void set_number(struct jr_pmix_info *info, const char *key,
     info->value.data.uint32 = number;
 }
 
-static void set_map(struct jr_pmix_info *info, const char *key, char *map)
-{
-    set_key(info, key, JR_PMIX_REGEX);
-    info->value.data.bo.bytes = map;
-    info->value.data.bo.size = strlen(map) + 1;
-}
-
 static void begin_to_serve(struct server *server)
 {
     static struct jr_pmix_module const module = {
@@ -163,42 +158,58 @@ static void begin_to_serve(struct server *server)
         .client_finalized = on_client_finalized,
         .abort = on_client_abort,
     };
+    const struct jr_pmix_setup *setup = server->setup;
     struct jr_pmix_module own = module;
-    struct jr_pmix_info infos[2] = {0};
-    char *folder = strdup(server->setup->folder);
+    struct jr_pmix_info infos[3] = {0};
+    char *folder = strdup(setup->folder);
     if (folder == NULL)
         refuse_to_serve(server->fd, "could not begin", strerror(ENOMEM));
     set_text(&infos[0], "pmix.srvr.tmpdir", folder);
     set_text(&infos[1], "pmix.sys.tmpdir", folder);
-    int status = server->library.PMIx_server_init(&own, infos, 2);
+    set_text(&infos[2], "pmix.hname", setup->hosts[setup->node]);
+    if (!server->exchange.ended)
+        jr_pmix_exchange_fill(&own);
+    int status = server->library.PMIx_server_init(&own, infos, 3);
     if (status != JR_PMIX_SUCCESS)
         refuse_to_serve(server->fd, "PMIx_server_init",
                         server->library.PMIx_Error_string(status));
 }
 
-/* What a process of the world may ask of it. */
+static void add_ranks(struct jr_buf *out, const struct jr_pmix_setup *setup,
+                      uint32_t node)
+{
+    for (uint32_t rank = setup->first[node]; rank < setup->first[node + 1];
+         rank++)
+        jr_buf_printf(out, rank == setup->first[node] ? "%u" : ",%u", rank);
+}
+
+/* What a process of the world may ask of it. The maps are what the library
+ * would make of its own short forms of them. */
 static void register_world(const struct server *server)
 {
     const struct jr_pmix_setup *setup = server->setup;
-    const struct jr_pmix_library *library = &server->library;
     struct jr_pmix_info infos[KEYS] = {0};
-    struct jr_buf ranks = JR_BUF_INIT;
-    char *nodes = NULL, *places = NULL;
-    for (uint32_t rank = 0; rank < setup->count; rank++)
-        jr_buf_printf(&ranks, rank == 0 ? "%u" : ",%u", rank);
-    if (ranks.failed ||
-        library->PMIx_generate_regex(setup->host, &nodes) != JR_PMIX_SUCCESS ||
-        library->PMIx_generate_ppn(ranks.data, &places) != JR_PMIX_SUCCESS)
-        refuse_to_serve(server->fd, "could not describe the world", NULL);
-    set_map(&infos[0], "pmix.nmap", nodes);
-    set_map(&infos[1], "pmix.pmap", places);
-    set_number(&infos[2], "pmix.job.size", setup->count);
-    set_number(&infos[3], "pmix.univ.size", setup->count);
-    set_number(&infos[4], "pmix.local.size", setup->count);
-    set_text(&infos[5], "pmix.lpeers", ranks.data);
+    struct jr_buf nodes = JR_BUF_INIT, places = JR_BUF_INIT,
+                  peers = JR_BUF_INIT;
+    uint32_t size = setup->first[setup->nodes];
+    for (uint32_t node = 0; node < setup->nodes; node++) {
+        jr_buf_printf(&nodes, node == 0 ? "%s" : ",%s", setup->hosts[node]);
+        jr_buf_str(&places, node == 0 ? "" : ";");
+        add_ranks(&places, setup, node);
+    }
+    add_ranks(&peers, setup, setup->node);
+    if (nodes.failed || places.failed || peers.failed)
+        refuse_to_serve(server->fd, "could not describe the world",
+                        strerror(ENOMEM));
+    set_text(&infos[0], "pmix.nmap", nodes.data);
+    set_text(&infos[1], "pmix.pmap", places.data);
+    set_number(&infos[2], "pmix.job.size", size);
+    set_number(&infos[3], "pmix.univ.size", size);
+    set_number(&infos[4], "pmix.local.size", server->count);
+    set_text(&infos[5], "pmix.lpeers", peers.data);
     await_operation(server,
-                    library->PMIx_server_register_nspace(
-                        setup->name, (int)setup->count, infos, KEYS,
+                    server->library.PMIx_server_register_nspace(
+                        setup->name, (int)server->count, infos, KEYS,
                         on_operation_done, (void *)(uintptr_t)server),
                     "PMIx_server_register_nspace");
 }
@@ -212,8 +223,8 @@ static struct jr_pmix_proc make_proc(const struct server *server, uint32_t rank)
 
 static void register_ranks(struct server *server)
 {
-    for (uint32_t rank = 0; rank < server->setup->count; rank++) {
-        struct jr_pmix_proc proc = make_proc(server, rank);
+    for (uint32_t i = 0; i < server->count; i++) {
+        struct jr_pmix_proc proc = make_proc(server, server->first + i);
         await_operation(
             server,
             server->library.PMIx_server_register_client(
@@ -225,7 +236,7 @@ static void register_ranks(struct server *server)
 /* The variables of one rank, but for its number, are those of all. */
 static void send_variables(const struct server *server)
 {
-    struct jr_pmix_proc proc = make_proc(server, 0);
+    struct jr_pmix_proc proc = make_proc(server, server->first);
     struct jr_buf text = JR_BUF_INIT;
     char **env = NULL;
     int status = server->library.PMIx_server_setup_fork(&proc, &env);
@@ -240,19 +251,8 @@ static void send_variables(const struct server *server)
     send_text(server->fd, JR_PMIX_READY, &text);
 }
 
-/* Until the runner closes its end, or dies, which closes it too. */
-static void await_end(const struct server *server)
-{
-    char byte;
-    ssize_t got;
-    do
-        got = recv(server->fd, &byte, 1, 0);
-    while (got > 0 || (got < 0 && errno == EINTR));
-    (void)server->library.PMIx_server_finalize();
-}
-
 /* Leave all that is the runner's, and no signal of its group. */
-static void leave_runner(int fd)
+static void leave_runner(int fd, int exchange_fd)
 {
     int null = open("/dev/null", O_RDWR);
     (void)setsid();
@@ -260,24 +260,39 @@ static void leave_runner(int fd)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int stream = 0; stream <= STDERR_FILENO; stream++)
         (void)dup2(null, stream);
-    if (fd > STDERR_FILENO + 1)
-        (void)jr_close_range(STDERR_FILENO + 1, (unsigned)fd - 1, 0);
-    (void)jr_close_range((unsigned)fd + 1, ~0U, 0);
+    int runner = fcntl(fd, F_DUPFD_CLOEXEC, JR_PMIX_FREE_FD);
+    int exchange = fcntl(exchange_fd, F_DUPFD_CLOEXEC, JR_PMIX_FREE_FD);
+    (void)dup2(runner, JR_PMIX_RUNNER_FD);
+    (void)dup2(exchange < 0 ? null : exchange, JR_PMIX_EXCHANGE_FD);
+    (void)jr_close_range(JR_PMIX_REQUESTS_FD, ~0U, 0);
 }
 
 _Noreturn static void serve(const struct jr_pmix_setup *setup, int fd)
 {
-    struct server server = {.setup = setup, .fd = fd};
-    leave_runner(fd);
+    uint32_t first = setup->first[setup->node];
+    struct server server = {.setup = setup,
+                            .fd = JR_PMIX_RUNNER_FD,
+                            .first = first,
+                            .count = setup->first[setup->node + 1] - first};
+    server.exchange =
+        (struct jr_pmix_exchange){.library = &server.library,
+                                  .name = setup->name,
+                                  .node = setup->node,
+                                  .first = first,
+                                  .count = server.count,
+                                  .ended = setup->exchange_fd < 0};
+    leave_runner(fd, setup->exchange_fd);
     environ = (char **)(uintptr_t)setup->env;
-    if (pipe2(server.waits, O_CLOEXEC) != 0)
-        refuse_to_serve(fd, "could not begin", strerror(errno));
+    if (jr_pmix_exchange_open(&server.exchange) != 0 ||
+        pipe2(server.waits, O_CLOEXEC) != 0)
+        refuse_to_serve(server.fd, "could not begin", strerror(errno));
     load_library(&server);
     begin_to_serve(&server);
     register_world(&server);
     register_ranks(&server);
     send_variables(&server);
-    await_end(&server);
+    jr_pmix_exchange_serve(&server.exchange);
+    (void)server.library.PMIx_server_finalize();
     _exit(0);
 }
 

@@ -1,6 +1,7 @@
 /*
  * The process manager's side of PMIx (Open MPI), for the ranks of one node: the
- * reference library's server, in a process of its own.
+ * reference library's server, in a process of its own. Where there are more
+ * nodes, the servers exchange what their ranks have put (exchange_frame.h).
  *
  * The library makes threads, allocates, logs and may crash. A runner that had
  * it could not fork safely any more, and would die with it. So the runner forks
@@ -41,10 +42,12 @@ struct jr_pmix_event {
 struct jr_pmix_setup {
     const char *library; /* the path of the library */
     const char *name;    /* of the world, unlike any other's */
-    const char *host;
-    const char *folder; /* absolute: where the library may put files */
-    char *const *env;   /* that the library sees, NULL-terminated */
-    uint32_t count;     /* of ranks */
+    const char *folder;  /* absolute: where the library may put files */
+    char *const *env;    /* that the library sees, NULL-terminated */
+    char *const *hosts;  /* the name of each node, unlike any other's */
+    uint32_t nodes, node;
+    const uint32_t *first; /* rank of each node, and one more */
+    int exchange_fd; /* a socket, for the exchange; -1: there is one node */
 };
 
 struct jr_pmix {

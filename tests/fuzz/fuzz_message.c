@@ -55,16 +55,21 @@ static void begin(struct side *side, bool runs)
         side->nodes[i].state = runs ? JR_NODE_RUNNING : JR_NODE_UNKNOWN;
         side->nodes[i].host = runs ? strdup("n2") : NULL;
     }
+    require(jr_controller_mpi_open(&side->run) == 0);
     jr_heartbeat_begin(&side->controller);
 }
 
 static void end(struct side *side)
 {
+    jr_controller_mpi_close(&side->run);
     jr_console_writer_close(&side->controller.console);
     jr_buf_release(&side->link.outbox);
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {
         free(side->nodes[i].host);
+        free(side->nodes[i].mpi);
+        free(side->nodes[i].library);
+        free(side->nodes[i].obstacle);
         for (unsigned flow = 0; flow < JR_CHANNEL_COUNT; flow++)
             jr_buf_release(&side->nodes[i].streams[flow]);
     }

@@ -11,6 +11,8 @@
 
 enum { CLIENTS = 3 };
 
+static const uint32_t one_node[] = {0, CLIENTS};
+
 struct side {
     struct jr_pmi pmi;
     unsigned ends[CLIENTS]; /* broken or aborted */
@@ -39,6 +41,11 @@ static void on_barrier(void *owner)
 {
     struct side *side = owner;
     require(side->pmi.waiting == CLIENTS);
+    /* What was put can be exchanged, whatever it is. */
+    struct jr_buf fresh = JR_BUF_INIT;
+    jr_pmi_take_fresh(&side->pmi, &fresh);
+    require(jr_pmi_take_all(&side->pmi, fresh.data, fresh.len));
+    jr_buf_release(&fresh);
     jr_pmi_open_barrier(&side->pmi);
 }
 
@@ -102,7 +109,7 @@ static size_t lead(const uint8_t *data, size_t size, size_t piece)
                                        on_aborted, on_broken,  on_nothing,
                                        on_barrier};
     require(jr_pmi_open(&side.pmi, &hooks, CLIENTS, CLIENTS, "kvs") == 0);
-    require(jr_pmi_map(&side.pmi, 1, CLIENTS) == 0);
+    require(jr_pmi_map(&side.pmi, 1, one_node) == 0);
     size_t replies = feed(&side, data, size, piece);
     jr_pmi_release(&side.pmi);
     return replies;

@@ -255,7 +255,8 @@ class Launch(Launching):
         self.assertEqual(self.evaluate("""\
             print(json.dumps(jobrun.launch(
                 work.inner, nprocs=2, device="cpu", oversubscribe=True, spec={
-                    "env_profiles": ["torch", "paddle", "megengine", "mpi"]})))
+                    "env_profiles": ["torch", "paddle", "megengine", "mpi"],
+                    "mpi": "none"})))
             """), [[0, [[0, 3], [1, 3], [2, 3]]], [1, [[0, 3], [1, 3], [2, 3]]]])
 
     def test_exceptions_of_any_kind(self):

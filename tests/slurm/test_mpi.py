@@ -1,6 +1,7 @@
 """MPI for real: what `render --engine mpi` makes under MPICH's hydra and under
 Open MPI; jobrun as the agent of each of their nodes; MPI ranks inside of runs,
-and MPICH's by Slurm's PMI-2."""
+and MPICH's by Slurm's PMI-2; and worlds on the nodes of an allocation that jobrun
+makes itself."""
 import json
 import pathlib
 import shutil
@@ -48,11 +49,12 @@ shift
 exec unshare --uts sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
 """
 FOLDER = None
+WORLD = pathlib.Path(__file__).parent.parent / "system" / "mpi" / "world.c"
 
 
 def setUpModule():
     global FOLDER
-    lab.up(2)()
+    lab.up(4)()
     scratch = tempfile.TemporaryDirectory(prefix="jobrun-mpi-")  # Open MPI cuts at blanks
     unittest.addModuleCleanup(scratch.cleanup)
     FOLDER = pathlib.Path(scratch.name)
@@ -60,6 +62,9 @@ def setUpModule():
     for kind in ("mpich", "openmpi"):
         subprocess.run([f"mpicc.{kind}", "sum.c", "-o", kind], cwd=FOLDER,
                        check=True, timeout=60)
+        subprocess.run([f"mpicc.{kind}", WORLD, "-o", f"{kind}-world"],
+                       cwd=FOLDER, check=True, timeout=60)
+    (FOLDER / "bin").mkdir()  # where no launcher is
     (FOLDER / "remote").write_text(REMOTE)
     (FOLDER / "remote").chmod(0o755)
 
@@ -133,6 +138,58 @@ class Agents(Lab):
             self.assertIn("started jobrun 2 times on this node", done.stderr)
 
 
+class Worlds(Lab):
+    """One world on four nodes, without a launcher of MPI's."""
+
+    def run_world(self, code, kind, *words, local=2):
+        env = {**OPENMPI, "PATH": str(FOLDER / "bin")}
+        spec = self.spec(text=f"local_world_size: {local}\noversubscribe: true\n"
+                         f"entrypoint: ['{FOLDER / kind}-world']\n"
+                         f"env: {json.dumps(env)}\ntimeouts: {{run: 5m}}\n")
+        return self.expect(self.on("salloc", "-N4", JOBRUN, spec, "--", *words),
+                           code)
+
+    def assert_cause(self, rank, kind, message):
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"], cause["message"],
+                          cause["host"]), (rank, kind, message, f"n{rank + 1}"))
+
+    def assert_world(self, done):
+        self.assertEqual(said(done), [
+            f"[{rank}] mpi {rank} of 8, sum 36, ring 8, RANK {rank}"
+            for rank in range(8)])
+
+    def test_openmpi(self):
+        done = self.run_world(0, "openmpi")
+        self.assert_world(done)
+        self.assertIn("8 ranks on 4 nodes", done.stderr)
+        self.assertIn("one MPI world by PMIx (libmpi.so.40)", done.stderr)
+
+    def test_mpich(self):
+        done = self.run_world(0, "mpich")
+        self.assert_world(done)
+        self.assertIn("one MPI world by PMI-1 (libmpich.so.12)", done.stderr)
+
+    def test_an_abort(self):
+        for kind in ("openmpi", "mpich"):
+            self.run_world(1, kind, "abort", local=1)
+            self.assert_cause(1, "mpi_abort", "called MPI_Abort with code 3")
+
+    def test_a_rank_that_leaves(self):
+        self.run_world(1, "openmpi", "leave", local=1)
+        self.assert_cause(1, "mpi", "exited with code 0 after MPI_Init, without "
+                          "calling MPI_Finalize")
+
+    def test_a_rank_that_dies(self):
+        self.run_world(1, "openmpi", "die", local=1)
+        self.assert_cause(1, "signal", "was killed by SIGKILL, sender unknown")
+
+    def test_a_rank_without_mpi(self):
+        self.run_world(1, "openmpi", "mixed", local=1)
+        self.assert_cause(1, "mpi", "exited with code 0 without calling "
+                          "MPI_Init, which other ranks had called")
+
+
 class Ranks(Lab):
     def test_the_profile_makes_no_world(self):
         """MPI_Init sees singletons, whatever the variables say, where jobrun
@@ -150,7 +207,7 @@ class Ranks(Lab):
         inner = self.write("inner.jobrun.yaml", "version: 1\ndevice: cpu\n"
                            "log_dir: inner\nworld_size: 2\n"
                            "entrypoint: {shell: 'echo $RANK of $WORLD_SIZE'}\n")
-        spec = self.spec(text="world_size: 3\nenv_profiles: [mpi]\n"
+        spec = self.spec(text="world_size: 3\nenv_profiles: [mpi]\nmpi: none\n"
                          f"entrypoint: ['{JOBRUN}', '{inner}']\n")
         done = self.expect(self.on(JOBRUN, spec), 0)
         self.assertEqual(said(done), sorted(

@@ -203,6 +203,44 @@ class Runs(Hosts):
         self.assertIn("[3] 1", done.stdout.splitlines())
 
 
+class Mpi(Hosts):
+    """One world of the ranks on four hosts, without a launcher of MPI's."""
+
+    def run_world(self, code, kind, *words):
+        if shutil.which(f"mpicc.{kind}") is None:
+            self.skipTest(f"SKIPPED: no mpicc.{kind}")
+        source = pathlib.Path(harness.__file__).parent / "mpi" / "world.c"
+        scratch = self.server.folder / "world"
+        subprocess.run([f"mpicc.{kind}", source, "-o", scratch], check=True,
+                       timeout=60)
+        (self.folder / "bin").mkdir(exist_ok=True)
+        self.write("t.jobrun.yaml", SPEC.format(script="", more="").replace(
+            "{shell: ''}", f"['{scratch}']") + f"""
+env: {{MARKER: {self.marker}, PATH: '{self.folder / "bin"}',
+  OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo}}
+timeouts: {{run: 5m}}
+""")
+        line = self.line("", hosts="n[1-4]", words=("--", *words))
+        done = self.expect(self.jobrun("t.jobrun.yaml", *line[1:]), code)
+        self.nobody_is_left()
+        return done
+
+    def spec(self, script, more=""):
+        return "t.jobrun.yaml"
+
+    def test_open_mpi_and_mpich(self):
+        for kind in ("openmpi", "mpich"):
+            done = self.run_world(0, kind)
+            self.assertEqual(sorted(done.stdout.splitlines()), [
+                f"[{rank}] mpi {rank} of 8, sum 36, ring 8, RANK {rank}"
+                for rank in range(8)])
+
+    def test_an_abort(self):
+        self.run_world(1, "openmpi", "abort")
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"]), (1, "mpi_abort"))
+
+
 class Wrong(Hosts):
     def test_a_host_that_wants_a_password(self):
         config = self.server.folder / "config"

@@ -790,3 +790,91 @@ class Functions:
         for node in range(2):
             log = self.folder / f"runs/latest/node_{node}/attempt_0/setup.log"
             self.assertEqual(log.read_text(), "here\n")
+
+
+class Mpi:
+    """One world of the ranks of all nodes, by a client of PMI-1."""
+
+    CLIENT = pathlib.Path(__file__).parent / "mpi" / "pmi.py"
+    MPI = "mpi: pmi1\ntimeouts: {run: 2m, stop_grace: 20s}"
+
+    def world(self, nodes, *acts, more="", script="{}", **options):
+        command = " ".join(["python3", str(self.CLIENT), *acts])
+        return self.run_on(nodes, script.format(command),
+                           more=f"{self.MPI}\n{more}", **options)
+
+    def assert_cause(self, done, rank, kind, message):
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"], cause["message"]),
+                         (rank, kind, message), done.stderr)
+        self.nobody_is_left()
+
+    def test_one_world_of_all_nodes(self):
+        done = self.expect(self.world(3, "init", "exchange", "finalize"), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[{rank}] pmi {rank} of 6, (vector,(0,3,2))" for rank in range(6)])
+        self.assertIn("6 ranks on 3 nodes", done.stderr)
+        self.assertIn("one MPI world by PMI-1\n", done.stderr)
+        self.assertEqual({rank["mpi"] for rank in self.results()["ranks"]},
+                         {"finalized"})
+        self.nobody_is_left()
+
+    def test_nodes_of_different_sizes(self):
+        done = self.expect(self.world(3, "init", "exchange", "finalize",
+                                      local="[1, 3, 3]"), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[{rank}] pmi {rank} of 7, (vector,(0,1,1),(1,2,3))"
+            for rank in range(7)])
+
+    def test_much_to_exchange(self):
+        """More than a pipe or a message holds, again and again."""
+        done = self.expect(self.world(3, "init", "volume", "volume", "barrier",
+                                      "finalize"), 0)
+        self.assertEqual(done.stdout.count("volume 600 600000"), 2 * 6)
+
+    def test_the_next_attempt_is_a_new_world(self):
+        done = self.expect(self.world(
+            2, "init", "exchange", "finalize", more="restart: {max: 1}",
+            script="{}; test $JOBRUN_ATTEMPT != 0"), 0)
+        self.assertEqual(done.stdout.count("of 4, (vector,(0,2,2))"), 8)
+
+    def test_an_abort_on_another_node(self):
+        done = self.expect(self.world(2, "init", "exchange", "3:abort=3",
+                                      "barrier"), 1)
+        self.assert_cause(done, 3, "mpi_abort", "called MPI_Abort with code 3")
+
+    def test_a_rank_that_leaves_another_node(self):
+        done = self.expect(self.world(2, "init", "exchange", "2:exit=0",
+                                      "barrier"), 1)
+        self.assert_cause(done, 2, "mpi", "exited with code 0 after MPI_Init, "
+                          "without calling MPI_Finalize")
+
+    def test_a_node_whose_ranks_use_no_mpi(self):
+        """Their node is done before any rank of another has initialized, or it
+        hears that one has."""
+        for acts in (("2,3:exit=0", "node-1-done", "init", "barrier"),
+                     ("0,1:init", "0,1:barrier", "later", "3:exit=0", "hang")):
+            done = self.expect(self.world(2, *acts), 1)
+            self.assertEqual(self.results()["root_cause"]["kind"], "mpi")
+            self.assertIn("exited with code 0 without calling MPI_Init, which "
+                          "other ranks had called", done.stderr)
+            self.nobody_is_left()
+
+    def test_no_rank_initializes(self):
+        done = self.expect(self.world(2), 5)
+        self.assert_cause(done, None, "singletons", "4 singletons: `mpi: pmi1` "
+                          "is stated, but no rank called MPI_Init through it")
+
+    def test_a_node_is_lost_within_a_barrier(self):
+        script = f"python3 {self.CLIENT} init exchange 2,3:hang barrier"
+        process = self.begin(script, more=self.MPI)
+        until = time.monotonic() + harness.LIMIT
+        for rank in range(4):
+            log = self.folder / f"runs/latest/attempt_0/{rank}/stdout.log"
+            while not log.exists() or "pmi" not in log.read_text():
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        err = self.finish(process, 1)
+        self.assertRegex(err, "rank [23] was lost with its node")
+        self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")

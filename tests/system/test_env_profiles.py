@@ -17,6 +17,7 @@ world_size: 3
 device: cpu
 oversubscribe: true
 timeouts: {{run: 2m}}
+mpi: none
 """
 
 
@@ -124,13 +125,16 @@ class Profiles(harness.Case):
         self.assertEqual([rank["FLAGS_selected_xpus"] for rank in self.plan()],
                          ["0", "1", "2"])
 
-    def test_mpi_says_at_the_start_that_it_is_no_process_manager(self):
-        """MPI_Init would find a world of one in each of the ranks."""
-        self.write("job.yaml", "version: 1\nentrypoint: ['true']\n"
-                   "world_size: 2\nenv_profiles: [mpi]\n")
+    def test_mpi_that_makes_no_world(self):
+        """It is said so at the start: MPI_Init would find a world of one in each
+        of the ranks."""
+        self.write("job.yaml", "version: 1\nentrypoint: {python: {function: "
+                   "'job:main'}}\nworld_size: 2\nenv_profiles: [mpi]\n"
+                   "start_method: fork\n")
+        self.write("job.py", "def main():\n    return 1\n")
         done = self.expect(self.jobrun("job.yaml"), 0)
-        self.assertIn("warning[JR0328]: the mpi profile sets variables only",
-                      done.stderr)
+        self.assertIn("warning[JR0328]: with start_method: fork the mpi profile "
+                      "sets variables only", done.stderr)
         self.assertLess(done.stderr.index("JR0328"),
                         done.stderr.index("2 ranks on 1 node"))
         done = self.expect(self.jobrun("job.yaml", "-s",

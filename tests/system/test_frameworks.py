@@ -222,7 +222,8 @@ class Frameworks(harness.Case):
                 "MPI4PY_MPIABI": "mpich"}
 
     def test_mpi_profile(self):
-        """The variables tell the ranks apart; to MPI each is alone."""
+        """It asks for a world, and mpi4py beside the interpreter says by which
+        library."""
         env = self.with_mpich()
         results = self.job(
             "import os\n"
@@ -235,7 +236,7 @@ class Frameworks(harness.Case):
             '  python: {function: "job:main", interpreter: %s}\n'
             "env_profiles: [mpi]\nworld_size: 3\n" % json.dumps(str(PYTHON)),
             env=env)
-        self.assertEqual(results, [[rank, rank, 3, 1] for rank in range(3)])
+        self.assertEqual(results, [[rank, rank, 3, 3] for rank in range(3)])
 
     def test_mpiexec_as_a_rank(self):
         """A real MPI job, held to its word by jobrun."""

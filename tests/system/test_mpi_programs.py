@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 
+import agent_cases
 import harness
 
 NEEDED = ("mpicc.mpich", "mpicc.openmpi")
@@ -156,6 +157,137 @@ class Mpich(Programs, harness.Case):
         self.assertIn("4 singletons: `mpi: pmix` is stated", done.stderr)
 
 
+class Wrappers(harness.Case):
+    """Scripts, of which only a field says that they are MPI programs."""
+    SCRIPT = ("import os\nfrom mpi4py import MPI\n"
+              "world = MPI.COMM_WORLD\n"
+              "print('mpi', world.rank, 'of', world.size, 'sum',"
+              " world.allreduce(world.rank + 1))\n")
+    # What mpi4py's module is to the loader, for a library that Debian has no
+    # mpi4py of: __init__.py calls it by ctypes.
+    MODULE = """
+#include <mpi.h>
+#include <stddef.h>
+int size_of_world(void)
+{
+    int size;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Finalize();
+    return size;
+}
+"""
+
+    def write_job(self, entrypoint, more):
+        self.write("job.yaml", SPEC.format(program="").replace(
+            "['']", entrypoint) + more)
+
+    def need_mpi4py(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: install python3-mpi4py")
+
+    def assert_world(self, done):
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[{rank}] mpi {rank} of 4 sum 10" for rank in range(4)])
+        self.assertIn("one MPI world by PMIx (libmpi.so.40)", done.stderr)
+
+    def test_by_the_profile(self):
+        self.need_mpi4py()
+        self.write("job.py", self.SCRIPT)
+        self.write_job("[/usr/bin/python3, job.py]", "env_profiles: [mpi]\n")
+        self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
+
+    def test_by_the_backend(self):
+        self.need_mpi4py()
+        self.write("job.py", self.SCRIPT)
+        self.write_job("{python: {script: job.py, interpreter: "
+                       "/usr/bin/python3}}", "backends: mpi\n")
+        self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
+
+    def test_by_the_first_line_of_the_script(self):
+        self.need_mpi4py()
+        self.write("job.py", f"#!/usr/bin/python3\n{self.SCRIPT}").chmod(0o755)
+        self.write_job("[./job.py]", "env_profiles: [mpi]\n")
+        self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
+
+    def test_a_package_for_mpich(self):
+        package = self.folder / "site" / "mpi4py"
+        package.mkdir(parents=True)
+        (package / "module.c").write_text(self.MODULE)
+        subprocess.run(["mpicc.mpich", "-shared", "-fPIC", "module.c", "-o",
+                        "MPI.x.so"], cwd=package, check=True, timeout=60)
+        (package / "__init__.py").write_text(
+            "import ctypes, os\nsize = ctypes.CDLL(os.path.join("
+            "os.path.dirname(__file__), 'MPI.x.so')).size_of_world()\n")
+        self.write("job.py", "import mpi4py\nprint('of', mpi4py.size)\n")
+        self.write_job("[/usr/bin/python3, job.py]", "env_profiles: [mpi]\n"
+                       f"env: {{PYTHONPATH: '{package.parent}'}}\n")
+        done = self.expect(self.jobrun("job.yaml"), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[{rank}] of 4" for rank in range(4)])
+        self.assertIn("one MPI world by PMI-1 (libmpich.so.12)", done.stderr)
+
+    def test_without_a_wish(self):
+        self.write_job("{shell: 'echo ${PMI_FD-none} ${PMIX_RANK-none}'}", "")
+        done = self.expect(self.jobrun("job.yaml"), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[{rank}] none none" for rank in range(4)])
+        self.assertNotIn("MPI", done.stderr)
+
+    def test_several_libraries(self):
+        for wish in ("env_profiles: [mpi]", "backends: mpi"):
+            self.write_job("{shell: 'true'}", wish + "\n")
+            done = self.expect(self.jobrun("job.yaml"), 4)
+            self.assertIn(
+                f"error[JR0516]: {wish} is for ranks that are one world of MPI, "
+                "and which MPI the program uses cannot be seen: libmpi.so.40 "
+                "and libmpich.so.12 are here", done.stderr)
+            self.assertIn("write mpi: pmix for Open MPI", done.stderr)
+            self.expect(self.jobrun("job.yaml", "-s", "mpi=none"), 0)
+
+
+class Nodes(agent_cases.Agents):
+    """Four nodes that are all this machine."""
+    FAKE, NAME = "fakesrun", "srun"
+    MORE = ("device: cpu\noversubscribe: true\ntimeouts: {run: 3m}\n"
+            "env: {OMPI_MCA_btl: 'self,tcp', OMPI_MCA_btl_tcp_if_include: lo}")
+
+    def allocation(self, nodes, **extra):
+        return {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": str(nodes),
+                "SLURM_JOB_NODELIST": f"n[1-{nodes}]", **self.fakes(**extra)}
+
+    def run_program(self, program, nodes=4, **extra):
+        spec = agent_cases.SPEC.format(script="''", more=self.MORE, local=1)
+        self.write("t.jobrun.yaml", spec.replace("[sh, -c, '']",
+                                                 f"['{program}']"))
+        return self.jobrun("t.jobrun.yaml", env=self.allocation(nodes, **extra))
+
+    def test_one_world(self):
+        for kind, words in (("openmpi", "PMIx"), ("mpich", "PMI-1")):
+            done = self.expect(self.run_program(BUILT / kind), 0)
+            self.assertEqual(sorted(done.stdout.splitlines()), [
+                f"[{rank}] mpi {rank} of 4, sum 10, ring 4, RANK {rank}"
+                for rank in range(4)])
+            self.assertIn(f"one MPI world by {words} (", done.stderr)
+            self.nobody_is_left()
+
+    def test_nodes_that_disagree(self):
+        """By their PATH, they have programs of different MPIs."""
+        tasks = {}
+        for node, kind in enumerate(("openmpi", "mpich")):
+            folder = self.folder / kind
+            folder.mkdir()
+            (folder / "world").symlink_to(BUILT / kind)
+            tasks[str(node)] = {"PATH": f"{folder}:{os.environ['PATH']}"}
+        done = self.expect(self.run_program("world", 2, FAKE_TASKS=tasks), 4)
+        self.assertIn(
+            "node 0 (n1) makes one MPI world by pmix (libmpi.so.40) of the "
+            "program, and node 1 (n2) one MPI world by pmi1 (libmpich.so.12): "
+            "install the same program and MPI library on both", done.stderr)
+        self.nobody_is_left()
+
+
 class OpenMpi(Programs, harness.Case):
     kind, library = "openmpi", "libmpi.so.40"
     protocol, words = "pmix", "PMIx"
@@ -183,7 +315,8 @@ class OpenMpi(Programs, harness.Case):
         os.kill(server[0], signal.SIGKILL)
         _, told = run.communicate(timeout=harness.LIMIT)
         self.assertEqual(run.returncode, 7, told)
-        self.assertIn("the PMIx server of the ranks has died", told)
+        self.assertRegex(told, r"the PMIx server of the ranks \(the process "
+                         rf"jobrun-pmix, pid {server[0]}\) has died")
         self.assertIn("0 processes left", told)
 
     def test_the_runner_dies(self):

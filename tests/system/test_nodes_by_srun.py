@@ -54,6 +54,10 @@ class Custom(cases.Custom, Agents):
     pass
 
 
+class Mpi(cases.Mpi, Agents):
+    pass
+
+
 class Wrong(cases.Wrong, Agents):
     def test_a_node_without_the_program(self):
         done = self.expect(self.run_on(

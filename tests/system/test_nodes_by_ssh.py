@@ -168,6 +168,10 @@ class Custom(cases.Custom, Ssh):
     pass
 
 
+class Mpi(cases.Mpi, Ssh):
+    pass
+
+
 class Wrong(cases.Wrong, Ssh):
     def refuse(self, said, *parts, code=7, **extra):
         """Node 1 is not reached, and no rank starts anywhere."""

@@ -29,6 +29,8 @@ static void handle_command(struct jr_runner *runner, char command)
         jr_output_timeout_report(runner);
     else if (command == JR_COMMAND_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
+    else if (command == JR_COMMAND_INITIALIZED)
+        jr_mpi_world_note_others(runner);
     else if (command == JR_COMMAND_PREEMPTED)
         jr_preemption_settle(runner, true);
     else if (command == JR_COMMAND_NOT_PREEMPTED)
@@ -63,17 +65,27 @@ int jr_commands_keep(struct jr_runner *runner)
     struct jr_commands *commands = &runner->commands;
     *commands = (struct jr_commands){
         .watch = {.fd = -1, .ready = on_commands, .owner = runner},
-        .reports_fd = -1};
+        .reports_fd = -1,
+        .exchange_fd = -1};
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
     commands->watch.fd = fcntl(link->commands_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     commands->reports_fd =
         fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    commands->exchange_fd =
+        fcntl(link->exchange_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     return runner->events.fd < 0 || commands->watch.fd < 0 ||
-                   commands->reports_fd < 0
+                   commands->reports_fd < 0 || commands->exchange_fd < 0
                ? -1
                : 0;
+}
+
+int jr_commands_take_exchange(struct jr_runner *runner)
+{
+    int fd = runner->options->link == NULL ? -1 : runner->commands.exchange_fd;
+    runner->commands.exchange_fd = -1;
+    return fd;
 }
 
 void jr_commands_report(struct jr_runner *runner,

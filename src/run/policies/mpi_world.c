@@ -9,6 +9,10 @@
  * With PMIx a process beside the runner is the manager (wireup/pmix_server.h),
  * and tells what ranks do. If it dies, the run ends with it.
  *
+ * On several nodes each has a manager, and these exchange what their ranks have
+ * told (wireup/exchange_frame.h) through the controller: by PMI-1 at each
+ * barrier, which opens once all ranks of all nodes are in it.
+ *
  * What is learned by it:
  *
  * - MPI_Abort(comm, 3) is the rank's failure with that code, at the moment it
@@ -31,10 +35,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/strv.h"
+#include "run/policies/mpi_pmix.h"
 #include "run/runner.h"
 #include "spawn/control.h"
 
@@ -57,6 +60,12 @@ static void warn_of_rank(struct jr_rank_run *rank, const char *what)
     jr_buf_release(&text);
 }
 
+/* Whether a rank has initialized, here or on another node. */
+static bool has_world_begun(const struct jr_mpi_world *world)
+{
+    return world->initialized > 0 || world->others;
+}
+
 /* Ranks that ended with 0 before any other had initialized: now they have left
  * the others alone. */
 static void fail_absent_ranks(struct jr_runner *runner)
@@ -72,18 +81,28 @@ static void fail_absent_ranks(struct jr_runner *runner)
     }
 }
 
-static void on_initialized(void *owner, uint32_t i)
+void jr_mpi_world_note_others(struct jr_runner *runner)
+{
+    if (!has_world_begun(&runner->mpi_world))
+        fail_absent_ranks(runner);
+    runner->mpi_world.others = true;
+}
+
+void jr_mpi_world_initialized(void *owner, uint32_t i)
 {
     struct jr_runner *runner = owner;
     find_stream_rank(runner, i)->outcome->mpi = JR_MPI_PART_INITIALIZED;
-    if (runner->mpi_world.initialized++ == 0)
+    if (runner->mpi_world.initialized++ == 0) {
+        jr_commands_report(runner,
+                           &(struct jr_report){.name = JR_REPORT_INITIALIZED});
         fail_absent_ranks(runner);
+    }
     if (runner->mpi_world.initialized == runner->plan->count)
         jr_events_add(&runner->events,
                       &(struct jr_event){.name = JR_EVENT_MPI_INITIALIZED});
 }
 
-static void on_finalized(void *owner, uint32_t i)
+void jr_mpi_world_finalized(void *owner, uint32_t i)
 {
     find_stream_rank(owner, i)->outcome->mpi = JR_MPI_PART_FINALIZED;
 }
@@ -102,7 +121,7 @@ static void fail_rank(struct jr_rank_run *rank, int code)
         (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
 }
 
-static void on_aborted(void *owner, uint32_t i, int code)
+void jr_mpi_world_aborted(void *owner, uint32_t i, int code)
 {
     struct jr_rank_run *rank = find_stream_rank(owner, i);
     struct jr_rank_outcome *outcome = rank->outcome;
@@ -132,6 +151,17 @@ static void on_broken(void *owner, uint32_t i, const char *why)
     fail_rank(rank, 1);
 }
 
+/* What the nodes have to exchange is lost: the ranks would wait for ever. */
+static void stop_exchange(struct jr_runner *runner)
+{
+    static const char text[] =
+        "jobrun: warning: what the ranks' process managers exchange between "
+        "nodes cannot be read, or there is no memory for it; the run is "
+        "stopped\n";
+    jr_console_writer_write(&runner->console, 1, text, sizeof text - 1);
+    jr_stop_begin(runner);
+}
+
 static void on_spawned(void *owner, uint32_t i)
 {
     struct jr_rank_run *rank = find_stream_rank(owner, i);
@@ -146,11 +176,26 @@ static void on_spawned(void *owner, uint32_t i)
                                      .rank = rank->plan->rank});
 }
 
+/* All ranks here are in the barrier. */
 static void on_barrier(void *owner)
 {
     struct jr_runner *runner = owner;
-    jr_pmi_open_barrier(&runner->mpi_world.pmi);
-    runner->mpi_world.opened = true;
+    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_buf fresh JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (world->exchange.take == NULL) { /* and so all that there are */
+        jr_pmi_open_barrier(&world->pmi);
+        world->opened = true;
+        return;
+    }
+    jr_pmi_take_fresh(&world->pmi, &fresh);
+    if (fresh.failed)
+        stop_exchange(runner);
+    else
+        jr_mpi_exchange_send(&world->exchange, &(struct jr_exchange_frame){
+                                                   .kind = JR_EXCHANGE_FENCE,
+                                                   .group = "all",
+                                                   .data = fresh.data,
+                                                   .len = fresh.len});
 }
 
 /* Streams: what is to be sent goes first, and a rank that does not read is not
@@ -190,6 +235,21 @@ static void send_replies(struct jr_runner *runner, uint32_t i)
         memmove(out->data, out->data + (out->len - left), left);
     out->len = left;
     watch_stream_for(stream, left > 0);
+}
+
+/* All ranks of all nodes are in the barrier. */
+static void on_exchanged(void *owner, const struct jr_exchange_frame *frame)
+{
+    struct jr_runner *runner = owner;
+    struct jr_mpi_world *world = &runner->mpi_world;
+    if (frame == NULL ||
+        !jr_pmi_take_all(&world->pmi, frame->data, frame->len)) {
+        stop_exchange(runner);
+        return;
+    }
+    jr_pmi_open_barrier(&world->pmi);
+    for (uint32_t i = 0; i < runner->next; i++)
+        send_replies(runner, i);
 }
 
 /* Of the rank that spoke, and of all if that opened the barrier. */
@@ -247,113 +307,64 @@ int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
 }
 
-/* PMIx: the process beside the runner tells what ranks do. */
-
-static void take_pmix_event(struct jr_runner *runner,
-                            const struct jr_pmix_event *event)
-{
-    if (event->rank >= runner->plan->count)
-        return;
-    switch (event->kind) {
-    case JR_PMIX_CONNECTED:
-        on_initialized(runner, event->rank);
-        break;
-    case JR_PMIX_FINISHED:
-        on_finalized(runner, event->rank);
-        break;
-    case JR_PMIX_ABORTED:
-        on_aborted(runner, event->rank, event->code);
-        break;
-    case JR_PMIX_READY:
-    case JR_PMIX_REFUSED:
-        break;
-    }
-}
-
-/* Take all that it has told so far. */
-static void read_pmix_events(struct jr_runner *runner)
-{
-    struct jr_mpi_world *world = &runner->mpi_world;
-    struct jr_pmix_event event;
-    bool ended = false;
-    if (world->events.fd < 0 || world->pmix.pid <= 0)
-        return;
-    while (jr_pmix_next(&world->pmix, &event, &ended))
-        take_pmix_event(runner, &event);
-    if (!ended)
-        return;
-    jr_loop_remove(&runner->loop, &world->events);
-    world->events.fd = -1;
-    if (runner->outcome->start_text[0] == '\0')
-        (void)snprintf(
-            runner->outcome->start_text, sizeof runner->outcome->start_text,
-            "the PMIx server of the ranks (the process jobrun-pmix, pid "
-            "%d) has died, and no rank can go on without it",
-            (int)world->pmix.pid);
-    jr_stop_begin(runner);
-}
-
-static void on_pmix_event(void *owner, uint32_t events)
-{
-    (void)events;
-    read_pmix_events(owner);
-}
-
-/* What the library sees: jobrun's environment without other launchers' words,
- * and the module that keeps what ranks ask in its own memory, not in files. */
-static char **make_library_env(struct jr_arena *arena)
-{
-    static const char *const foreign[] = {"PMI_*", "PMIX_*", "OMPI_*",
-                                          "PRTE_*"};
-    struct jr_strv env = {0};
-    jr_strv_copy(&env, arena, environ);
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        jr_env_unset(&env, foreign[i]);
-    jr_strv_push(&env, arena, jr_arena_strdup(arena, "PMIX_MCA_gds=hash"));
-    return env.items;
-}
-
-static int open_pmix(struct jr_runner *runner)
-{
-    const struct jr_plan *plan = runner->plan;
-    struct jr_mpi_world *world = &runner->mpi_world;
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct utsname here;
-    char name[64];
-    (void)snprintf(name, sizeof name, "jobrun-%d-%u", (int)getpid(),
-                   plan->attempt);
-    if (uname(&here) != 0)
-        return -1;
-    const struct jr_pmix_setup setup = {.library = plan->mpi.server,
-                                        .name = name,
-                                        .host = here.nodename,
-                                        .folder = plan->own_dir,
-                                        .env = make_library_env(&arena),
-                                        .count = plan->count};
-    int failed = setup.env == NULL ? -1
-                                   : jr_pmix_start(&world->pmix, &setup,
-                                                   &runner->shared->error);
-    jr_arena_release(&arena);
-    if (failed != 0)
-        return -1;
-    runner->starter.more = world->pmix.env.items;
-    world->events = (struct jr_watch){
-        .fd = world->pmix.fd, .ready = on_pmix_event, .owner = runner};
-    return jr_loop_add(&runner->loop, &world->events, EPOLLIN);
-}
-
 static void mark_absent(struct jr_runner *runner)
 {
     for (uint32_t i = 0; i < runner->plan->count; i++)
         runner->ranks[i].outcome->mpi = JR_MPI_PART_ABSENT;
 }
 
+/* Unlike that of any other run, and the same on all nodes. */
+void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan)
+{
+    if (plan->count == plan->world_size)
+        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%d-%u", (int)getpid(),
+                       plan->attempt);
+    else
+        (void)snprintf(ret, JR_MPI_NAME, "jobrun-%u-%u-%.64s",
+                       plan->master_port, plan->attempt, plan->run_id);
+}
+
+uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes)
+{
+    bool multinode = plan->count < plan->world_size;
+    uint32_t nodes = multinode ? plan->nodes : 1;
+    uint32_t *first = calloc((size_t)nodes + 1, sizeof *first);
+    for (uint32_t i = 0; first != NULL && i < plan->world_size; i++)
+        first[multinode ? plan->ranks[i].node_rank + 1 : 1]++;
+    for (uint32_t node = 0; first != NULL && node < nodes; node++)
+        first[node + 1] += first[node];
+    *ret_nodes = nodes;
+    return first;
+}
+
+static int map_ranks(struct jr_runner *runner)
+{
+    uint32_t nodes;
+    uint32_t *first = jr_mpi_world_first(runner->plan, &nodes);
+    int failed =
+        first == NULL ? -1 : jr_pmi_map(&runner->mpi_world.pmi, nodes, first);
+    free(first);
+    return failed;
+}
+
+/* With the managers of other nodes; where there are none, nothing is done. */
+static int open_exchange(struct jr_runner *runner)
+{
+    struct jr_mpi_exchange *exchange = &runner->mpi_world.exchange;
+    int fd = jr_commands_take_exchange(runner);
+    if (fd < 0)
+        return 0;
+    exchange->owner = runner;
+    exchange->take = on_exchanged;
+    return jr_mpi_exchange_open(exchange, &runner->loop, fd);
+}
+
 static int open_pmi(struct jr_runner *runner)
 {
     static const struct jr_pmi_hooks hooks = {
-        .initialized = on_initialized,
-        .finalized = on_finalized,
-        .aborted = on_aborted,
+        .initialized = jr_mpi_world_initialized,
+        .finalized = jr_mpi_world_finalized,
+        .aborted = jr_mpi_world_aborted,
         .broken = on_broken,
         .spawned = on_spawned,
         .barrier = on_barrier,
@@ -361,33 +372,33 @@ static int open_pmi(struct jr_runner *runner)
     const struct jr_plan *plan = runner->plan;
     struct jr_mpi_world *world = &runner->mpi_world;
     struct jr_pmi_hooks own = hooks;
-    char name[64];
+    char name[JR_MPI_NAME];
     own.owner = runner;
-    (void)snprintf(name, sizeof name, "jobrun_%d_%u", (int)getpid(),
-                   plan->attempt);
+    jr_mpi_world_name(name, plan);
     world->streams = calloc((size_t)plan->count + 1, sizeof *world->streams);
     if (world->streams == NULL ||
         jr_pmi_open(&world->pmi, &own, plan->count, plan->world_size, name) !=
             0 ||
-        jr_pmi_map(&world->pmi, 1, plan->count) != 0)
+        map_ranks(runner) != 0)
         return -1;
     for (uint32_t i = 0; i < plan->count; i++)
         world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1},
                                                    .rank = &runner->ranks[i]};
-    return 0;
+    return open_exchange(runner);
 }
 
 static int open_mpi_world(struct jr_runner *runner)
 {
     struct jr_mpi_world *world = &runner->mpi_world;
-    world->pmix.fd = world->events.fd = -1;
+    world->runner = runner;
+    world->pmix.fd = world->events.fd = world->exchange.watch.fd = -1;
     switch (runner->plan->mpi.protocol) {
     case JR_MPI_PROTOCOL_PMI1:
         mark_absent(runner);
         return open_pmi(runner);
     case JR_MPI_PROTOCOL_PMIX:
         mark_absent(runner);
-        return open_pmix(runner);
+        return jr_mpi_pmix_open(world);
     case JR_MPI_PROTOCOL_AUTO:
     case JR_MPI_PROTOCOL_NONE:
         break;
@@ -416,9 +427,9 @@ static void settle_mpi_end(struct jr_rank_run *rank)
     if (world->streams != NULL)
         end_stream(&world->streams[rank - runner->ranks]);
     else
-        read_pmix_events(runner);
+        jr_mpi_pmix_read(world);
     if (outcome->mpi == JR_MPI_PART_ABSENT && outcome->end == JR_END_EXITED &&
-        outcome->exit_code == 0 && world->initialized > 0)
+        outcome->exit_code == 0 && has_world_begun(world))
         outcome->mpi = JR_MPI_PART_LEFT;
 }
 
@@ -427,14 +438,10 @@ static void close_mpi_world(struct jr_runner *runner)
     struct jr_mpi_world *world = &runner->mpi_world;
     if (world->streams != NULL)
         jr_pmi_release(&world->pmi);
+    jr_mpi_exchange_close(&world->exchange);
     free(world->streams);
     world->streams = NULL;
-    if (world->pmix.fd < 0)
-        return;
-    if (world->events.fd >= 0)
-        jr_loop_remove(&runner->loop, &world->events);
-    world->events.fd = -1;
-    jr_pmix_end(&world->pmix);
+    jr_mpi_pmix_close(world);
 }
 
 const struct jr_runner_policy jr_mpi_world_policy = {

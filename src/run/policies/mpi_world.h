@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
+#include <jobrun/plan.h>
+
 #include "eventloop/loop.h"
+#include "run/mpi_exchange.h"
 #include "run/policies/policies.h"
 #include "wireup/pmi_server.h"
 #include "wireup/pmix_server.h"
@@ -19,12 +22,15 @@ struct jr_mpi_stream {
 
 /* What the policy remembers. */
 struct jr_mpi_world {
+    struct jr_runner *runner;
     struct jr_pmi pmi;
-    struct jr_mpi_stream *streams; /* of all ranks; NULL: none is served */
-    uint32_t initialized;          /* inits so far */
-    bool opened;                   /* the barrier, a moment ago */
-    struct jr_pmix pmix;           /* the server of PMIx; in its place */
-    struct jr_watch events;        /* what that tells */
+    struct jr_mpi_stream *streams;   /* of all ranks; NULL: none is served */
+    uint32_t initialized;            /* inits so far */
+    bool others;                     /* a rank of another node has */
+    bool opened;                     /* the barrier, a moment ago */
+    struct jr_mpi_exchange exchange; /* with other nodes, by PMI-1 */
+    struct jr_pmix pmix;             /* the server of PMIx; in its place */
+    struct jr_watch events;          /* what that tells */
 };
 
 extern const struct jr_runner_policy jr_mpi_world_policy;
@@ -32,5 +38,25 @@ extern const struct jr_runner_policy jr_mpi_world_policy;
 /* Serve a rank over `fd`, our end of its stream, which does not block; -1:
  * there is none. Returns 0, or -1 with errno. */
 int jr_mpi_world_add(struct jr_rank_run *rank, int fd);
+
+/* What a rank does in MPI, as its process manager tells: `i` is its place among
+ * those of the runner `owner`. */
+void jr_mpi_world_initialized(void *owner, uint32_t i);
+/* The same: MPI_Finalize. */
+void jr_mpi_world_finalized(void *owner, uint32_t i);
+/* The same: MPI_Abort with that code, or an error within MPI. */
+void jr_mpi_world_aborted(void *owner, uint32_t i, int code);
+
+/* The first rank of each of *ret_nodes nodes, and one more. Where one jobrun
+ * has all ranks they are as of one node. To be freed; NULL without memory. */
+uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes);
+
+enum { JR_MPI_NAME = 128 }; /* bytes */
+
+/* The name of the world to its process managers. */
+void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan);
+
+/* A rank of some node has called MPI_Init. */
+void jr_mpi_world_note_others(struct jr_runner *runner);
 
 #endif

@@ -68,6 +68,28 @@ def flood(client):
     assert client.get(f"k{RANK}.0") == "v" * 1000
 
 
+def volume(client):
+    """100 values of 1000 bytes from each rank, which all others get."""
+    size, more = int(os.environ["PMI_SIZE"]), os.environ["PMI_RANK"]
+    for number in range(100):
+        assert client.put(f"v{more}.{number}", f"{RANK:03}" + "v" * 997)["rc"] \
+            == "0"
+    client.barrier()
+    values = [client.get(f"v{rank}.{number}") for rank in range(size)
+              for number in range(100)]
+    assert [int(value[:3]) for value in values] == [
+        rank for rank in range(size) for _ in range(100)]
+    print("volume", len(values), sum(map(len, values)), flush=True)
+    client.barrier()
+
+
+def await_other_node(client):
+    """Until the ranks of node 1 have ended; its jobrun may say so later."""
+    events = os.path.join(os.environ["JOBRUN_RUN_DIR"], "events.jsonl")
+    while sum("rank_ended" in line for line in open(events)) < 2:
+        time.sleep(0.01)
+
+
 def child(client):
     """Something else that the rank starts, and that has its stream."""
     pid = os.fork()
@@ -84,6 +106,8 @@ ACTS = {
     "finalize": Client.finalize,
     "flood": flood,
     "child": child,
+    "volume": volume,
+    "node-1-done": await_other_node,
     "garbage": lambda client: client.write("garbage"),
     "endless": lambda client: client.write("x" * 100000),
     "noise": lambda client: client.write("cmd=puts\n\n=\nnoise"),

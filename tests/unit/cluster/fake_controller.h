@@ -144,6 +144,9 @@ static inline void fake_controller_end(struct fake_controller *fake)
     struct jr_controller *controller = &fake->controller;
     for (uint32_t i = 0; i < FAKE_NODES; i++) {
         free(fake->nodes[i].host);
+        free(fake->nodes[i].mpi);
+        free(fake->nodes[i].library);
+        free(fake->nodes[i].obstacle);
         for (int k = 0; k < JR_CHANNEL_COUNT; k++)
             jr_buf_release(&fake->nodes[i].streams[k]);
     }

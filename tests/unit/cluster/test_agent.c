@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "cluster/agent.h"
 #include "cluster/agent_run.h"
+#include "cluster/inlet.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
 #include "generated/version.h"
@@ -48,12 +50,14 @@ static uint32_t hook_offer(void *data)
 }
 
 static int hook_resolve(void *data, const struct jr_message *spec,
-                        struct jr_buf *resources, struct jr_error *err)
+                        struct jr_agent_answer *ret, struct jr_error *err)
 {
     (void)data;
     if (spec->inject != NULL)
         return fail(err, JR_STATUS_USAGE, spec->inject);
-    jr_buf_printf(resources, "resources of %s\n", spec->spec);
+    ret->mpi = "pmi1";
+    ret->library = "libmpich.so.12";
+    jr_buf_printf(&ret->resources, "resources of %s\n", spec->spec);
     return 0;
 }
 
@@ -131,10 +135,25 @@ static void write_reports(const struct jr_agent_ends *ends)
         {JR_REPORT_QUIET, UINT64_C(6000000000)},
         {JR_REPORT_RELEASED, 0},
         {JR_REPORT_TERMINATED, 0},
+        {JR_REPORT_INITIALIZED, 0},
     };
     const size_t size = sizeof reports[0], rest = sizeof reports - size;
     CU_ASSERT_EQUAL(write(ends->reports_fd, reports, size), (ssize_t)size);
     CU_ASSERT_EQUAL(write(ends->reports_fd, reports + 1, rest), (ssize_t)rest);
+}
+
+/* As many bytes as come, back again, up to the last one, which is an end. */
+static void echo_exchange(int fd)
+{
+    char bytes[4096];
+    ssize_t len;
+    do {
+        len = read(fd, bytes, sizeof bytes);
+        for (ssize_t at = 0; at < len;) {
+            ssize_t part = write(fd, bytes + at, (size_t)(len - at));
+            at += part < 0 ? len : part;
+        }
+    } while (len > 0 && bytes[len - 1] != '.');
 }
 
 /* Another process of the run, which outlives the one that had the outcome, has
@@ -186,6 +205,8 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
     }
     if (strcmp(what, "report") == 0)
         write_reports(ends);
+    if (strcmp(what, "exchange") == 0)
+        echo_exchange(ends->exchange_fd);
     if (strncmp(what, "late", 4) == 0)
         outlive(ends, strcmp(what, "late report") == 0);
     if (strcmp(what, "lines") == 0) /* an order, a line */
@@ -482,6 +503,9 @@ static void takes_the_spec_or_says_why_not(void)
     tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "ready");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "mpi"), "pmi1");
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "library"), "libmpich.so.12");
+    CU_ASSERT_PTR_NULL(jr_json_get_str(peer.word, "obstacle"));
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
     tell_peer(&peer, "{\"t\":\"spec\",\"inject\":\"too small\"}\n");
@@ -583,8 +607,47 @@ static void says_what_the_others_have_to_know(void)
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"), INT64_C(6000000000));
     JR_ASSERT_TEXT(next_word(&peer), "released");
     JR_ASSERT_TEXT(next_word(&peer), "terminated");
+    JR_ASSERT_TEXT(next_word(&peer), "initialized");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_EVENT].len, 0);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* More than a socket holds, to MPI's process manager and back; without a run
+ * there is none. */
+static void carries_the_exchange(void)
+{
+    enum { PIECES = 100, PIECE = 6000 };
+    char bytes[PIECE];
+    struct peer peer;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"exchange\",\"b\":\"bG9zdA==\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"exchange\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    for (int i = 0; i < PIECES; i++) {
+        memset(bytes, 'a' + i % 26, sizeof bytes);
+        bytes[PIECE - 1] = i + 1 < PIECES ? '\n' : '.';
+        jr_buf_str(&text, "{\"t\":\"exchange\",\"b\":\"");
+        jr_base64_add(&text, bytes, sizeof bytes);
+        jr_buf_str(&text, "\"}\n");
+    }
+    for (size_t at = 0; at < text.len;) { /* it answers meanwhile */
+        struct pollfd items[] = {{.fd = peer.to, .events = POLLOUT},
+                                 {.fd = peer.from, .events = POLLIN}};
+        CU_ASSERT_TRUE_FATAL(poll(items, 2, WAIT_MS) > 0);
+        if (items[1].revents != 0)
+            (void)read_peer(&peer);
+        size_t part = text.len - at < 4096 ? text.len - at : 4096;
+        if (items[0].revents != 0)
+            at += (size_t)write(peer.to, text.data + at, part);
+    }
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    const struct jr_buf *got = &peer.streams[JR_CHANNEL_EXCHANGE];
+    CU_ASSERT_EQUAL_FATAL(got->len, PIECES * PIECE);
+    for (int i = 0; i < PIECES; i++)
+        CU_ASSERT_EQUAL(got->data[(i + 1) * PIECE - 2], 'a' + i % 26);
+    CU_ASSERT_EQUAL(got->data[got->len - 1], '.');
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -615,6 +678,7 @@ static void hands_orders_on(void)
         {"not_preempted", JR_COMMAND_NOT_PREEMPTED},
         {"no_step", JR_COMMAND_NO_STEP},
         {"no_first_step", JR_COMMAND_NO_FIRST_STEP},
+        {"world", JR_COMMAND_INITIALIZED},
     };
     struct peer peer;
     meet_peer(&peer);
@@ -881,6 +945,7 @@ int main(void)
         CASE(tells_of_a_run_that_could_not_begin),
         CASE(waits_for_all_processes_of_a_run),
         CASE(says_what_the_others_have_to_know),
+        CASE(carries_the_exchange),
         CASE(tells_what_a_run_died_of),
         CASE(hands_orders_on),
         CASE(hands_signals_on),

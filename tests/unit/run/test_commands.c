@@ -15,7 +15,8 @@ static void start(void)
         CU_ASSERT_EQUAL_FATAL(pipe(pipes[i]), 0);
     fake.link = (struct jr_run_link){.events_fd = pipes[0][1],
                                      .reports_fd = pipes[1][1],
-                                     .commands_fd = pipes[2][0]};
+                                     .commands_fd = pipes[2][0],
+                                     .exchange_fd = pipes[1][0]};
     fake.options.link = &fake.link;
     (void)close(fake.runner.events.fd);
     fake.runner.events.fd = -1;
@@ -37,6 +38,8 @@ static void end(void)
     if (fake.runner.commands.watch.fd >= 0)
         (void)close(fake.runner.commands.watch.fd);
     (void)close(fake.runner.commands.reports_fd);
+    if (fake.runner.commands.exchange_fd >= 0)
+        (void)close(fake.runner.commands.exchange_fd);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++)
             if (pipes[i][k] >= 0)
@@ -82,8 +85,9 @@ static void keeps_copies(void)
 {
     start();
     const int fds[] = {fake.runner.events.fd, fake.runner.commands.reports_fd,
-                       fake.runner.commands.watch.fd};
-    for (int i = 0; i < 3; i++) {
+                       fake.runner.commands.watch.fd,
+                       fake.runner.commands.exchange_fd};
+    for (int i = 0; i < 4; i++) {
         CU_ASSERT_TRUE(fds[i] >= JR_SLOT_END);
         CU_ASSERT_EQUAL(fcntl(fds[i], F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     }
@@ -96,17 +100,34 @@ static void keeps_copies(void)
 
 static void each_descriptor_is_needed(void)
 {
-    for (int bad = 0; bad < 3; bad++) {
+    for (int bad = 0; bad < 4; bad++) {
         start();
         (void)close(fake.runner.events.fd);
         (void)close(fake.runner.commands.reports_fd);
         (void)close(fake.runner.commands.watch.fd);
+        (void)close(fake.runner.commands.exchange_fd);
         fake.link.events_fd = bad == 0 ? 9999 : pipes[0][1];
         fake.link.reports_fd = bad == 1 ? 9999 : pipes[1][1];
         fake.link.commands_fd = bad == 2 ? 9999 : pipes[2][0];
+        fake.link.exchange_fd = bad == 3 ? 9999 : pipes[1][0];
         CU_ASSERT_EQUAL(jr_commands_keep(&fake.runner), -1);
         end();
     }
+}
+
+/* Whoever takes it closes it; there is one. */
+static void the_exchange_is_taken_once(void)
+{
+    start();
+    int fd = jr_commands_take_exchange(&fake.runner);
+    CU_ASSERT_TRUE(fd >= JR_SLOT_END);
+    CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
+    (void)close(fd);
+    end();
+    fake_runner_start(&fake);
+    fake.runner.commands.exchange_fd = 7;
+    CU_ASSERT_EQUAL(jr_commands_take_exchange(&fake.runner), -1);
+    fake_runner_end(&fake);
 }
 
 /* A report is one write, whole. */
@@ -244,7 +265,7 @@ static void a_false_alarm_is_no_end(void)
 
 JR_UNIT_MAIN("commands", CASE(without_other_nodes_nothing_is_kept),
              CASE(keeps_copies), CASE(each_descriptor_is_needed),
-             CASE(reports_go_out), CASE(does_what_it_is_told),
-             CASE(hears_whether_it_is_preempted), CASE(answers_a_query),
-             CASE(hears_many), CASE(their_end_is_a_stop),
+             CASE(the_exchange_is_taken_once), CASE(reports_go_out),
+             CASE(does_what_it_is_told), CASE(hears_whether_it_is_preempted),
+             CASE(answers_a_query), CASE(hears_many), CASE(their_end_is_a_stop),
              CASE(a_false_alarm_is_no_end))

@@ -8,6 +8,7 @@
 #define INIT_OK "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
 
 static struct fake_runner fake;
+static struct jr_plan_rank world_ranks[4];
 
 /* Give the rank a stream. */
 static void connect_rank(uint32_t i)
@@ -391,6 +392,146 @@ static void says_why_there_is_no_pmix(void)
     jr_shared_free(shared);
 }
 
+/* On two nodes with two ranks each, of which we are the first: `peer` is the
+ * agent's end of the exchange. */
+static int start_node(void)
+{
+    int ends[2];
+    fake_runner_start(&fake);
+    fake_runner_link(&fake);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
+    fake.runner.commands.exchange_fd = ends[1];
+    fake.plan.run_id = "run-7";
+    fake.plan.count = 2;
+    fake.plan.nodes = 2;
+    fake.plan.world_size = 4;
+    for (uint32_t i = 0; i < 4; i++)
+        world_ranks[i] = (struct jr_plan_rank){.rank = i, .node_rank = i / 2};
+    fake.plan.ranks = world_ranks;
+    fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
+    fake_runner_open(&fake, &jr_stop_policy);
+    fake_runner_open(&fake, &jr_first_failure_policy);
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+    for (uint32_t i = 0; i < 2; i++) {
+        fake_runner_run(&fake, i);
+        connect_rank(i);
+    }
+    return ends[0];
+}
+
+/* What came over the exchange: "all: P0 here\n". */
+static void check_exchanged(int peer, const char *expected)
+{
+    struct jr_exchange_inlet inlet = {0};
+    struct jr_exchange_frame frame;
+    char text[256] = "";
+    ssize_t len = recv(peer, text, sizeof text, MSG_DONTWAIT);
+    jr_exchange_add(&inlet, text, len < 0 ? 0 : (size_t)len);
+    if (jr_exchange_next(&inlet, &frame) == JR_EXCHANGE_TAKEN)
+        (void)snprintf(text, sizeof text, "%s: %.*s", frame.group,
+                       (int)frame.len, frame.data);
+    else
+        text[0] = '\0';
+    JR_ASSERT_TEXT(text, expected);
+    jr_exchange_inlet_release(&inlet);
+}
+
+static void exchange(int peer, const char *lines)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                      .group = "all",
+                                                      .data = lines,
+                                                      .len = strlen(lines)});
+    CU_ASSERT_EQUAL(send(peer, out.data, out.len, 0), (ssize_t)out.len);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+}
+
+/* The barrier opens once all nodes are in it, and everyone gets everything. */
+static void leads_a_world_with_others(void)
+{
+    int peer = start_node();
+    say(0, INIT "cmd=get_my_kvsname\n"
+                "cmd=get kvsname=jobrun-0-0-run-7 key=PMI_process_mapping\n");
+    check_heard(0, INIT_OK "cmd=my_kvsname kvsname=jobrun-0-0-run-7 rc=0\n"
+                           "cmd=get_result rc=0 value=(vector,(0,2,2))\n");
+    say(1, INIT);
+    check_heard(1, INIT_OK);
+    say(0, "cmd=put kvsname=jobrun-0-0-run-7 key=P0 value=here\n"
+           "cmd=barrier_in\n");
+    check_heard(0, "cmd=put_result rc=0\n");
+    check_exchanged(peer, "");
+    say(1, "cmd=barrier_in\n");
+    check_exchanged(peer, "all: P0 here\n");
+    check_heard(1, "");
+    exchange(peer, "P0 here\nP2 there\n");
+    check_heard(0, "cmd=barrier_out rc=0\n");
+    check_heard(1, "cmd=barrier_out rc=0\n");
+    say(1, "cmd=get kvsname=jobrun-0-0-run-7 key=P2\ncmd=barrier_in\n");
+    check_heard(1, "cmd=get_result rc=0 value=there\n");
+    say(0, "cmd=barrier_in\n");
+    check_exchanged(peer, "all: ");
+    exchange(peer, "");
+    check_heard(0, "cmd=barrier_out rc=0\n");
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end();
+    (void)close(peer);
+}
+
+/* The first here is reported, once. */
+static void reports_that_a_rank_initialized(void)
+{
+    struct jr_report report = {.name = JR_REPORT_QUIET};
+    int peer = start_node();
+    say(0, INIT);
+    say(1, INIT);
+    CU_ASSERT_EQUAL(read(fake.reports[0], &report, sizeof report),
+                    (ssize_t)sizeof report);
+    CU_ASSERT_EQUAL(report.name, JR_REPORT_INITIALIZED);
+    CU_ASSERT_FALSE(fake_runner_readable(fake.reports[0], 0));
+    end();
+    (void)close(peer);
+}
+
+/* Who has ended without, or does so then, has left ranks of other nodes. */
+static void fails_who_leaves_other_nodes(void)
+{
+    int peer = start_node();
+    end_rank(0, 0);
+    check_part(0, JR_MPI_PART_ABSENT);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    jr_mpi_world_note_others(&fake.runner);
+    check_part(0, JR_MPI_PART_LEFT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    (void)close(peer);
+    peer = start_node();
+    jr_mpi_world_note_others(&fake.runner);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end_rank(1, 0);
+    check_part(1, JR_MPI_PART_LEFT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    (void)close(peer);
+}
+
+/* The exchange ends, or what comes is none: the ranks would wait for ever. */
+static void stops_without_the_exchange(void)
+{
+    int peer = start_node();
+    (void)close(peer);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    peer = start_node();
+    exchange(peer, "no line of a key and a value");
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    end();
+    (void)close(peer);
+}
+
 JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells),
              CASE(hears_pmix_before_an_end), CASE(says_why_there_is_no_pmix),
              CASE(serves_no_other_programs), CASE(breaks_with_a_rank),
@@ -400,4 +541,7 @@ JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells),
              CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
              CASE(leads_a_world), CASE(refuses_to_spawn),
              CASE(leaves_alone_who_does_not_read),
-             CASE(minds_no_closed_streams))
+             CASE(minds_no_closed_streams), CASE(leads_a_world_with_others),
+             CASE(reports_that_a_rank_initialized),
+             CASE(fails_who_leaves_other_nodes),
+             CASE(stops_without_the_exchange))

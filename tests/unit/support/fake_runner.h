@@ -94,6 +94,7 @@ static inline void fake_runner_start(struct fake_runner *fake)
     runner->outcome = &fake->outcome;
     runner->ranks = fake->ranks;
     runner->commands.watch.fd = runner->commands.reports_fd = -1;
+    runner->commands.exchange_fd = -1;
     runner->steps.folder.fd = runner->steps.folder_fd = -1;
     runner->setup.run = (struct jr_rank_run){.runner = runner,
                                              .watch = {.fd = -1},

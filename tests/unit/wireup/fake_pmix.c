@@ -4,6 +4,12 @@
  * are what fails, "crash" kills the process, and "mute" never says that an
  * operation is done. As it is finalized, rank 0 connects and finalizes, and
  * rank 1 connects and aborts with 3.
+ *
+ * In the world "nodes", which is one of two nodes with two ranks each, it
+ * begins a fence of all and one of the ranks 0 and 3, and asks for the data of
+ * rank 0, as soon as it has said by which variables it is found. What comes of
+ * these is told by the codes of aborts: so many bytes, or less than 0 the
+ * status.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +46,9 @@ PUBLIC int PMIx_server_init(struct jr_pmix_module *given,
 {
     const char *folder = infos[0].value.data.string;
     module = *given;
-    if (count != 2 || strcmp(infos[0].key, "pmix.srvr.tmpdir") != 0 ||
+    if (count != 3 || strcmp(infos[0].key, "pmix.srvr.tmpdir") != 0 ||
+        strcmp(infos[2].key, "pmix.hname") != 0 ||
+        infos[2].value.data.string[0] == '\0' ||
         getenv("OMPI_FOREIGN") != NULL || getenv("FAKE") == NULL)
         return FAILED;
     return strcmp(folder, "/init") == 0 ? FAILED : 0;
@@ -49,20 +57,6 @@ PUBLIC int PMIx_server_init(struct jr_pmix_module *given,
 static char *copy(const char *text)
 {
     return strdup(text);
-}
-
-PUBLIC int PMIx_generate_regex(const char *nodes, char **ret);
-PUBLIC int PMIx_generate_regex(const char *nodes, char **ret)
-{
-    *ret = copy(nodes);
-    return 0;
-}
-
-PUBLIC int PMIx_generate_ppn(const char *ranks, char **ret);
-PUBLIC int PMIx_generate_ppn(const char *ranks, char **ret)
-{
-    *ret = copy(ranks);
-    return 0;
 }
 
 PUBLIC int PMIx_server_register_nspace(const char *name, int count,
@@ -75,9 +69,13 @@ PUBLIC int PMIx_server_register_nspace(const char *name, int count,
     (void)snprintf(world, sizeof world, "%s", name);
     if (is_called("crash"))
         (void)raise(SIGKILL);
-    if (keys != 6 || strcmp(infos[1].value.data.bo.bytes, "0,1") != 0 ||
-        infos[2].value.data.uint32 != (uint32_t)count ||
-        strcmp(infos[5].value.data.string, "0,1") != 0)
+    int all = is_called("nodes") ? 4 : 2;
+    if (keys != 6 || count != 2 ||
+        (all == 4 && strcmp(infos[0].value.data.string, "there,here") != 0) ||
+        strcmp(infos[1].value.data.string, all == 4 ? "0,1;2,3" : "0,1") != 0 ||
+        infos[2].value.data.uint32 != (uint32_t)all ||
+        infos[4].value.data.uint32 != (uint32_t)count ||
+        strcmp(infos[5].value.data.string, all == 4 ? "2,3" : "0,1") != 0)
         return FAILED;
     if (is_called("nspace"))
         return FAILED;
@@ -101,19 +99,6 @@ PUBLIC int PMIx_server_register_client(const struct jr_pmix_proc *proc,
     return 0;
 }
 
-PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env);
-PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env)
-{
-    char **items = calloc(4, sizeof *items);
-    if (items == NULL || proc->rank != 0 || is_called("fork"))
-        return FAILED;
-    items[0] = copy("PMIX_NAMESPACE=fake");
-    items[1] = copy("PMIX_RANK=0");
-    items[2] = copy("PMIX_SERVER_URI=here");
-    *env = items;
-    return 0;
-}
-
 static struct jr_pmix_proc proc_of(uint32_t rank)
 {
     struct jr_pmix_proc proc = {.rank = rank};
@@ -121,10 +106,65 @@ static struct jr_pmix_proc proc_of(uint32_t rank)
     return proc;
 }
 
+/* Rank `data` aborts with what came. */
+static void on_exchanged(int status, const char *bytes, size_t len, void *data,
+                         jr_pmix_release *release, void *object)
+{
+    const struct jr_pmix_proc *proc = data;
+    int right = status == 0 && len > 0 && bytes[len - 1] == '.';
+    (void)module.abort(proc, objects[2], right ? (int)len : status, "N/A", NULL,
+                       0, NULL, NULL);
+    release(object);
+}
+
+static void begin_to_exchange(void)
+{
+    static struct jr_pmix_proc procs[3];
+    const struct jr_pmix_proc all = proc_of(JR_PMIX_ALL_RANKS);
+    const struct jr_pmix_proc some[] = {proc_of(3), proc_of(0)};
+    for (uint32_t i = 0; i < 3; i++)
+        procs[i] = proc_of(i);
+    (void)module.fence_nb(&all, 1, NULL, 0, copy("mine"), 4, on_exchanged,
+                          &procs[0]);
+    (void)module.fence_nb(some, 2, NULL, 0, NULL, 0, on_exchanged, &procs[1]);
+    (void)module.direct_modex(&procs[0], NULL, 0, on_exchanged, &procs[2]);
+}
+
+/* Another server asks for data of a rank here. */
+PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc,
+                                      jr_pmix_found *done, void *data);
+PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc,
+                                      jr_pmix_found *done, void *data)
+{
+    char bytes[] = "data of 2";
+    if (strcmp(proc->nspace, world) != 0 || proc->rank != 2)
+        return FAILED;
+    done(0, bytes, sizeof bytes - 1, data);
+    return 0;
+}
+
+PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env);
+PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env)
+{
+    char **items = calloc(4, sizeof *items);
+    uint32_t first = is_called("nodes") ? 2 : 0;
+    if (items == NULL || proc->rank != first || is_called("fork"))
+        return FAILED;
+    items[0] = copy("PMIX_NAMESPACE=fake");
+    items[1] = copy("PMIX_RANK=0");
+    items[2] = copy("PMIX_SERVER_URI=here");
+    *env = items;
+    if (is_called("nodes"))
+        begin_to_exchange();
+    return 0;
+}
+
 PUBLIC int PMIx_server_finalize(void);
 PUBLIC int PMIx_server_finalize(void)
 {
     const struct jr_pmix_proc first = proc_of(0), second = proc_of(1);
+    if (is_called("nodes"))
+        return 0;
     (void)module.client_connected(&first, objects[0], NULL, NULL);
     (void)module.client_connected(&second, objects[1], NULL, NULL);
     (void)module.client_finalized(&first, objects[0], NULL, NULL);

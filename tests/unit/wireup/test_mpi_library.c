@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_file.h"
 #include "unit.h"
 
 static void knows_names(void)
@@ -56,50 +57,11 @@ static void write_file(const char *name, const void *bytes, size_t len)
     (void)close(fd);
 }
 
-struct image {
-    ElfW(Ehdr) head;
-    ElfW(Phdr) segments[2];
-    ElfW(Dyn) dynamic[5];
-    char texts[160];
-};
-
-/* A file that needs `first` and `second`, or less where they are NULL, and
- * looks for them in `path` by the tag. */
 static void write_elf(const char *name, const char *first, const char *second,
                       ElfW(Sxword) tag, const char *path)
 {
-    struct image image = {
-        .head = {.e_type = ET_DYN,
-                 .e_phoff = offsetof(struct image, segments),
-                 .e_phentsize = sizeof(ElfW(Phdr)),
-                 .e_phnum = 2},
-        .segments = {{.p_type = PT_LOAD, .p_filesz = sizeof image},
-                     {.p_type = PT_DYNAMIC,
-                      .p_offset = offsetof(struct image, dynamic),
-                      .p_filesz = sizeof image.dynamic}},
-        .dynamic = {{.d_tag = DT_STRTAB,
-                     .d_un.d_ptr = offsetof(struct image, texts)}},
-    };
-    const struct {
-        ElfW(Sxword) tag;
-        const char *text;
-    } entries[] = {{DT_NEEDED, first}, {DT_NEEDED, second}, {tag, path}};
-    size_t count = 1, at = 1;
-    memcpy(image.head.e_ident, ELFMAG, SELFMAG);
-    image.head.e_ident[EI_CLASS] =
-        sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    image.head.e_ident[EI_DATA] =
-        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    for (size_t i = 0; i < 3; i++) {
-        if (entries[i].text == NULL)
-            continue;
-        image.dynamic[count].d_tag = entries[i].tag;
-        image.dynamic[count++].d_un.d_val = at;
-        (void)snprintf(image.texts + at, sizeof image.texts - at, "%s",
-                       entries[i].text);
-        at += strlen(entries[i].text) + 1;
-    }
-    write_file(name, &image, sizeof image);
+    const struct elf_file file = elf_file_make(first, second, tag, path);
+    write_file(name, &file, sizeof file);
 }
 
 /* Check which library `program` needs; NULL: none. */
@@ -239,15 +201,47 @@ static void looks_into_the_cache(void)
     check_library("solver", NULL, NULL);
 }
 
+/* The first of each kind, by the names that have them. What the machine of the
+ * test has is beside it, and only adds a kind. */
+static void lists_what_is_there(void)
+{
+    struct jr_mpi_library found[JR_MPI_KINDS];
+    struct jr_arena arena = JR_ARENA_INIT;
+    char cache[128];
+    (void)snprintf(cache, sizeof cache, "%s/cache", folder);
+    struct jr_mpi_search search = {folder, cache};
+    write_elf("libmpich.so.12", NULL, NULL, DT_NULL, NULL);
+    write_elf("libmpi.so.12", NULL, NULL, DT_NULL, NULL);
+    size_t count = jr_mpi_library_list(found, &arena, &search);
+    CU_ASSERT_TRUE_FATAL(count >= 1);
+    CU_ASSERT_EQUAL(found[count - 1].kind, JR_MPI_KIND_MPICH);
+    JR_ASSERT_TEXT(found[count - 1].name, "libmpich.so.12");
+    write_elf("libmpi.so.20", NULL, NULL, DT_NULL, NULL);
+    CU_ASSERT_EQUAL_FATAL(jr_mpi_library_list(found, &arena, &search), 2);
+    CU_ASSERT_EQUAL(found[0].kind, JR_MPI_KIND_OPENMPI);
+    CU_ASSERT_EQUAL(found[1].kind, JR_MPI_KIND_MPICH);
+    jr_arena_release(&arena);
+}
+
 static void cleans_up(void)
 {
-    static const char *const names[] = {"script",     "plain",
-                                        "circle",     "liba.so",
-                                        "libb.so",    "mpich",
-                                        "open",       "libsolver.so",
-                                        "solver",     "cache",
-                                        "usual",      "libc.so.6",
-                                        "libcc.so.1", "other/libsolver.so"};
+    static const char *const names[] = {"script",
+                                        "plain",
+                                        "circle",
+                                        "liba.so",
+                                        "libb.so",
+                                        "mpich",
+                                        "open",
+                                        "libsolver.so",
+                                        "solver",
+                                        "cache",
+                                        "libmpich.so.12",
+                                        "libmpi.so.12",
+                                        "libmpi.so.20",
+                                        "usual",
+                                        "libc.so.6",
+                                        "libcc.so.1",
+                                        "other/libsolver.so"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         CU_ASSERT_EQUAL(unlink(path_of(names[i])), 0);
     CU_ASSERT_EQUAL(rmdir(path_of("other")), 0);
@@ -258,4 +252,4 @@ JR_UNIT_MAIN("mpi_library", CASE(knows_names), CASE(finds_none),
              CASE(finds_what_the_program_names),
              CASE(finds_what_libraries_need), CASE(leaves_the_c_library_out),
              CASE(looks_in_the_order_of_the_loader), CASE(looks_into_the_cache),
-             CASE(cleans_up))
+             CASE(lists_what_is_there), CASE(cleans_up))

@@ -51,6 +51,8 @@ static void on_barrier(void *owner)
     jr_pmi_open_barrier(owner);
 }
 
+static const uint32_t one_node[] = {0, CLIENTS};
+
 static void start(void)
 {
     const struct jr_pmi_hooks hooks = {&pmi,       on_initialized, on_finalized,
@@ -59,7 +61,7 @@ static void start(void)
     jr_buf_release(&happened);
     CU_ASSERT_EQUAL_FATAL(jr_pmi_open(&pmi, &hooks, CLIENTS, CLIENTS, "kvs"),
                           0);
-    CU_ASSERT_EQUAL_FATAL(jr_pmi_map(&pmi, 1, CLIENTS), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_pmi_map(&pmi, 1, one_node), 0);
 }
 
 static void say_as(uint32_t i, pid_t pid, const char *text)
@@ -441,6 +443,58 @@ static void takes_bytes_one_by_one(void)
     end();
 }
 
+static void check_mapping(uint32_t nodes, const uint32_t *first,
+                          const char *expected)
+{
+    static const char request[] =
+        "cmd=get kvsname=kvs key=PMI_process_mapping\n";
+    start();
+    CU_ASSERT_EQUAL(jr_pmi_map(&pmi, nodes, first), 0);
+    say(0, INIT);
+    check_heard(0, INIT_OK);
+    say(0, request);
+    check_heard(0, expected);
+    end();
+}
+
+/* Nodes of the same size that follow each other are one item. */
+static void says_where_ranks_are(void)
+{
+    static const uint32_t same[] = {0, 4, 8, 12};
+    static const uint32_t mixed[] = {0, 1, 4, 7, 9};
+    check_mapping(3, same, "cmd=get_result rc=0 value=(vector,(0,3,4))\n");
+    check_mapping(4, mixed,
+                  "cmd=get_result rc=0 value=(vector,(0,1,1),(1,2,3),(3,1,2))"
+                  "\n");
+}
+
+/* A mapping that is no value leaves the last one, here that of start(). */
+static void leaves_out_a_mapping_that_is_too_long(void)
+{
+    enum { MANY = 200 };
+    uint32_t first[MANY + 1] = {0};
+    for (uint32_t i = 0; i < MANY; i++)
+        first[i + 1] = first[i] + 1 + i % 2;
+    check_mapping(MANY, first, "cmd=get_result rc=0 value=(vector,(0,1,3))\n");
+}
+
+/* What clients put goes to other nodes, and what comes from there is got. */
+static void exchanges_with_other_nodes(void)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    static const char others[] = "k0 mine\nk9 theirs\n";
+    start();
+    say(0, INIT "cmd=put kvsname=kvs key=k0 value=mine\n");
+    check_heard(0, INIT_OK "cmd=put_result rc=0\n");
+    jr_pmi_take_fresh(&pmi, &out);
+    JR_ASSERT_TEXT(out.data, "k0 mine\n");
+    CU_ASSERT_TRUE(jr_pmi_take_all(&pmi, others, sizeof others - 1));
+    say(0, "cmd=get kvsname=kvs key=k9\n");
+    check_heard(0, "cmd=get_result rc=0 value=theirs\n");
+    CU_ASSERT_FALSE(jr_pmi_take_all(&pmi, others, 3));
+    end();
+}
+
 JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init),
              CASE(refuses_other_versions),
              CASE(breaks_with_who_breaks_the_protocol),
@@ -452,4 +506,6 @@ JR_UNIT_MAIN("pmi_server", CASE(hears_nothing_before_init),
              CASE(hands_values_to_all), CASE(opens_the_barrier_for_all),
              CASE(takes_aborts), CASE(tells_errors_of_mpi_from_aborts),
              CASE(refuses_to_spawn), CASE(answers_what_it_does_not_serve),
-             CASE(takes_bytes_one_by_one))
+             CASE(takes_bytes_one_by_one), CASE(says_where_ranks_are),
+             CASE(leaves_out_a_mapping_that_is_too_long),
+             CASE(exchanges_with_other_nodes))

@@ -81,6 +81,50 @@ static void has_no_endless_keys(void)
     jr_pmi_store_release(&store);
 }
 
+/* What other nodes have to know: each entry once, as it is now. */
+static void tells_what_is_fresh(void)
+{
+    struct jr_pmi_store store = {0};
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t grown;
+    jr_pmi_store_take_fresh(&store, &out);
+    CU_ASSERT_EQUAL(out.len, 0);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_TRUE(
+            jr_pmi_store_put(&store, text_of("a"), text_of("1"), &grown));
+        CU_ASSERT_TRUE(
+            jr_pmi_store_put(&store, text_of("b"), text_of("x y"), &grown));
+        CU_ASSERT_TRUE(
+            jr_pmi_store_put(&store, text_of("a"), text_of("2"), &grown));
+        jr_pmi_store_take_fresh(&store, &out);
+        JR_ASSERT_TEXT(out.data, "a 2\nb x y\n");
+        jr_buf_clear(&out);
+        jr_pmi_store_take_fresh(&store, &out);
+        CU_ASSERT_EQUAL(out.len, 0);
+    }
+    jr_pmi_store_release(&store);
+}
+
+static void puts_lines_of_others(void)
+{
+    struct jr_pmi_store store = {0};
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    static const char lines[] = "a 1\nb x y\na 2\nc \n";
+    static const char *const none[] = {"a", "a 1", "a\n", "\n", "a 1\nb"};
+    CU_ASSERT_TRUE(jr_pmi_store_put_lines(&store, lines, sizeof lines - 1));
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("a")), "2");
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("b")), "x y");
+    JR_ASSERT_TEXT(jr_pmi_store_get(&store, text_of("c")), "");
+    jr_pmi_store_take_fresh(&store, &out);
+    CU_ASSERT_EQUAL(out.len, 0);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CU_ASSERT_FALSE(
+            jr_pmi_store_put_lines(&store, none[i], strlen(none[i])));
+    CU_ASSERT_TRUE(jr_pmi_store_put_lines(&store, NULL, 0));
+    jr_pmi_store_release(&store);
+}
+
 JR_UNIT_MAIN("pmi_store", CASE(has_nothing_at_first), CASE(keeps_what_is_put),
              CASE(takes_parts_of_lines), CASE(keeps_many_in_their_order),
-             CASE(has_no_endless_keys))
+             CASE(has_no_endless_keys), CASE(tells_what_is_fresh),
+             CASE(puts_lines_of_others))

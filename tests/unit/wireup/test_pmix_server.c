@@ -12,17 +12,23 @@
 
 #include "base/buf.h"
 #include "unit.h"
+#include "wireup/exchange_frame.h"
 
 static char *const env[] = {(char *)"FAKE=1", NULL};
+
+static char *const hosts[] = {(char *)"there", (char *)"here"};
+static const uint32_t first[] = {0, 2, 4};
 
 static struct jr_pmix_setup make_setup(const char *name)
 {
     return (struct jr_pmix_setup){.library = FAKE_PMIX,
                                   .name = name,
-                                  .host = "here",
                                   .folder = "/tmp",
                                   .env = env,
-                                  .count = 2};
+                                  .hosts = hosts + 1,
+                                  .nodes = 1,
+                                  .first = first,
+                                  .exchange_fd = -1};
 }
 
 /* It is not started, for that reason, and leaves no process. */
@@ -131,6 +137,118 @@ static void ends_where_there_is_none(void)
     CU_ASSERT_EQUAL(pmix.fd, -1);
 }
 
+/* The server of node 1, whose exchange is at our end of a socket. */
+static int start_node(struct jr_pmix *pmix)
+{
+    struct jr_pmix_setup setup = make_setup("nodes");
+    struct jr_error err = {0};
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    setup.hosts = hosts;
+    setup.nodes = 2;
+    setup.node = 1;
+    setup.exchange_fd = ends[1];
+    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(pmix, &setup, &err), 0);
+    (void)close(ends[1]);
+    return ends[0];
+}
+
+/* The next frame: "fence all 'mine'; ". */
+static void take_frame(struct jr_exchange_inlet *inlet, int fd,
+                       struct jr_buf *out)
+{
+    struct jr_exchange_frame frame;
+    struct pollfd item = {.fd = fd, .events = POLLIN};
+    char bytes[256];
+    while (jr_exchange_next(inlet, &frame) == JR_EXCHANGE_NONE) {
+        CU_ASSERT_EQUAL_FATAL(poll(&item, 1, 60000), 1);
+        ssize_t len = read(fd, bytes, sizeof bytes);
+        CU_ASSERT_TRUE_FATAL(len > 0);
+        jr_exchange_add(inlet, bytes, (size_t)len);
+    }
+    if (frame.kind == JR_EXCHANGE_FENCE)
+        jr_buf_printf(out, "fence %s '%.*s'; ", frame.group, (int)frame.len,
+                      frame.data);
+    else
+        jr_buf_printf(out, "%s %u by %u token %u status %d '%.*s'; ",
+                      frame.kind == JR_EXCHANGE_ASK ? "ask" : "answer",
+                      frame.rank, frame.node, frame.token, frame.status,
+                      (int)frame.len, frame.data);
+}
+
+static void put_frame(int fd, const struct jr_exchange_frame *frame)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_exchange_put(&out, frame);
+    CU_ASSERT_EQUAL(send(fd, out.data, out.len, MSG_NOSIGNAL),
+                    (ssize_t)out.len);
+}
+
+/* What is for others is passed over; what is for us ends what waits for it. */
+static void answer_all(int fd)
+{
+    static const struct jr_exchange_frame frames[] = {
+        {.kind = JR_EXCHANGE_FENCE, .group = "1-2", .data = "x", .len = 1},
+        {.kind = JR_EXCHANGE_ANSWER, .node = 0, .token = 1},
+        {.kind = JR_EXCHANGE_ASK, .node = 0, .rank = 1, .token = 5},
+        {.kind = JR_EXCHANGE_FENCE, .group = "0,3", .data = "3.", .len = 2},
+        {.kind = JR_EXCHANGE_FENCE, .group = "all", .data = "1234.", .len = 5},
+        {.kind = JR_EXCHANGE_ANSWER, .node = 1, .token = 1, .status = -46},
+        {.kind = JR_EXCHANGE_ASK, .node = 0, .rank = 2, .token = 6},
+        {.kind = JR_EXCHANGE_ASK, .node = 0, .rank = 3, .token = 7},
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        put_frame(fd, &frames[i]);
+}
+
+static void exchanges_with_other_nodes(void)
+{
+    struct jr_pmix pmix;
+    struct jr_exchange_inlet inlet = {0};
+    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+    int fd = start_node(&pmix);
+    for (int i = 0; i < 3; i++)
+        take_frame(&inlet, fd, &told);
+    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; "
+                              "ask 0 by 0 token 1 status 0 ''; ");
+    jr_buf_clear(&told);
+    answer_all(fd);
+    for (int i = 0; i < 2; i++)
+        take_frame(&inlet, fd, &told);
+    JR_ASSERT_TEXT(told.data, "answer 0 by 0 token 6 status 0 'data of 2'; "
+                              "answer 0 by 0 token 7 status -1 ''; ");
+    jr_buf_clear(&told);
+    (void)shutdown(pmix.fd, SHUT_WR);
+    take_events(&pmix, &told);
+    JR_ASSERT_TEXT(told.data, "aborted 1 2; aborted 0 5; aborted 2 -46; ");
+    jr_pmix_end(&pmix);
+    jr_exchange_inlet_release(&inlet);
+    (void)close(fd);
+}
+
+/* Without those that it exchanges with, ranks would wait for ever: it dies. */
+static void ends_with_the_exchange(void)
+{
+    static const char *const last[] = {"",
+                                       "garbage that is longer than a head"};
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+        struct jr_pmix pmix;
+        struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+        int fd = start_node(&pmix);
+        CU_ASSERT_EQUAL(send(fd, last[i], strlen(last[i]), MSG_NOSIGNAL),
+                        (ssize_t)strlen(last[i]));
+        if (i == 0)
+            (void)close(fd);
+        take_events(&pmix, &told);
+        CU_ASSERT_EQUAL(told.len, 0);
+        jr_pmix_end(&pmix);
+        if (i > 0)
+            (void)close(fd);
+    }
+}
+
 JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve),
              CASE(serves_and_tells), CASE(ends_in_any_case),
-             CASE(ends_where_there_is_none))
+             CASE(ends_where_there_is_none), CASE(exchanges_with_other_nodes),
+             CASE(ends_with_the_exchange))

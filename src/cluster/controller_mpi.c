@@ -1,0 +1,98 @@
+#include "cluster/controller_mpi.h"
+
+#include "base/hash.h"
+#include "cluster/controller_run.h"
+
+#include "base/banned.h"
+
+/* Bytes of the exchange in one message: an agent reads lines of any length, but
+ * looks for the end of each again with all that comes. */
+enum { PIECE = 24 << 10 };
+
+static void send_piece(struct jr_controller *controller, uint32_t node,
+                       const char *bytes, size_t len)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_base64_add(&text, bytes, len);
+    const struct jr_message message = {.type = JR_TO_NODES_EXCHANGE,
+                                       .bytes = text.data};
+    if (node == JR_EXCHANGE_ALL)
+        jr_controller_send(controller, &message);
+    else
+        jr_controller_send_to(controller, node, &message);
+}
+
+static void send_exchange(void *owner, uint32_t node, const char *bytes,
+                          size_t len)
+{
+    struct jr_controller_run *run = owner;
+    for (size_t at = 0; at < len; at += PIECE)
+        send_piece(run->controller, node, bytes + at,
+                   len - at < PIECE ? len - at : PIECE);
+}
+
+int jr_controller_mpi_open(struct jr_controller_run *run)
+{
+    run->mpi.hub = (struct jr_exchange_hub){.owner = run,
+                                            .send = send_exchange,
+                                            .nodes = run->plan->nodes,
+                                            .first = run->first};
+    for (uint32_t node = 0; node < run->plan->nodes; node++)
+        jr_buf_clear(
+            &run->controller->nodes[node].streams[JR_CHANNEL_EXCHANGE]);
+    return jr_exchange_hub_open(&run->mpi.hub);
+}
+
+void jr_controller_mpi_take(struct jr_controller_run *run, uint32_t node)
+{
+    struct jr_buf *stream =
+        &run->controller->nodes[node].streams[JR_CHANNEL_EXCHANGE];
+    bool taken =
+        run->stopped ||
+        (!stream->failed &&
+         jr_exchange_hub_take(&run->mpi.hub, node, stream->data, stream->len));
+    jr_buf_clear(stream);
+    if (!taken)
+        jr_controller_run_refuse(
+            run, node,
+            "what MPI's process manager there exchanges with others cannot be "
+            "read, or there is no memory for it here");
+}
+
+static bool is_absent(const struct jr_rank_outcome *rank)
+{
+    return rank->mpi == JR_MPI_PART_ABSENT && rank->end == JR_END_EXITED &&
+           rank->exit_code == 0;
+}
+
+bool jr_controller_mpi_settle(struct jr_controller_run *run, uint32_t node)
+{
+    bool found = false;
+    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
+        struct jr_rank_outcome *rank = &run->outcome->ranks[i];
+        if (!run->mpi.begun || !is_absent(rank))
+            continue;
+        rank->mpi = JR_MPI_PART_LEFT;
+        found = true;
+    }
+    return found;
+}
+
+void jr_controller_mpi_begin(struct jr_controller_run *run)
+{
+    bool left = false;
+    if (run->mpi.begun)
+        return;
+    run->mpi.begun = true;
+    jr_controller_send_type(run->controller, JR_TO_NODES_WORLD);
+    for (uint32_t node = 0; node < run->plan->nodes; node++)
+        if (run->controller->nodes[node].state == JR_NODE_DONE)
+            left = jr_controller_mpi_settle(run, node) || left;
+    if (left && run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        jr_controller_run_stop(run);
+}
+
+void jr_controller_mpi_close(struct jr_controller_run *run)
+{
+    jr_exchange_hub_release(&run->mpi.hub);
+}

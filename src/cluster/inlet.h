@@ -1,0 +1,24 @@
+/* Lines of messages, out of bytes that come in pieces of any size. */
+#ifndef JR_INLET_H
+#define JR_INLET_H
+
+#include "base/buf.h"
+
+/* The whole lines of what has come in pieces. */
+struct jr_inlet {
+    struct jr_buf bytes;
+    size_t at; /* of the next line */
+};
+
+/* Add what was read. */
+void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len);
+/* Take the next line; NULL when there is no whole one left. It is valid until
+ * bytes are added; its newline is not counted. */
+const char *jr_inlet_line(struct jr_inlet *inlet, size_t *ret_len);
+
+/* What is no whole line. Valid until bytes are added. */
+const char *jr_inlet_rest(const struct jr_inlet *inlet, size_t *ret_len);
+/* Free what was not taken. */
+void jr_inlet_release(struct jr_inlet *inlet);
+
+#endif

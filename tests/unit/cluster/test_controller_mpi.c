@@ -1,0 +1,179 @@
+/* What the controller does for the worlds of MPI programs: it hands on what the
+ * process managers of three nodes exchange, and fails ranks that left the
+ * others alone. */
+#include "cluster/controller_mpi.h"
+
+#include "base/hash.h"
+#include "fake_controller.h"
+
+static struct fake_controller fake;
+
+static void start(void)
+{
+    fake_controller_start(&fake);
+    CU_ASSERT_EQUAL_FATAL(jr_controller_mpi_open(&fake.run), 0);
+}
+
+static void end(void)
+{
+    jr_controller_mpi_close(&fake.run);
+    fake_controller_end(&fake);
+}
+
+/* A node's frame, as lines of its channel. */
+static void receive_frame(uint32_t node, const struct jr_exchange_frame *frame)
+{
+    struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_inlet lines = {0};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *line;
+    size_t len;
+    jr_exchange_put(&bytes, frame);
+    jr_channel_put(&text, &(struct jr_sender){.node = node},
+                   JR_CHANNEL_EXCHANGE, bytes.data, bytes.len);
+    jr_inlet_add(&lines, text.data, text.len);
+    while ((line = jr_inlet_line(&lines, &len)) != NULL) {
+        json_t *object = jr_message_read(line, len);
+        jr_controller_receive(&fake.controller, object);
+        json_decref(object);
+    }
+    jr_inlet_release(&lines);
+}
+
+/* What all agents were sent, as one stream. */
+static void read_exchange(struct jr_exchange_inlet *ret)
+{
+    static char bytes[1 << 18];
+    ssize_t got = read(fake.sent, bytes, sizeof bytes);
+    struct jr_inlet lines = {0};
+    const char *line;
+    size_t len;
+    jr_inlet_add(&lines, bytes, got < 0 ? 0 : (size_t)got);
+    while ((line = jr_inlet_line(&lines, &len)) != NULL) {
+        json_t *object = jr_json_parse(line, len, NULL);
+        struct jr_message message;
+        struct jr_buf part JR_BUF_CLEANUP = JR_BUF_INIT;
+        CU_ASSERT_TRUE(jr_message_of_controller(&message, object));
+        CU_ASSERT_EQUAL(message.type, JR_TO_NODES_EXCHANGE);
+        CU_ASSERT_TRUE(len < 40000);
+        CU_ASSERT_TRUE(
+            jr_base64_take(&part, message.bytes, strlen(message.bytes)));
+        jr_exchange_add(ret, part.data, part.len);
+        json_decref(object);
+    }
+    jr_inlet_release(&lines);
+}
+
+/* Larger than a line of an agent, and than a message of ours. */
+static void exchanges_what_nodes_have(void)
+{
+    enum { LARGE = 12000 };
+    static char data[FAKE_NODES][LARGE];
+    struct jr_exchange_inlet inlet = {0};
+    struct jr_exchange_frame frame;
+    start();
+    for (uint32_t node = 0; node < FAKE_NODES; node++) {
+        memset(data[node], 'a' + (int)node, LARGE);
+        fake_controller_check_sent(&fake, "");
+        receive_frame(node,
+                      &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                  .group = "all",
+                                                  .data = data[node],
+                                                  .len = LARGE});
+    }
+    read_exchange(&inlet);
+    CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
+    CU_ASSERT_EQUAL(frame.kind, JR_EXCHANGE_FENCE);
+    CU_ASSERT_EQUAL_FATAL(frame.len, FAKE_NODES * LARGE);
+    CU_ASSERT_EQUAL(memcmp(frame.data, data, sizeof data), 0);
+    CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_NONE);
+    CU_ASSERT_EQUAL(fake.nodes[0].streams[JR_CHANNEL_EXCHANGE].len, 0);
+    jr_exchange_inlet_release(&inlet);
+    end();
+}
+
+/* A run that cannot exchange ends, and says on which node that was. */
+static void refuses_what_is_no_exchange(void)
+{
+    start();
+    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                 .group = "0-99"});
+    CU_ASSERT_EQUAL(fake.run.result, -1);
+    CU_ASSERT_TRUE(fake.run.stopped);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.err.text, "node 1 (n1): what MPI's "));
+    fake_controller_check_sent(&fake, "stop");
+    receive_frame(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                 .group = "0-99"});
+    fake_controller_check_sent(&fake, "");
+    end();
+}
+
+static void receive_initialized(uint32_t node)
+{
+    jr_controller_step_node(&fake.controller, node, JR_NODE_ON_INITIALIZED, "");
+}
+
+static void tells_once_that_a_rank_initialized(void)
+{
+    start();
+    receive_initialized(2);
+    fake_controller_check_sent(&fake, "world");
+    receive_initialized(0);
+    fake_controller_check_sent(&fake, "");
+    CU_ASSERT_FALSE(fake.run.stopped);
+    end();
+}
+
+static void end_absent(uint32_t rank, int code)
+{
+    fake.outcomes[rank] = (struct jr_rank_outcome){
+        .mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED, .exit_code = code};
+}
+
+/* Ranks of a node that is done, where no rank had initialized before. */
+static void fails_who_left_before(void)
+{
+    start();
+    fake.nodes[1].state = JR_NODE_DONE;
+    end_absent(2, 0);
+    end_absent(3, 4);
+    receive_initialized(0);
+    fake_controller_check_sent(&fake, "world stop");
+    CU_ASSERT_EQUAL(fake.outcomes[2].mpi, JR_MPI_PART_LEFT);
+    CU_ASSERT_EQUAL(fake.outcomes[3].mpi, JR_MPI_PART_ABSENT);
+    end();
+}
+
+/* The outcome of a node comes when others have: its message may have crossed
+ * ours. */
+static void fails_who_leaves_then(void)
+{
+    start();
+    end_absent(4, 0);
+    CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 2));
+    CU_ASSERT_EQUAL(fake.outcomes[4].mpi, JR_MPI_PART_ABSENT);
+    receive_initialized(0);
+    CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 1));
+    CU_ASSERT_TRUE(jr_controller_mpi_settle(&fake.run, 2));
+    CU_ASSERT_EQUAL(fake.outcomes[4].mpi, JR_MPI_PART_LEFT);
+    CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 2));
+    end();
+}
+
+static void goes_on_where_the_spec_says_so(void)
+{
+    start();
+    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    fake.nodes[1].state = JR_NODE_DONE;
+    end_absent(2, 0);
+    receive_initialized(0);
+    fake_controller_check_sent(&fake, "world");
+    CU_ASSERT_EQUAL(fake.outcomes[2].mpi, JR_MPI_PART_LEFT);
+    end();
+}
+
+JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have),
+             CASE(refuses_what_is_no_exchange),
+             CASE(tells_once_that_a_rank_initialized),
+             CASE(fails_who_left_before), CASE(fails_who_leaves_then),
+             CASE(goes_on_where_the_spec_says_so))
