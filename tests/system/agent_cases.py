@@ -154,8 +154,10 @@ class Runs:
             while test -d /proc/$p; do :; done
             kill -SEGV $$""", local=1), 1)
         cause = self.results()["root_cause"]
-        self.assertEqual((cause["rank"], cause["signal"], cause["together"]),
-                         (0, "SIGSEGV", [1]))
+        self.assertEqual((cause["rank"], cause["signal"]), (0, "SIGSEGV"))
+        # Its runner may come to look at the clock only after rank 0's has, and
+        # then it ended because of rank 0.
+        self.assertIn(cause["together"], ([1], []))
         self.nobody_is_left()
 
     def test_a_result_that_one_node_lacks(self):

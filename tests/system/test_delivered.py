@@ -128,6 +128,14 @@ def ended(other):
         assert time.monotonic() < until
         time.sleep(0.01)
 
+def logged(text):
+    # What is left of rank 0 has written it; a silent rank has no log at first.
+    until = time.monotonic() + 50
+    log = run / "attempt_0/0/stdout.log"
+    while not log.exists() or text not in log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
 def returned(other):
     until = time.monotonic() + 50
     wanted = '"event":"rank_done","rank":%d,' % other
@@ -606,9 +614,7 @@ class Streams(Case):
                     "print('acc=0.5', flush=True); "
                     "later(0, lambda: os.write(1, b'9\\nacc=0.9\\n'))",
                     "ended(0); "
-                    "exec('while \"0.9\" not in (run / "
-                    "\"attempt_0/0/stdout.log\").read_text():"
-                    " time.sleep(.01)'); print('acc=0.5')"], 0,
+                    "logged('0.9'); print('acc=0.5')"], 0,
                     self.PATTERN + route)
                 self.assertEqual(self.delivered(), [{"acc": "0.5"}] * 2)
                 self.assertIn("more that matches results.pattern came after "
@@ -617,16 +623,12 @@ class Streams(Case):
     def test_a_number_that_goes_on(self):
         self.ranks(["os.write(1, b'acc=0.5'); "
                     "later(0, lambda: os.write(1, b'9\\n'))",
-                    "ended(0); exec('while \"0.59\" not in (run / "
-                    "\"attempt_0/0/stdout.log\").read_text():"
-                    " time.sleep(.01)'); print('acc=0.5')"], 0, self.PATTERN)
+                    "ended(0); logged('0.59'); print('acc=0.5')"], 0, self.PATTERN)
         self.assertEqual(self.delivered(), [{"acc": "0.5"}] * 2)
 
     def test_the_only_one_comes_later(self):
         self.ranks(["later(0, lambda: os.write(1, b'acc=0.9\\n'))",
-                    "ended(0); exec('while \"0.9\" not in (run / "
-                    "\"attempt_0/0/stdout.log\").read_text():"
-                    " time.sleep(.01)'); print('acc=0.5')"], 5, self.PATTERN)
+                    "ended(0); logged('0.9'); print('acc=0.5')"], 5, self.PATTERN)
         self.told(0, "missing", "came only after the rank had ended")
 
     def test_what_its_children_said_before(self):
