@@ -140,7 +140,7 @@ class Arrays(Lab):
     def test_cells_of_one_node_beside_those_of_two(self):
         spec = self.sweep("[ $WORLD_SIZE = $NODES ] && [ %{cell} = "
                           f"$JOBRUN_CELL ] && {DELIVER}",
-                          self.on_nodes(1))
+                          "nodes: 1\n")  # each its own port
         spec.write_text(spec.read_text().replace(
             "{vars.n: {from: 0, to: 11}}", "{vars.n: [0, 1], nodes: [1, 2]}")
             .replace("env: {", "env: {NODES: '${nodes}', "))
