@@ -194,56 +194,90 @@ static bool find_wished_library(struct jr_session *session,
     return *ret_count == 1;
 }
 
-/* "2 kinds of MPI are here", or none is. */
+/* How a field asks for a world. */
+static const char *wish_text(const char *field)
+{
+    return strcmp(field, "backends") == 0 ? "backends: mpi"
+                                          : "env_profiles: [mpi]";
+}
+
+/* Several kinds of MPI are here, and nothing says which one is meant. */
 static enum jr_status refuse_choice(struct jr_session *session,
                                     const char *field,
-                                    const struct jr_mpi_library *found,
-                                    size_t count)
+                                    const struct jr_mpi_library *found)
 {
-    const char *wish = strcmp(field, "backends") == 0 ? "backends: mpi"
-                                                      : "env_profiles: [mpi]";
-    struct jr_span span = jr_spec_where_within(session->file, field);
-    struct jr_diag *diag =
-        count == 0
-            ? jr_diags_warning(&session->diags, JR_CODE_MPI_NOT_SERVED, span,
-                               field,
-                               "%s is for ranks that are one world of MPI, and "
-                               "no MPI library is found here: the ranks get "
-                               "variables and no world",
-                               wish)
-            : jr_diags_error(
-                  &session->diags, JR_CODE_MPI_NOT_SERVED, span, field,
-                  "%s is for ranks that are one world of MPI, and "
-                  "which MPI the program uses cannot be seen: %s and "
-                  "%s are here",
-                  wish, found[0].name, found[1].name);
+    struct jr_diag *diag = jr_diags_error(
+        &session->diags, JR_CODE_MPI_NOT_SERVED,
+        jr_spec_where_within(session->file, field), field,
+        "%s is for ranks that are one world of MPI, and which MPI the program "
+        "uses cannot be seen: %s and %s are here",
+        wish_text(field), found[0].name, found[1].name);
     jr_diag_help(
         &session->diags, diag,
         "write mpi: pmix for Open MPI, mpi: pmi1 for MPICH, MVAPICH or "
         "Intel MPI, or mpi: none if the variables are all that is "
         "wanted");
-    return count == 0 ? JR_STATUS_OK : JR_STATUS_UNRESOLVED;
+    return JR_STATUS_UNRESOLVED;
 }
 
-/* A script or a wrapper, of which a field says that it is an MPI program. */
+/* What asks for a world gets none, and which library it needs is not known. */
+static enum jr_status warn_of_wish(struct jr_session *session,
+                                   const char *field, const char *why)
+{
+    session->mpi_obstacle = why;
+    struct jr_diag *diag = jr_diags_warning(
+        &session->diags, JR_CODE_MPI_NOT_SERVED,
+        jr_spec_where_within(session->file, field), field,
+        "%s is for ranks that are one world of MPI, and %s; each rank that "
+        "calls MPI_Init is a world of its own",
+        wish_text(field), why);
+    jr_diag_help(&session->diags, diag,
+                 "write mpi: none to say that it is meant so; else see "
+                 "jobrun explain JR0516");
+    return JR_STATUS_OK;
+}
+
+/* A world by that library, or a warning that there is none. */
+static void serve_or_warn(struct jr_session *session,
+                          const struct jr_mpi_library *library)
+{
+    const char *obstacle = find_obstacle_to_world(session), *server = NULL;
+    session->mpi_needed = library->name;
+    if (library->kind == JR_MPI_KIND_OPENMPI)
+        server = find_server(session);
+    if (obstacle == NULL && library->kind == JR_MPI_KIND_OPENMPI &&
+        server == NULL)
+        obstacle = LIBRARY_MISSING;
+    if (obstacle != NULL)
+        warn_of_worlds(session, library->name, obstacle);
+    else
+        serve_library(session, library, server);
+}
+
+/* A script or a wrapper, of which a field says that it is an MPI program. Of a
+ * profile with ranks that are forked, JR0328 has warned. */
 static enum jr_status choose_by_wish(struct jr_session *session)
 {
     struct jr_mpi_library found[JR_MPI_KINDS];
     size_t count;
     const char *field = find_wish(session);
-    if (field == NULL || find_obstacle_to_world(session) != NULL ||
-        session->resolution.job.start_method != JR_START_SPAWN)
+    const char *obstacle = find_obstacle_to_world(session);
+    bool forked = session->resolution.job.start_method != JR_START_SPAWN;
+    if (field == NULL || (forked && strcmp(field, "env_profiles") == 0))
         return JR_STATUS_OK;
-    if (!find_wished_library(session, found, &count))
-        return refuse_choice(session, field, found, count);
-    const char *server = NULL;
-    session->mpi_needed = found[0].name;
-    if (found[0].kind == JR_MPI_KIND_OPENMPI)
-        server = find_server(session);
-    if (found[0].kind == JR_MPI_KIND_OPENMPI && server == NULL)
-        return refuse_library(session);
-    serve_library(session, &found[0], server);
-    return JR_STATUS_OK;
+    if (forked)
+        return warn_of_wish(session, field,
+                            "ranks that are forked from a helper cannot reach "
+                            "a process manager");
+    if (find_wished_library(session, found, &count)) {
+        serve_or_warn(session, &found[0]);
+        return JR_STATUS_OK;
+    }
+    if (obstacle == NULL && count > 0)
+        return refuse_choice(session, field, found);
+    return warn_of_wish(session, field,
+                        obstacle == NULL ? "no MPI library is found here"
+                                         : obstacle);
 }
 
 /* By the libraries that the program needs. */
@@ -251,22 +285,11 @@ static enum jr_status choose_protocol(struct jr_session *session)
 {
     const struct jr_mpi_search search = make_search(session);
     struct jr_mpi_library library;
-    const char *program = find_executable(session), *server = NULL;
+    const char *program = find_executable(session);
     if (program == NULL ||
         !jr_mpi_library_find(&library, &session->arena, program, &search))
         return choose_by_wish(session);
-    const char *obstacle = find_obstacle_to_world(session);
-    session->mpi_needed = library.name;
-    if (library.kind == JR_MPI_KIND_OPENMPI)
-        server = find_server(session);
-    if (obstacle == NULL && library.kind == JR_MPI_KIND_OPENMPI &&
-        server == NULL)
-        obstacle = LIBRARY_MISSING;
-    if (obstacle != NULL) {
-        warn_of_worlds(session, library.name, obstacle);
-        return JR_STATUS_OK;
-    }
-    serve_library(session, &library, server);
+    serve_or_warn(session, &library);
     return JR_STATUS_OK;
 }
 
@@ -354,8 +377,11 @@ int jr_session_take_node_worlds(struct jr_session *session,
         .stated = session->resolution.job.policy->mpi != JR_MPI_PROTOCOL_AUTO,
         .library = first.library,
     };
+    const char *wish = find_wish(session);
     if (first.obstacle != NULL && first.library != NULL)
         warn_of_worlds(session, first.library, first.obstacle);
+    else if (first.obstacle != NULL && wish != NULL)
+        (void)warn_of_wish(session, wish, first.obstacle);
     return 0;
 }
 

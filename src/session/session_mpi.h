@@ -6,8 +6,9 @@
 #include "session/session.h"
 
 /* Fill session->mpi once, before the first plan. What the spec states and this
- * session cannot do is an error (JR_STATUS_UNRESOLVED); what the program would
- * need, and does not get, is a warning. */
+ * session cannot do is an error (JR_STATUS_UNRESOLVED; without the library of
+ * PMIx JR_STATUS_LAUNCH), and so is a wish that several libraries could mean;
+ * what the program would need, and does not get, is a warning. */
 enum jr_status jr_session_find_mpi(struct jr_session *session);
 
 /* The word of a protocol: "pmi1". */

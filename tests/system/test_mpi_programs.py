@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,12 @@ def setUpModule():
     for name in ("sh", "env", "git"):
         if found := shutil.which(name):
             (BUILT / "bin" / name).symlink_to(found)
+
+
+def need_mpi4py(case):
+    if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"],
+                      capture_output=True).returncode != 0:
+        case.skipTest("SKIPPED: install python3-mpi4py")
 
 
 class Programs:
@@ -182,31 +189,26 @@ int size_of_world(void)
         self.write("job.yaml", SPEC.format(program="").replace(
             "['']", entrypoint) + more)
 
-    def need_mpi4py(self):
-        if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"],
-                          capture_output=True).returncode != 0:
-            self.skipTest("SKIPPED: install python3-mpi4py")
-
     def assert_world(self, done):
         self.assertEqual(sorted(done.stdout.splitlines()), [
             f"[{rank}] mpi {rank} of 4 sum 10" for rank in range(4)])
         self.assertIn("one MPI world by PMIx (libmpi.so.40)", done.stderr)
 
     def test_by_the_profile(self):
-        self.need_mpi4py()
+        need_mpi4py(self)
         self.write("job.py", self.SCRIPT)
         self.write_job("[/usr/bin/python3, job.py]", "env_profiles: [mpi]\n")
         self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
 
     def test_by_the_backend(self):
-        self.need_mpi4py()
+        need_mpi4py(self)
         self.write("job.py", self.SCRIPT)
         self.write_job("{python: {script: job.py, interpreter: "
                        "/usr/bin/python3}}", "backends: mpi\n")
         self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
 
     def test_by_the_first_line_of_the_script(self):
-        self.need_mpi4py()
+        need_mpi4py(self)
         self.write("job.py", f"#!/usr/bin/python3\n{self.SCRIPT}").chmod(0o755)
         self.write_job("[./job.py]", "env_profiles: [mpi]\n")
         self.assert_world(self.expect(self.jobrun("job.yaml"), 0))
@@ -245,6 +247,34 @@ int size_of_world(void)
                 "and libmpich.so.12 are here", done.stderr)
             self.assertIn("write mpi: pmix for Open MPI", done.stderr)
             self.expect(self.jobrun("job.yaml", "-s", "mpi=none"), 0)
+
+    def test_one_node_of_several(self):
+        """Other jobruns start the other ranks: it is told, as of a program."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        words = ("plan", "job.yaml", "-s", "nodes=2", "--node-rank", "0", "-s",
+                 "master_addr=127.0.0.1", "-s", f"master_port={port}")
+        for wish in ("env_profiles: [mpi]", "backends: mpi"):
+            self.write_job("{shell: 'true'}", wish + "\n")
+            done = self.expect(self.jobrun(*words), 0)
+            self.assertIn(
+                f"warning[JR0516]: {wish} is for ranks that are one world of "
+                "MPI, and the ranks of other nodes are started by other "
+                "jobruns; each rank that calls MPI_Init is a world of its own",
+                done.stderr)
+            done = self.expect(self.jobrun(*words, "-s", "mpi=none"), 0)
+            self.assertNotIn("JR0516", done.stderr)
+
+    def test_ranks_that_are_forked(self):
+        self.write("job.py", "def main():\n    return 1\n")
+        self.write_job("{python: {function: 'job:main'}}",
+                       "backends: mpi\nstart_method: fork\n")
+        done = self.expect(self.jobrun("plan", "job.yaml"), 0)
+        self.assertIn(
+            "warning[JR0516]: backends: mpi is for ranks that are one world of "
+            "MPI, and ranks that are forked from a helper cannot reach a "
+            "process manager", done.stderr)
 
 
 class Nodes(agent_cases.Agents):
@@ -329,9 +359,10 @@ class OpenMpi(Programs, harness.Case):
         self.assertEqual(run.returncode, 7, told)
         self.assertIn("0 processes left", told)
 
-    def without_library(self, code, spec):
+    def without_library(self, code, spec, program=None):
         """Where the loader knows no library of PMIx."""
-        self.write("job.yaml", SPEC.format(program=BUILT / "openmpi") + spec)
+        self.write("job.yaml", SPEC.format(
+            program=program or BUILT / "openmpi") + spec)
         command = ["unshare", "--mount", "sh", "-c",
                    "mount --bind /dev/null /etc/ld.so.cache && exec \"$@\"",
                    "sh", harness.JOBRUN, "job.yaml"]
@@ -349,6 +380,15 @@ class OpenMpi(Programs, harness.Case):
         self.assertIn("install the package libpmix2", done.stderr)
         done = self.without_library(0, "")
         self.assertIn("jobrun does not make its ranks one world: libpmix.so.2, "
+                      "the library of PMIx, is not installed", done.stderr)
+
+    def test_a_script_without_the_library(self):
+        """Nobody has stated a protocol: it is a warning as for a program."""
+        need_mpi4py(self)
+        self.write("job.py", "#!/usr/bin/python3\nprint('alone')\n").chmod(0o755)
+        done = self.without_library(0, "env_profiles: [mpi]\n", "./job.py")
+        self.assertIn("warning[JR0516]: the program needs libmpi.so.40, and "
+                      "jobrun does not make its ranks one world: libpmix.so.2, "
                       "the library of PMIx, is not installed", done.stderr)
 
 
