@@ -285,8 +285,9 @@ static const struct sweep_row rows[] = {
      make_exit_code,
      NULL,
      {.text = JR_SHAPE_CODE, .null = true, .optional = true},
-     "With which the sweep ended; null: it has not. Sweeps of earlier builds "
-     "have none."},
+     "With which the sweep ended; null: it has not ended, was killed, or is a "
+     "job array, whose exit status is that of its cells. Sweeps of earlier "
+     "builds have none."},
     {"sampler",
      make_sampler,
      NULL,
