@@ -82,11 +82,11 @@
       "the protocol by which MPI_Init finds the other ranks. With `auto` the "  \
       "libraries that the program of a `command` needs decide, and the first "  \
       "line of a run says so; of a script or a wrapper those of its mpi4py, "   \
-      "where `env_profiles: [mpi]` or `backends: mpi` ask for a world. Stating a protocol makes it a promise: if no "    \
-      "rank calls MPI_Init through it, each was a world of its own, and the "   \
-      "run ends with exit status 5. A rank that exits with 0 without MPI_Init " \
-      "while others have called it, or without MPI_Finalize, has failed. See "  \
-      "docs/mpi.md.",                                                           \
+      "where `env_profiles: [mpi]` or `backends: mpi` ask for a world. Stating "\
+      "a protocol makes it a promise: if no rank calls MPI_Init through it, "   \
+      "each was a world of its own, and the run ends with exit status 5. A "    \
+      "rank that exits with 0 without MPI_Init while others have called it, "   \
+      "or without MPI_Finalize, has failed. See docs/mpi.md.",                  \
       "mpi: pmi1")                                                             \
     N("isolation",                                                             \
       "With `pid`, every process of the run ends with jobrun, even if all of " \

@@ -208,7 +208,7 @@ class Mpi(Hosts):
 
     def run_world(self, code, kind, *words):
         if shutil.which(f"mpicc.{kind}") is None:
-            self.skipTest(f"SKIPPED: no mpicc.{kind}")
+            self.skipTest(f"SKIPPED: no mpicc.{kind}: install lib{kind}-dev")
         source = pathlib.Path(harness.__file__).parent / "mpi" / "world.c"
         scratch = self.server.folder / "world"
         subprocess.run([f"mpicc.{kind}", source, "-o", scratch], check=True,

@@ -204,7 +204,7 @@ class Server(World):
         try:
             ctypes.CDLL("libpmix.so.2")
         except OSError:
-            self.skipTest("SKIPPED: there is no libpmix.so.2")
+            self.skipTest("SKIPPED: no libpmix.so.2: install libpmix2")
         self.write("job.yaml", SPEC.replace("pmi1", "pmix").replace(
             "[python3, pmi.py]", "[sleep, '600']"))
         process = self.start("job.yaml")
