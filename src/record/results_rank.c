@@ -274,7 +274,8 @@ static const struct row identity[] = {
 /* What it left. An error is read before the word for what it is. */
 static const struct row delivery[] = {
     {"stdout", put_plan_text, get_plan_text, PLAN(out_path), PATH_OR_NULL,
-     "Its log, relative to the run folder; null: not captured."},
+     "Its log, relative to the run folder; null: not captured. A rank that "
+     "ended soon and wrote nothing to the stream may have no such file."},
     {"stderr", put_plan_text, get_plan_text, PLAN(err_path), PATH_OR_NULL,
      NULL},
     {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
