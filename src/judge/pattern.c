@@ -398,6 +398,23 @@ static int open_stream_file(const struct jr_judge *judge, size_t i,
     return empty ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
 }
 
+/* Whether the log can be the rank's own: by a link it could be an earlier one,
+ * or, which is seen once all are noted, that of another rank. */
+static bool is_log_fit(struct jr_judge *judge, size_t i, const struct log *log)
+{
+    struct stat st;
+    if (fstat(log->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    jr_judge_see(judge, i, &st);
+    if (!jr_result_is_old_link(judge, &st))
+        return true;
+    if (jr_judge_required(judge, i))
+        jr_judge_fault(judge, i, JR_RESULT_STALE,
+                       "%s is a link to a file from before the start",
+                       log->name);
+    return false;
+}
+
 json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
     struct log log = {.name = jr_result_name(path)};
@@ -410,6 +427,8 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
         return NULL;
     }
     log.fd = fd;
+    if (!is_log_fit(judge, i, &log))
+        return NULL;
     find_end(judge, i, &log);
     struct log_scan scan;
     json_t *result = NULL;

@@ -21,14 +21,20 @@ const char *jr_result_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-const char *jr_result_source(const struct jr_judge *judge, size_t i)
+/* The file that rank `i` delivers by; NULL: there is none. */
+static const char *find_source_path(const struct jr_judge *judge, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
-    const char *path = rank->result_path;
     if (judge->wants->from == JR_FROM_STDOUT)
-        path = rank->out_path;
+        return rank->out_path;
     if (judge->wants->from == JR_FROM_STDERR)
-        path = rank->err_path;
+        return rank->err_path;
+    return rank->result_path;
+}
+
+const char *jr_result_source(const struct jr_judge *judge, size_t i)
+{
+    const char *path = find_source_path(judge, i);
     return path == NULL ? "the result" : jr_result_name(path);
 }
 
@@ -73,8 +79,7 @@ static bool is_result_kept(struct jr_judge *judge, size_t i, const char *name,
                   name, when, rank->result.size, (long long)st->st_size);
 }
 
-/* A link that was made to what some earlier run, or attempt, has left. */
-static bool is_old_link(const struct jr_judge *judge, const struct stat *st)
+bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st)
 {
     uint64_t began = judge->outcome->started_wall_ns / 1000000000;
     return st->st_nlink > 1 && (uint64_t)st->st_mtim.tv_sec < began;
@@ -89,7 +94,7 @@ static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
     if (jr_artifact_stale_result(judge, i, st))
         return REFUSE(judge, i, JR_RESULT_STALE,
                       "%s is the one from before the start", name);
-    if (is_old_link(judge, st))
+    if (jr_result_is_old_link(judge, st))
         return REFUSE(judge, i, JR_RESULT_STALE,
                       "%s is a link to a file from before the start", name);
     if (st->st_size == 0)
@@ -251,9 +256,9 @@ static const struct jr_seen *find_other_path(const struct jr_judge *judge,
                                              const struct jr_seen *first,
                                              const struct jr_seen *end)
 {
-    const char *path = jr_plan_of(judge->plan, file->i)->result_path;
+    const char *path = find_source_path(judge, file->i);
     for (; first < end; first++)
-        if (strcmp(jr_plan_of(judge->plan, first->i)->result_path, path) != 0)
+        if (strcmp(find_source_path(judge, first->i), path) != 0)
             return first;
     return NULL;
 }

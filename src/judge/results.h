@@ -7,6 +7,10 @@
 /* Find and parse what rank `i` delivered. */
 void jr_result_find(struct jr_judge *judge, size_t i);
 
+/* Whether it is a link that was made to what some earlier run, or attempt, has
+ * left. */
+bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st);
+
 /* Once all files are noted (jr_judge_see): no file is the result of two ranks.
  */
 void jr_result_part(struct jr_judge *judge);

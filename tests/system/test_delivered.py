@@ -631,6 +631,16 @@ class Streams(Case):
                     "ended(0); logged('0.9'); print('acc=0.5')"], 5, self.PATTERN)
         self.told(0, "missing", "came only after the rank had ended")
 
+    def test_the_log_of_another(self):
+        """A rank that printed something else has not delivered by a link."""
+        self.ranks(["print('acc=0.5')",
+                    "logged('0.5'); print('nothing', flush=True); "
+                    "log = mine.with_name('stdout.log'); "
+                    "exec('while not log.exists(): time.sleep(.01)'); "
+                    "log.unlink(); os.link(of(0).with_name(log.name), log)"], 5,
+                   self.PATTERN)
+        self.told(1, "missing", "is also the file of rank 0")
+
     def test_what_its_children_said_before(self):
         self.ranks(["os.system('echo acc=0.7')", "print('acc=0.5')"], 0,
                    self.PATTERN)

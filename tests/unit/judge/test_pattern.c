@@ -430,6 +430,72 @@ static void reads_no_log_that_is_none(void)
     fake_end(&fake);
 }
 
+/* Have a file been written so many seconds after the start. */
+static void set_time(const struct fake *fake, const char *path, int64_t seconds)
+{
+    const struct timespec time = {.tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND) +
+                                            seconds};
+    const struct timespec times[2] = {time, time};
+    CU_ASSERT_EQUAL(utimensat(fake->fd, path, times, 0), 0);
+}
+
+/* A log of an earlier attempt is none by a link, whatever else has one. */
+static void refuses_a_link_to_an_old_log(void)
+{
+    static const char path[] = "attempt_0/0/stdout.log";
+    struct fake fake;
+    start(&fake, "n=(?<n>\\d+)", "n=1\n");
+    set_time(&fake, path, -1);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_NONE);
+    CU_ASSERT_EQUAL(linkat(fake.fd, path, fake.fd, "kept", 0), 0);
+    fake_judge(&fake);
+    CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_STALE);
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason,
+                   "stdout.log is a link to a file from before the start");
+    set_time(&fake, path, 0);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_NONE);
+    fake_end(&fake);
+}
+
+/* Another's output is nobody's by a link; a rank of which nothing is asked has
+ * none then. */
+static void refuses_a_log_of_two_ranks(void)
+{
+    static const struct {
+        const char *required;
+        enum jr_result_error errors[3];
+    } cases[] = {
+        {"all", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_MISSING}},
+        {"0,1", {JR_RESULT_MISSING, JR_RESULT_NONE, JR_RESULT_NONE}},
+    };
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake.policy.results.stated = true;
+    fake.policy.results.from = JR_FROM_STDOUT;
+    fake.policy.results.pattern = (char *)"n=(?<n>\\d+)";
+    fake_write_rank(&fake, 0, "stdout.log", "n=1\n");
+    fake_write_rank(&fake, 1, "stdout.log", "n=1\n");
+    CU_ASSERT_EQUAL_FATAL(linkat(fake.fd, fake.ranks[0].out_path, fake.fd,
+                                 fake.ranks[2].out_path, 0),
+                          0);
+    set_time(&fake, fake.ranks[0].out_path, 0);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        fake.policy.results.required = (char *)cases[c].required;
+        fake_judge(&fake);
+        for (size_t i = 0; i < 3; i++)
+            CU_ASSERT_EQUAL(fake.report.ranks[i].result_error,
+                            cases[c].errors[i]);
+        JR_ASSERT_TEXT(fake.report.ranks[0].reason,
+                       "stdout.log is also the file of rank 2: a link to the "
+                       "result of another rank does not count");
+    }
+    CU_ASSERT_PTR_NULL(fake.report.ranks[2].result);
+    fake_end(&fake);
+}
+
 /* Of a log with a gap, what the rank wrote is told by the bytes of the stream,
  * of which the file has fewer. */
 static void knows_the_end_in_a_log_with_a_gap(void)
@@ -532,6 +598,7 @@ JR_UNIT_MAIN(
     CASE(goes_on_line_by_line_behind_a_bad_one),
     CASE(counts_a_bad_line_at_a_border_once),
     CASE(gives_up_on_a_log_of_bad_lines), CASE(reads_no_log_that_is_none),
+    CASE(refuses_a_log_of_two_ranks), CASE(refuses_a_link_to_an_old_log),
     CASE(knows_the_end_in_a_log_with_a_gap),
     CASE(holds_where_a_log_has_a_match),
     CASE(text_that_holds_a_nul_is_no_number), CASE(shows_a_long_value_cut))
