@@ -74,8 +74,8 @@ static int name_next_file(const char *path, char ret[static PATH_MAX])
     return len < PATH_MAX ? 0 : -1;
 }
 
-/* A rank could have put anything there, before or since: what would block, is
- * no plain file, or is somebody else's or elsewhere too, is refused. */
+/* A rank could have put anything there, before or since: what would block, or
+ * is no plain file, is refused. */
 static int open_plain(const struct jr_logfiles *all, const char *path,
                       int flags)
 {
@@ -86,12 +86,7 @@ static int open_plain(const struct jr_logfiles *all, const char *path,
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EINVAL;
-    if (!S_ISREG(st.st_mode))
-        return -1;
-    errno = EEXIST;
-    if ((flags & O_CREAT) != 0 && (st.st_nlink != 1 || st.st_uid != geteuid()))
-        return -1;
-    return jr_steal_fd(&fd);
+    return S_ISREG(st.st_mode) ? jr_steal_fd(&fd) : -1;
 }
 
 static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
@@ -104,6 +99,14 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
     return *ret_fd < 0 ? -1 : 0;
 }
 
+/* Whether what stands where the file is made is somebody else's, or elsewhere
+ * too. Later it may have another name: whoever saves a copy can make one. */
+static bool is_taken(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) != 0 || st.st_nlink != 1 || st.st_uid != geteuid();
+}
+
 /* Have what is to be written to open. */
 static int reopen_log(struct jr_log_file *file)
 {
@@ -113,6 +116,11 @@ static int reopen_log(struct jr_log_file *file)
     make_pool_room(file, 2);
     if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
         return -1;
+    if (!file->made && is_taken(file->fd)) {
+        close_pooled_fd(file->all, &file->fd);
+        errno = EEXIST;
+        return -1;
+    }
     file->made = true;
     if (file->next_cut == 0)
         return 0;

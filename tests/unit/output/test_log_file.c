@@ -280,6 +280,30 @@ static void refuses_what_stands_in_its_place(void)
     end(&fixture);
 }
 
+/* Who saves a run by hard links while it goes on does not end its logs. */
+static void goes_on_where_it_has_another_name(void)
+{
+    struct fixture fixture;
+    struct jr_log_file a, b;
+    struct stat st;
+    begin(&fixture, 0, 1);
+    int dir = fixture.all.dir_fd;
+    open_file(&fixture, &a, "a");
+    open_file(&fixture, &b, "b");
+    CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), 0);
+    CU_ASSERT_EQUAL(linkat(dir, "a", dir, "saved", 0), 0);
+    CU_ASSERT_EQUAL(jr_log_file_write(&b, "x", 1), 0); /* closes a */
+    CU_ASSERT_EQUAL(jr_log_file_write(&a, "y", 1), 0);
+    CU_ASSERT_EQUAL(fstatat(dir, "a", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 2);
+    jr_log_file_end(&a);
+    jr_log_file_end(&b);
+    (void)unlinkat(dir, "a", 0);
+    (void)unlinkat(dir, "b", 0);
+    (void)unlinkat(dir, "saved", 0);
+    end(&fixture);
+}
+
 /* A rank may move its folder away and leave a link in its place. */
 static void follows_no_link_when_it_opens_again(void)
 {
@@ -456,4 +480,5 @@ JR_UNIT_MAIN("logfile", CASE(tells_what_it_cannot_cut),
              CASE(follows_no_link_when_it_opens_again),
              CASE(keeps_beginning_and_end), CASE(borrows_descriptors),
              CASE(follows_no_trap), CASE(refuses_what_stands_in_its_place),
+             CASE(goes_on_where_it_has_another_name),
              CASE(makes_a_file_when_there_is_something_to_write))
