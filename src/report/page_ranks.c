@@ -141,7 +141,8 @@ static void add_where(const struct jr_html_page *html, uint32_t i)
     jr_buf_str(html->out, "</td>");
 }
 
-/* A log beneath the run folder can be followed; one elsewhere is named. */
+/* A log beneath the run folder can be followed; one elsewhere is named. Of one
+ * that is not there nobody knows here whether anything was written to it. */
 static void add_log_link(const struct jr_html_page *html, const char *path,
                          const char *label)
 {
@@ -149,7 +150,7 @@ static void add_log_link(const struct jr_html_page *html, const char *path,
         return;
     if (*path != '/' &&
         jr_access(html->fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        jr_buf_printf(html->out, "%s: empty", label);
+        jr_buf_printf(html->out, "%s: no file", label);
     else if (*path != '/')
         jr_html_link(html->out, html->base, path, label);
     else

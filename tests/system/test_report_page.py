@@ -254,6 +254,13 @@ class Report(harness.Case):
                 path = where.resolve() / urllib.parse.unquote(link)
                 self.assertTrue(path.is_file(), f"{where}: {link}")
 
+    def test_a_log_that_is_gone_is_not_called_empty(self):
+        run = self.run_of("echo a; echo b >&2")
+        (run / "attempt_0/0/stderr.log").unlink()
+        text = "".join(self.page(run.name).text)
+        self.assertIn("stderr: no file", text)
+        self.assertNotIn("stdout: no file", text)
+
     def test_a_file_that_is_there_stays(self):
         self.run_of("true")
         self.write("r.html", "mine")
