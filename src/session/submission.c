@@ -57,6 +57,7 @@ static int write_run(struct jr_session *session, const char *job,
 {
     struct jr_buf text = JR_BUF_INIT;
     json_t *run = json_object();
+    session->dir.unread = false; /* by this file it is a submission */
     jr_json_set_int(run, "format_version", 1);
     jr_json_set_str(run, "spec", session->spec_name);
     jr_json_set_str(run, "spec_folder", jr_spec_folder_of(session->file));
