@@ -19,7 +19,7 @@ struct jr_step_watch {
     struct jr_step_file *files;          /* one a rank */
     char *bytes;                         /* of a file, read just now */
     struct jr_timer flush, limit;
-    struct jr_timer watch; /* when that begins */
+    struct jr_timer watch; /* when the folder's begins, if not at once */
     struct jr_step_limit limits;
 };
 
