@@ -5,8 +5,8 @@
  * to accept such connections, and the last to have them in hand when the guard
  * is killed.
  *
- * A lease holds without it, too: where there is no memory for it, or no
- * descriptor, the connections stay in the kernel.
+ * A lease holds without it, too: where there is no descriptor left, the
+ * connections stay in the kernel.
  */
 #include "run/policies/lease_callers.h"
 
