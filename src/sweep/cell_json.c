@@ -102,9 +102,9 @@ static const struct row rows[] = {
     {"status",
      make_status,
      {.words = statuses, .words_count = sizeof statuses / sizeof *statuses},
-     "As in results.json, or not_started, or running. lost, which only `jobrun "
-     "show` says: it had begun, and neither its process nor its results are "
-     "there."},
+     "As in results.json, or not_started, or running. lost: it had begun, and "
+     "neither its process nor its results are there, as where its node was "
+     "lost, or the jobrun of the sweep was killed."},
     {"fingerprint",
      make_fingerprint,
      {.text = JR_SHAPE_TEXT, .null = true},

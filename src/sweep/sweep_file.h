@@ -20,12 +20,12 @@
     X("yielded", JR_STATUS_YIELDED)                                            \
     X("not_started", 0)                                                        \
     X("running", 0)                                                            \
-    X("lost", 0)
+    X("lost", JR_STATUS_LAUNCH)
 
 /* What became of a cell. */
 struct jr_cell_state {
     uint32_t number;    /* by which it is known, whatever becomes of the axes */
-    const char *status; /* a word of results.json, not_started or running */
+    const char *status; /* a word of JR_CELL_STATUSES */
     char fingerprint[65]; /* of what ran; "": it did not */
     char code[72]; /* the name of the tree that it ran in; "": not known */
     double seconds;

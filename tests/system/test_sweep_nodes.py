@@ -357,6 +357,38 @@ class Failing(SweepNodes):
             f"{int(cell):04}" for cell in lost[1].split(",")}
         self.assertEqual(left - set(self.before), set())
 
+    def test_a_node_that_is_gone_with_all_of_its_processes(self):
+        """No record tells of its cells: they are lost, and none failed to start."""
+        spec = self.sweep_spec(WAIT, 8)
+        process = self.begin_sweep(spec, "--parallel", "4")
+        self.started(4)
+        agent = self.agents()[0]
+        os.kill(agent, signal.SIGSTOP)  # it does not tell of their ends
+        both = [pid for guard in harness.children(agent)
+                for pid in (guard, harness.runner_of(guard))]
+        for sig in (signal.SIGSTOP, signal.SIGKILL):  # nor does one of the other's
+            for pid in both:
+                os.kill(pid, sig)
+        os.kill(agent, signal.SIGKILL)
+        told = self.latest() / "journal.jsonl"
+        self.until(lambda: '"cell": 4,' in told.read_text(), "a cell elsewhere")
+        shown = json.loads(self.expect(self.jobrun(
+            "show", "latest", "--format", "json"), 0).stdout)["cells"]
+        self.go()
+        err = self.finish(process, 7)
+        lost = {int(cell) for cell in re.search(
+            r"cells? ([\d, ]+) ended with it\n", err)[1].split(",")}
+        for cells in (shown, self.cells()):
+            self.assertEqual({cell["cell"] for cell in cells
+                              if cell["status"] == "lost"}, lost)
+            self.assertNotIn("launch_failed", [cell["status"] for cell in cells])
+        for cell in lost:
+            self.assertGreater(self.cells()[cell]["seconds"], 0)
+            self.assertRegex(err, rf"cell {cell:04} lost after [\d.]+ s")
+        self.assertIn(f"{len(lost)} did not", err)
+        self.on_nodes(spec, "--resume")
+        self.assertEqual(self.statuses(), ["succeeded"] * 8)
+
     def test_two_agents_that_are_killed(self):
         def kill(process):
             for node in (1, 2):

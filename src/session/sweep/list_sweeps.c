@@ -65,8 +65,8 @@ static void judge_cells(struct jr_record *record, const json_t *sweep)
         delivered += word != NULL && strcmp(word, "succeeded") == 0;
         if (code == 0 || (record->exit_code != 0 && code >= record->exit_code))
             continue;
-        record->exit_code = code;
-        record->status = word;
+        record->exit_code = code; /* only a sweep nobody leads is itself lost */
+        record->status = strcmp(word, "lost") == 0 ? "launch_failed" : word;
     }
     if (record->exit_code == 0 && delivered < count)
         record->status = "stopped";
@@ -281,8 +281,8 @@ static void add_other_cell(struct listing *listing, const char *name,
         .fingerprint =
             jr_arena_strdup(arena, jr_json_get_str(cell, "fingerprint")),
         .status = word == NULL ? "unknown" : word,
-        .finished =
-            code != 0 || (word != NULL && strcmp(word, "succeeded") == 0),
+        .finished = word != NULL && strcmp(word, "lost") != 0 &&
+                    (code != 0 || strcmp(word, "succeeded") == 0),
         .exit_code = code,
         .no_folder = true,
         .trust = *trust,

@@ -24,10 +24,17 @@ enum { MOST_BYTES = 256 << 20 };
 
 /* What the journal says, by the number of a cell as a text. */
 struct known {
-    json_t *events;
+    json_t *ends;  /* how it ended if it left no results; null: it has not */
     json_t *lines; /* the last one of each cell */
     bool ended;    /* the sweep, as its last line says */
 };
+
+/* How a cell has ended that left no results. */
+static const char *end_word(const json_t *line)
+{
+    const char *word = jr_json_get_str(line, "status");
+    return word != NULL && strcmp(word, "lost") == 0 ? "lost" : "launch_failed";
+}
 
 static void take_cell_line(void *data, enum jr_journal_event event,
                            const json_t *line)
@@ -39,7 +46,10 @@ static void take_cell_line(void *data, enum jr_journal_event event,
         return;
     (void)snprintf(key, sizeof key, "%lld",
                    (long long)jr_json_get_int(line, "cell"));
-    (void)json_object_set_new(known->events, key, json_integer((int)event));
+    (void)json_object_set_new(known->ends, key,
+                              event == JR_JOURNAL_CELL_ENDED
+                                  ? json_string(end_word(line))
+                                  : json_null());
     (void)json_object_set_new(known->lines, key, json_deep_copy(line));
 }
 
@@ -140,14 +150,13 @@ static void update_cell(json_t *cell, const struct known *known, int dir_fd,
     char key[32];
     json_int_t number = jr_json_get_int(cell, "cell");
     (void)snprintf(key, sizeof key, "%lld", (long long)number);
-    const json_t *event = json_object_get(known->events, key);
-    if (event == NULL || take_results(cell, dir_fd, (uint32_t)number))
+    const json_t *end = json_object_get(known->ends, key);
+    if (end == NULL || take_results(cell, dir_fd, (uint32_t)number))
         return;
-    bool ended = json_integer_value(event) == JR_JOURNAL_CELL_ENDED;
     jr_json_set_str(cell, "status",
-                    ended ? "launch_failed"
-                    : led ? "running"
-                          : "lost");
+                    json_is_string(end) ? json_string_value(end)
+                    : led               ? "running"
+                                        : "lost");
 }
 
 static void count_cells(json_t *sweep, const json_t *cells)
@@ -234,7 +243,7 @@ bool jr_sweep_is_over(const json_t *sweep)
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
-    struct known known = {.events = json_object(), .lines = json_object()};
+    struct known known = {.ends = json_object(), .lines = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
@@ -246,7 +255,7 @@ static void update_cells(json_t *sweep, int dir_fd)
         count_cells(sweep, cells);
         update_best(sweep, cells);
     }
-    json_decref(known.events);
+    json_decref(known.ends);
     json_decref(known.lines);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "judge/words.h"
@@ -168,6 +169,18 @@ static bool has_process_failed(const struct jr_cell_process *process)
            WEXITSTATUS(process->exit_status) != 0;
 }
 
+/* A cell left no record: its node was lost with it, or it could not begin. */
+static void take_no_record(struct jr_sweep_run *run,
+                           const struct jr_cell_process *process)
+{
+    struct jr_cell_state *state = &run->states[process->cell];
+    state->status = process->lost ? "lost" : "launch_failed";
+    if (process->lost)
+        state->seconds = (double)(jr_clock_ns() - process->began_ns) / 1e9;
+    else
+        note_full_disk(run);
+}
+
 /* Take over what a cell that has ended left. False: it has not begun. */
 static bool read_ended_cell(struct jr_sweep_run *run,
                             const struct jr_cell_process *process)
@@ -179,8 +192,7 @@ static bool read_ended_cell(struct jr_sweep_run *run,
     if (!jr_sweep_read_cell(run, process->cell)) {
         if (has_waited_in_vain(run, process))
             return false;
-        state->status = "launch_failed";
-        note_full_disk(run);
+        take_no_record(run, process);
     } else if (strcmp(state->status, "succeeded") == 0 &&
                has_process_failed(process)) {
         json_decref(state->result);

@@ -103,7 +103,10 @@ static json_int_t best_of(const json_t *sweep)
 
 #define STARTED(n) "{\"event\": \"cell_started\", \"cell\": " #n "}\n"
 #define ENDED(n)   "{\"event\": \"cell_ended\", \"cell\": " #n "}\n"
-#define OVER       "{\"event\": \"sweep_ended\"}\n"
+#define LOST(n)                                                                \
+    "{\"event\": \"cell_ended\", \"cell\": " #n                                \
+    ", \"status\": \"lost\", \"interrupted\": true}\n"
+#define OVER "{\"event\": \"sweep_ended\"}\n"
 
 static void a_sweep_that_ended_is_as_its_file_says(void)
 {
@@ -113,6 +116,19 @@ static void a_sweep_that_ended_is_as_its_file_says(void)
     check_statuses(sweep, "not_started not_started not_started not_started ");
     check_text(json_object_get(sweep, "counts"), "{}");
     CU_ASSERT_EQUAL(best_of(sweep), -1);
+    json_decref(sweep);
+    scratch_end(&scratch);
+}
+
+/* A node of theirs was lost: what a record says comes first. */
+static void cells_are_lost_with_their_node(void)
+{
+    begin(SWEEP(BEST("min", "mean"), FOUR),
+          STARTED(0) STARTED(1) LOST(0) LOST(1) STARTED(2) LOST(2) STARTED(2)
+              ENDED(2));
+    put_cell("0001", "succeeded", 3, "1", "1");
+    json_t *sweep = load();
+    check_statuses(sweep, "lost succeeded launch_failed not_started ");
     json_decref(sweep);
     scratch_end(&scratch);
 }
@@ -442,6 +458,7 @@ static void the_table_says_what_became_of_cells(void)
 }
 
 JR_UNIT_MAIN("load_sweep", CASE(a_sweep_that_ended_is_as_its_file_says),
+             CASE(cells_are_lost_with_their_node),
              CASE(a_sweep_that_was_killed_is_what_its_cells_say),
              CASE(a_sweep_that_is_led_runs),
              CASE(cells_of_a_sampler_are_in_the_journal),

@@ -255,6 +255,7 @@ static void has_each_status_of_a_run(void)
     CU_ASSERT_PTR_NULL(jr_cell_json_status(other));
     CU_ASSERT_EQUAL(jr_cell_status_class("running"), 0);
     CU_ASSERT_EQUAL(jr_cell_status_class("timed_out"), JR_STATUS_TIMEOUT);
+    CU_ASSERT_EQUAL(jr_cell_status_class("lost"), JR_STATUS_LAUNCH);
     json_decref(other);
 }
 
