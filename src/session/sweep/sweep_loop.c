@@ -75,21 +75,26 @@ static bool has_runner(const struct jr_sweep_run *run,
                               ret_runner);
 }
 
+static bool has_orphans(const struct jr_sweep_run *run)
+{
+    for (size_t i = 0; i < run->running_count; i++)
+        if (is_orphan(&run->running[i]))
+            return true;
+    return false;
+}
+
 /* Cells without a guard are over once their runners are. */
 static void end_orphans(struct jr_sweep_run *run)
 {
-    pid_t *known = jr_arena_array(&run->session->arena,
-                                  2 * run->running_most + run->needs.nodes + 3,
-                                  sizeof *known);
-    bool any = false, lost = false;
-    for (size_t i = 0; known != NULL && i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if (!is_orphan(process))
-            continue;
-        any = true;
-        lost |= !has_runner(run, process, &known[i]);
-    }
-    if (!any || !lost)
+    bool lost = false;
+    if (!has_orphans(run))
+        return;
+    JR_FREE pid_t *known =
+        calloc(2 * run->running_most + run->needs.nodes + 3, sizeof *known);
+    for (size_t i = 0; known != NULL && i < run->running_count; i++)
+        if (is_orphan(&run->running[i]))
+            lost |= !has_runner(run, &run->running[i], &known[i]);
+    if (!lost)
         return;
     kill_strays(run, known, run->running_count);
     for (size_t i = 0; i < run->running_count;) {
