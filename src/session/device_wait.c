@@ -66,28 +66,26 @@ static int poll_limit(uint64_t until_ns)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* Sleep until it is our turn. Returns 0, a signal that stops the run, or -1
- * where the time is over. */
-static int sleep_in_queue(const struct jr_session *session,
-                          struct jr_session_wait *wait)
+int jr_session_sleep_in_queue(struct jr_device_queue *queue,
+                              const struct jr_device_request *request,
+                              const struct jr_policy *policy, uint64_t until_ns)
 {
-    struct jr_device_queue *queue = &wait->devices.queue;
     struct jr_signals signals;
     sigset_t ignored, taken;
     jr_signals_ignored(&ignored);
-    jr_signals_make(&signals, &jr_spec_get(session->file)->policy, &ignored);
+    jr_signals_make(&signals, policy, &ignored);
     jr_signals_set(&signals, &taken);
     JR_CLOSE int fd = signalfd(-1, &taken, SFD_CLOEXEC);
     struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN},
                            {.fd = fd, .events = POLLIN}};
-    while (!jr_device_queue_is_ready(queue, &wait->devices.request)) {
-        int ready = poll(fds, 2, poll_limit(wait->until_ns));
+    while (!jr_device_queue_is_ready(queue, request)) {
+        int ready = poll(fds, 2, poll_limit(until_ns));
         int sig = ready > 0 && fds[1].revents != 0
                       ? jr_signals_await(&signals, jr_clock_ns())
                       : 0;
         if (sig != 0)
             return sig;
-        if (ready == 0 && jr_clock_ns() >= wait->until_ns)
+        if (jr_clock_ns() >= until_ns)
             return -1;
     }
     return 0;
@@ -144,7 +142,9 @@ enum jr_status jr_session_await_devices(struct jr_session *session,
     if (!wait->told)
         note_waiting_for_devices(session, first);
     wait->told = true;
-    int sig = sleep_in_queue(session, wait);
+    int sig = jr_session_sleep_in_queue(
+        &wait->devices.queue, &wait->devices.request,
+        &jr_spec_get(session->file)->policy, wait->until_ns);
     if (sig < 0)
         return JR_STATUS_UNRESOLVED;
     if (sig > 0)

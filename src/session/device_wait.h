@@ -31,4 +31,12 @@ enum jr_status jr_session_await_devices(struct jr_session *session,
                                         struct jr_session_wait *wait,
                                         size_t first, struct jr_error *err);
 
+/* Sleep until it is the turn of a place in the queue. Returns 0; a signal that
+ * stops runs by the policy, all of which are blocked; or -1 where that moment
+ * is over (CLOCK_MONOTONIC; UINT64_MAX: there is none). */
+int jr_session_sleep_in_queue(struct jr_device_queue *queue,
+                              const struct jr_device_request *request,
+                              const struct jr_policy *policy,
+                              uint64_t until_ns);
+
 #endif

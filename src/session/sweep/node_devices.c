@@ -1,14 +1,10 @@
 #include "session/sweep/node_devices.h"
 
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "eventloop/signals.h"
 #include "resolve/device_queue.h"
+#include "session/device_wait.h"
 
 #include "base/banned.h"
 
@@ -67,50 +63,14 @@ bool jr_node_devices_take(struct jr_node_devices *devices, const char *run_id)
     return devices->list.count == 0 || take_devices(devices, 0, run_id);
 }
 
-static int until_ms(uint64_t until_ns)
-{
-    uint64_t now = jr_clock_ns();
-    if (until_ns == 0)
-        return -1;
-    uint64_t ms = now < until_ns ? (until_ns - now) / NS_PER_MS + 1 : 0;
-    return ms < INT_MAX ? (int)ms : INT_MAX;
-}
-
-/* Sleep until it is our turn. Returns 0, a signal, or -1 where the time is
- * over. */
-static int sleep_in_queue(struct jr_device_queue *queue,
-                          const struct jr_device_request *request,
-                          uint64_t until_ns)
-{
-    static const struct jr_policy none;
-    struct jr_signals signals;
-    sigset_t ignored, taken;
-    jr_signals_ignored(&ignored);
-    jr_signals_make(&signals, &none, &ignored);
-    jr_signals_set(&signals, &taken);
-    JR_CLOSE int fd = signalfd(-1, &taken, SFD_CLOEXEC);
-    struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN},
-                           {.fd = fd, .events = POLLIN}};
-    while (!jr_device_queue_is_ready(queue, request)) {
-        int ready = poll(fds, 2, until_ms(until_ns));
-        int sig = ready > 0 && fds[1].revents != 0
-                      ? jr_signals_await(&signals, jr_clock_ns())
-                      : 0;
-        if (sig != 0)
-            return sig;
-        if (until_ns != 0 && jr_clock_ns() >= until_ns)
-            return -1;
-    }
-    return 0;
-}
-
 int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id,
                           uint64_t limit_ms, struct jr_error *err)
 {
     const struct jr_device_request request = make_request(devices);
     struct jr_device_queue queue = JR_DEVICE_QUEUE_INIT;
+    static const struct jr_policy none;
     uint64_t until_ns = limit_ms == 0 || limit_ms > UINT64_MAX / (2 * NS_PER_MS)
-                            ? 0
+                            ? UINT64_MAX
                             : jr_clock_ns() + limit_ms * NS_PER_MS;
     int ended = 0;
     if (jr_device_queue_join(&queue, &request) != 0) {
@@ -119,7 +79,7 @@ int jr_node_devices_await(struct jr_node_devices *devices, const char *run_id,
         return ended;
     }
     do
-        ended = sleep_in_queue(&queue, &request, until_ns);
+        ended = jr_session_sleep_in_queue(&queue, &request, &none, until_ns);
     while (ended == 0 && !take_devices(devices, queue.ticket, run_id));
     jr_device_queue_leave(&queue);
     return ended >= 0 ? ended
