@@ -39,12 +39,13 @@ static void pace_agent(struct jr_agent *agent)
     }
 }
 
-/* The output is not read. */
+/* The output is not read. What ends already is not told so again. */
 static void lose_controller(struct jr_agent *agent)
 {
     jr_buf_clear(&agent->outbox);
     agent->sent = 0;
-    jr_agent_leave(agent);
+    if (!agent->leaving)
+        jr_agent_leave(agent);
 }
 
 void jr_agent_abandon(struct jr_agent *agent)

@@ -1,7 +1,7 @@
 #include "cluster/heartbeat.h"
 
 #include "base/clock.h"
-#include "cluster/agent_parts.h"
+#include "cluster/agent_cells.h"
 #include "cluster/controller_run.h"
 
 #include "base/banned.h"
@@ -145,9 +145,14 @@ void jr_heartbeat_due(void *owner)
 
 /* The agent. */
 
+/* Where nothing can be sent any more, the end of the input tells an agent to
+ * stop its ranks: while they end, its signs go on. */
 static bool has_heartbeats(const struct jr_agent *agent)
 {
-    return (agent->pid != 0 || agent->serves) && !agent->leaving;
+    if (agent->leaving)
+        return !agent->heartbeats &&
+               (agent->pid != 0 || jr_agent_has_cells(agent));
+    return agent->pid != 0 || agent->serves;
 }
 
 static void schedule_heartbeat(struct jr_agent *agent)

@@ -332,14 +332,48 @@ static void lives_without_being_asked(void)
     (void)close(ends[1]);
 }
 
-JR_UNIT_MAIN("heartbeat", CASE(asks_while_all_answer),
-             CASE(loses_the_one_that_is_silent),
-             CASE(begins_to_count_with_any_word),
-             CASE(waits_longer_for_one_that_has_not_begun),
-             CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
-             CASE(does_not_wait_for_one_that_is_done),
-             CASE(says_when_it_is_all_of_them),
-             CASE(goes_on_with_the_others_where_it_is_to),
-             CASE(gives_up_the_controller), CASE(hears_that_the_head_is_away),
-             CASE(does_not_count_where_nothing_runs),
-             CASE(lives_without_being_asked))
+static size_t count_one_cell(void *data)
+{
+    (void)data;
+    return 1;
+}
+
+/* The end of its input is how it is told to stop: what it runs may take its
+ * time to end. */
+static void lives_until_what_it_runs_has_ended(void)
+{
+    int ends[2];
+    static const struct jr_agent_cell_hooks cells = {.count = count_one_cell};
+    static const struct jr_agent_hooks hooks = {.cells = &cells};
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+        struct jr_agent agent = {.hooks = &hooks,
+                                 .loop = {.epoll_fd = -1},
+                                 .out = {.fd = ends[1]},
+                                 .pid = i == 0,
+                                 .serves = i == 1,
+                                 .leaving = true};
+        for (int k = 0; k < JR_AGENT_ENDS; k++)
+            agent.sources[k].watch.fd = -1;
+        jr_heartbeat_agent_due(&agent);
+        CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
+        CU_ASSERT_FALSE(agent.abandoned);
+        agent.pid = 0;
+        agent.serves = false;
+        jr_heartbeat_agent_due(&agent);
+        CU_ASSERT_EQUAL(agent.turn.at, 0);
+        jr_buf_release(&agent.outbox);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+    }
+}
+
+JR_UNIT_MAIN(
+    "heartbeat", CASE(asks_while_all_answer),
+    CASE(loses_the_one_that_is_silent), CASE(begins_to_count_with_any_word),
+    CASE(waits_longer_for_one_that_has_not_begun),
+    CASE(has_begun_once_it_says_more), CASE(loses_one_before_the_run),
+    CASE(does_not_wait_for_one_that_is_done), CASE(says_when_it_is_all_of_them),
+    CASE(goes_on_with_the_others_where_it_is_to), CASE(gives_up_the_controller),
+    CASE(hears_that_the_head_is_away), CASE(does_not_count_where_nothing_runs),
+    CASE(lives_without_being_asked), CASE(lives_until_what_it_runs_has_ended))
