@@ -708,6 +708,22 @@ class Resume(Sweep):
         # at most those that ran when the disk was full, two at once, are twice
         self.assertLess(len(ran), 46)
 
+    def test_a_disk_that_takes_no_more_files(self):
+        """There is room for bytes."""
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=120",
+                           "none", disk], capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: may not mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        self.spec("true", self.axes(values="{from: 0, to: 59}") +
+                  f"log_dir: {json.dumps(str(disk))}\n")
+        done = self.jobrun("scan.jobrun.yaml")
+        self.assertIn(done.returncode, (5, 7), done.stderr)
+        self.assertIn("full: no other cell begins. Once there is space, go on",
+                      done.stderr)
+        self.assertLess(done.stderr.count("launch_failed"), 12, done.stderr)
+
     def test_killed_at_any_moment(self):
         self.spec("sleep 0.0$((RANDOM_ % 5))\n"
                   "echo \"{\\\"n\\\": $N}\" > \"$JOBRUN_RESULT_FILE\"\n",

@@ -1,5 +1,6 @@
 /* What became of a cell, by its own record, and of the sweep.
  * sweep_run_parts.h declares it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,10 +100,11 @@ static bool is_disk_full(int dir_fd)
     if (fstatvfs(dir_fd, &disk) == 0 &&
         disk.f_bavail * disk.f_frsize < CELL_BYTES)
         return true;
-    /* A quota is not seen before a byte is written. */
+    /* A quota is not seen before a file is made, or a byte is written. */
     JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
                              S_IRUSR | S_IWUSR);
-    return fd >= 0 && jr_io_write_all(fd, bytes, sizeof bytes) != 0;
+    return (fd < 0 || jr_io_write_all(fd, bytes, sizeof bytes) != 0) &&
+           (errno == ENOSPC || errno == EDQUOT);
 }
 
 /* A cell left no record. On a full disk all others would end like that, one
