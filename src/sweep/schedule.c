@@ -296,8 +296,15 @@ void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)
 
 bool jr_schedule_has_more(const struct jr_schedule *schedule)
 {
+    return jr_schedule_has_more_of(schedule, false) ||
+           jr_schedule_has_more_of(schedule, true);
+}
+
+bool jr_schedule_has_more_of(const struct jr_schedule *schedule, bool alone)
+{
     for (size_t kind = 0; kind < schedule->kinds_count; kind++)
-        if (schedule->next[kind] < schedule->count)
+        if (schedule->next[kind] < schedule->count &&
+            schedule->kinds[kind].alone == alone)
             return true;
     return false;
 }

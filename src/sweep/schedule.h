@@ -112,4 +112,7 @@ void jr_schedule_end(struct jr_schedule *schedule,
 /* Whether cells are left that have not begun. */
 bool jr_schedule_has_more(const struct jr_schedule *schedule);
 
+/* The same of those that want all nodes (`alone`), or of the others. */
+bool jr_schedule_has_more_of(const struct jr_schedule *schedule, bool alone);
+
 #endif

@@ -410,6 +410,29 @@ class Failing(SweepNodes):
         self.assertIn("cells go on on the 1 node that is left", err)
         self.assertNotIn("not_started", self.statuses())
 
+    def test_cells_of_several_nodes_after_one_is_lost(self):
+        """They want all nodes: no step is started for them, and that is said."""
+        spec = self.sweep_spec(WAIT, 1, "local_world_size: 1\n")
+        spec.write_text(spec.read_text().replace(
+            "world_size: 1\nvars", "nodes: 1\nvars").replace(
+            "axes: {", "axes: {nodes: [1, 2], "))
+        told = self.folder / "told"
+        with open(told, "w", encoding="utf-8") as stderr:
+            process = self.start(spec, env=self.allocation(2), stderr=stderr)
+        self.started(1)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        self.until(lambda: re.search("is lost: .*\n.*\n", told.read_text()),
+                   "what is done about it")
+        self.go()
+        self.assertEqual(process.wait(harness.LIMIT), 7)
+        err = told.read_text()
+        self.nobody_is_left()
+        self.assertRegex(err, "cells of several nodes want all nodes: no other "
+                              "cell begins: go on with --resume=")
+        self.assertNotIn("cells go on", err)
+        self.assertEqual(self.statuses(), ["succeeded", "not_started"])
+        self.assertEqual(self.steps(), 1)
+
     def test_a_killed_leader(self):
         self.kill_and_resume(lambda process: process.kill())
 

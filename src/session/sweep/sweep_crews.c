@@ -172,17 +172,30 @@ void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
     run->closing = true;
 }
 
+/* Whether another crew has something to begin. What is left besides wants all
+ * nodes, and would wait for ever. */
+static bool awaits_small_cells(struct jr_sweep_run *run)
+{
+    if (run->closing)
+        return false;
+    if (jr_schedule_has_more_of(&run->schedule, false) ||
+        (run->sampler.on && !run->sampler.done))
+        return true;
+    if (jr_schedule_has_more_of(&run->schedule, true))
+        jr_sweep_crews_give_up(run, "cells of several nodes want all nodes");
+    return false;
+}
+
 void jr_sweep_crews_renew(struct jr_sweep_run *run)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
     struct jr_arena *arena = &run->session->arena;
-    struct jr_strv *left = jr_arena_array(arena, 1, sizeof *left);
     struct jr_error err = {0};
     if (nodes->crews[nodes->count - 1]->starting)
         jr_controller_close(nodes->crews[--nodes->count]->controller);
-    if (run->closing ||
-        (!jr_schedule_has_more(&run->schedule) && !run->sampler.on))
+    if (!awaits_small_cells(run))
         return;
+    struct jr_strv *left = jr_arena_array(arena, 1, sizeof *left);
     for (uint32_t i = 0; left != NULL && i < run->needs.nodes; i++)
         if (!nodes->lost[i])
             jr_strv_push(left, arena, nodes->hosts[i]);
@@ -243,6 +256,8 @@ void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
                   "of their own",
                   crew->count, crew->count == 1 ? "" : "s",
                   crew->count == 1 ? "is" : "are");
+    if (jr_schedule_has_more_of(&run->schedule, true))
+        jr_buf_str(&line, "; those of several nodes do not begin");
     note_line(run, &line);
 }
 

@@ -376,10 +376,13 @@ static void begins_nothing_on_a_node_that_is_lost(void)
     jr_schedule_lose(&play.schedule, 0);
     end(&play, 0);
     JR_ASSERT_TEXT(play.told.data, "b0 b1 e0 ");
+    CU_ASSERT_TRUE(jr_schedule_has_more_of(&play.schedule, false));
     end(&play, 1);
     begins_on(&play, 2, 1);
     end(&play, 2);
     CU_ASSERT_TRUE(jr_schedule_has_more(&play.schedule)); /* it wants both */
+    CU_ASSERT_FALSE(jr_schedule_has_more_of(&play.schedule, false));
+    CU_ASSERT_TRUE(jr_schedule_has_more_of(&play.schedule, true));
     jr_schedule_regain(&play.schedule, 0);
     begin(&play);
     CU_ASSERT_TRUE(play.grants[3].alone);
