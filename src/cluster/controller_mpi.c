@@ -43,16 +43,18 @@ int jr_controller_mpi_open(struct jr_controller_run *run)
     return jr_exchange_hub_open(&run->mpi.hub);
 }
 
+/* Ranks that are told to stop may have to meet before they can end, as in
+ * MPI_Finalize: the exchange goes on until the attempt is over. */
 void jr_controller_mpi_take(struct jr_controller_run *run, uint32_t node)
 {
     struct jr_buf *stream =
         &run->controller->nodes[node].streams[JR_CHANNEL_EXCHANGE];
     bool taken =
-        run->stopped ||
+        run->result != 0 ||
         (!stream->failed &&
          jr_exchange_hub_take(&run->mpi.hub, node, stream->data, stream->len));
     jr_buf_clear(stream);
-    if (!taken)
+    if (!taken && !run->stopped)
         jr_controller_run_refuse(
             run, node,
             "what MPI's process manager there exchanges with others cannot be "

@@ -867,15 +867,29 @@ class Mpi:
         self.assert_cause(done, None, "singletons", "4 singletons: `mpi: pmi1` "
                           "is stated, but no rank called MPI_Init through it")
 
-    def test_a_node_is_lost_within_a_barrier(self):
-        script = f"python3 {self.CLIENT} init exchange 2,3:hang barrier"
+    def begin_until(self, text, script):
+        """Begin with two ranks on each of two nodes, until all have written the
+        text."""
         process = self.begin(script, more=self.MPI)
         until = time.monotonic() + harness.LIMIT
         for rank in range(4):
             log = self.folder / f"runs/latest/attempt_0/{rank}/stdout.log"
-            while not log.exists() or "pmi" not in log.read_text():
+            while not log.exists() or text not in log.read_text():
                 self.assertLess(time.monotonic(), until)
                 time.sleep(0.01)
+        return process
+
+    def test_ranks_that_are_told_to_stop_meet_once_more(self):
+        process = self.begin_until("listens", f"exec python3 {self.CLIENT} init "
+                                   "exchange await-term finalize")
+        process.terminate()
+        self.finish(process, 128 + signal.SIGTERM)
+        self.assertEqual({rank["mpi"] for rank in self.results()["ranks"]},
+                         {"finalized"})
+
+    def test_a_node_is_lost_within_a_barrier(self):
+        process = self.begin_until("pmi", f"python3 {self.CLIENT} init exchange "
+                                   "2,3:hang barrier")
         os.kill(self.agents()[1], signal.SIGKILL)
         err = self.finish(process, 1)
         self.assertRegex(err, "rank [23] was lost with its node")

@@ -90,6 +90,13 @@ def await_other_node(client):
         time.sleep(0.01)
 
 
+def await_term(client):
+    """Until the rank is told to stop, which does not end it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    print("listens", flush=True)
+    signal.sigwait({signal.SIGTERM})
+
+
 def child(client):
     """Something else that the rank starts, and that has its stream."""
     pid = os.fork()
@@ -108,6 +115,7 @@ ACTS = {
     "child": child,
     "volume": volume,
     "node-1-done": await_other_node,
+    "await-term": await_term,
     "garbage": lambda client: client.write("garbage"),
     "endless": lambda client: client.write("x" * 100000),
     "noise": lambda client: client.write("cmd=puts\n\n=\nnoise"),

@@ -108,6 +108,28 @@ static void refuses_what_is_no_exchange(void)
     end();
 }
 
+/* Ranks that end because they were told to meet in MPI_Finalize. What cannot be
+ * exchanged then is no reason of its own. */
+static void exchanges_while_ranks_end(void)
+{
+    struct jr_exchange_inlet inlet = {0};
+    struct jr_exchange_frame frame;
+    start();
+    jr_controller_run_stop(&fake.run);
+    fake_controller_check_sent(&fake, "stop");
+    receive_frame(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
+                                                 .group = "0-99"});
+    CU_ASSERT_EQUAL(fake.run.result, 0);
+    for (uint32_t node = 0; node < FAKE_NODES; node++)
+        receive_frame(node, &(struct jr_exchange_frame){
+                                .kind = JR_EXCHANGE_FENCE, .group = "all"});
+    read_exchange(&inlet);
+    CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
+    JR_ASSERT_TEXT(frame.group, "all");
+    jr_exchange_inlet_release(&inlet);
+    end();
+}
+
 static void receive_initialized(uint32_t node)
 {
     jr_controller_step_node(&fake.controller, node, JR_NODE_ON_INITIALIZED, "");
@@ -173,7 +195,7 @@ static void goes_on_where_the_spec_says_so(void)
 }
 
 JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have),
-             CASE(refuses_what_is_no_exchange),
+             CASE(refuses_what_is_no_exchange), CASE(exchanges_while_ranks_end),
              CASE(tells_once_that_a_rank_initialized),
              CASE(fails_who_left_before), CASE(fails_who_leaves_then),
              CASE(goes_on_where_the_spec_says_so))
