@@ -19,6 +19,7 @@ enum {
     JR_PMIX_MODULE_ROOM = 64, /* functions: later versions have more of them */
     JR_PMIX_SUCCESS = 0,
     JR_PMIX_NO_MEMORY = -32,
+    JR_PMIX_NOT_FOUND = -46,
     JR_PMIX_NOT_SUPPORTED = -47,
     JR_PMIX_STRING = 3,
     JR_PMIX_UINT32 = 14

@@ -18,6 +18,7 @@ enum { READ_AT_ONCE = 64 << 10 };
 /* What a thread of the library wants, or has found. */
 struct jr_pmix_request {
     struct jr_exchange_frame frame; /* its texts are allocated */
+    struct jr_pmix_proc proc;       /* that is asked for; the last of a group */
     jr_pmix_exchanged *done;        /* what the library waits for; NULL: not */
     void *data;
     struct jr_pmix_request *next;
@@ -69,6 +70,17 @@ static char *name_group(const struct jr_pmix_proc *procs, size_t count)
     return jr_buf_detach(&text);
 }
 
+/* The one with the highest number; where all take part, that is their name. */
+static struct jr_pmix_proc find_last_proc(const struct jr_pmix_proc *procs,
+                                          size_t count)
+{
+    size_t last = 0;
+    for (size_t i = 1; i < count; i++)
+        if (procs[i].rank > procs[last].rank)
+            last = i;
+    return procs[last];
+}
+
 /* PMIx_Fence: the bytes are what the ranks here have, and ours. */
 static int on_fence(const struct jr_pmix_proc *procs, size_t count,
                     const struct jr_pmix_info *infos, size_t infos_count,
@@ -85,6 +97,7 @@ static int on_fence(const struct jr_pmix_proc *procs, size_t count,
     }
     request->frame = (struct jr_exchange_frame){
         .kind = JR_EXCHANGE_FENCE, .group = group, .data = bytes, .len = len};
+    request->proc = find_last_proc(procs, count);
     request->done = done;
     request->data = data;
     return post_request(request);
@@ -101,6 +114,7 @@ static int on_direct_modex(const struct jr_pmix_proc *proc,
         return JR_PMIX_NO_MEMORY;
     request->frame =
         (struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK, .rank = proc->rank};
+    request->proc = *proc;
     request->done = done;
     request->data = data;
     return post_request(request);
@@ -138,12 +152,29 @@ static void send_frame(const struct jr_exchange_frame *frame)
     }
 }
 
+/* Whether what a rank wants is of ranks that there are: PMIx_Get may be for any
+ * rank (PMIX_RANK_UNDEF), and a program may name one that is none. */
+static bool is_of_world(const struct jr_pmix_exchange *exchange,
+                        const struct jr_pmix_request *request)
+{
+    const struct jr_pmix_proc *proc = &request->proc;
+    return strcmp(proc->nspace, exchange->name) == 0 &&
+           (proc->rank < exchange->size ||
+            (request->frame.kind == JR_EXCHANGE_FENCE &&
+             proc->rank == JR_PMIX_ALL_RANKS));
+}
+
 static void take_request(struct jr_pmix_exchange *exchange)
 {
     struct jr_pmix_request *request;
     if (read(exchange->requests_fd, &request, sizeof request) !=
         (ssize_t)sizeof request)
         return;
+    if (request->done != NULL && !is_of_world(exchange, request)) {
+        request->done(JR_PMIX_NOT_FOUND, NULL, 0, request->data, free, NULL);
+        free_request(request);
+        return;
+    }
     if (request->frame.kind == JR_EXCHANGE_ASK)
         request->frame.token = ++exchange->token;
     send_frame(&request->frame);

@@ -25,6 +25,7 @@ struct jr_pmix_exchange {
     const char *name;      /* of the world */
     uint32_t node;         /* which this one is */
     uint32_t first, count; /* its ranks */
+    uint32_t size;         /* ranks of the world */
     int requests_fd;       /* the other end of the pipe */
     bool ended;            /* there is nothing to exchange with */
     uint32_t token;        /* the last one */

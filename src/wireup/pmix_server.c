@@ -280,6 +280,7 @@ _Noreturn static void serve(const struct jr_pmix_setup *setup, int fd)
                                   .node = setup->node,
                                   .first = first,
                                   .count = server.count,
+                                  .size = setup->first[setup->nodes],
                                   .ended = setup->exchange_fd < 0};
     leave_runner(fd, setup->exchange_fd);
     environ = (char **)(uintptr_t)setup->env;

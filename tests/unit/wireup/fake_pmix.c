@@ -9,7 +9,9 @@
  * begins a fence of all and one of the ranks 0 and 3, and asks for the data of
  * rank 0, as soon as it has said by which variables it is found. What comes of
  * these is told by the codes of aborts: so many bytes, or less than 0 the
- * status.
+ * status. The world "strangers" is such a one, and it begins with what is of
+ * ranks that are none: a fence, the data of any rank, and those of a rank of
+ * another world.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +32,11 @@ static char world[JR_PMIX_NAME_BYTES];
 static int is_called(const char *name)
 {
     return strcmp(world, name) == 0;
+}
+
+static int has_nodes(void)
+{
+    return is_called("nodes") || is_called("strangers");
 }
 
 PUBLIC const char *PMIx_Error_string(int status);
@@ -69,7 +76,7 @@ PUBLIC int PMIx_server_register_nspace(const char *name, int count,
     (void)snprintf(world, sizeof world, "%s", name);
     if (is_called("crash"))
         (void)raise(SIGKILL);
-    int all = is_called("nodes") ? 4 : 2;
+    int all = has_nodes() ? 4 : 2;
     if (keys != 6 || count != 2 ||
         (all == 4 && strcmp(infos[0].value.data.string, "there,here") != 0) ||
         strcmp(infos[1].value.data.string, all == 4 ? "0,1;2,3" : "0,1") != 0 ||
@@ -130,6 +137,20 @@ static void begin_to_exchange(void)
     (void)module.direct_modex(&procs[0], NULL, 0, on_exchanged, &procs[2]);
 }
 
+static void begin_with_strangers(void)
+{
+    static struct jr_pmix_proc procs[3];
+    const struct jr_pmix_proc some[] = {proc_of(2), proc_of(4)};
+    const struct jr_pmix_proc any = proc_of(UINT32_MAX);
+    const struct jr_pmix_proc other = {.nspace = "other", .rank = 0};
+    for (uint32_t i = 0; i < 3; i++)
+        procs[i] = proc_of(i);
+    (void)module.fence_nb(some, 2, NULL, 0, copy("mine"), 4, on_exchanged,
+                          &procs[0]);
+    (void)module.direct_modex(&any, NULL, 0, on_exchanged, &procs[1]);
+    (void)module.direct_modex(&other, NULL, 0, on_exchanged, &procs[2]);
+}
+
 /* Another server asks for data of a rank here. */
 PUBLIC int PMIx_server_dmodex_request(const struct jr_pmix_proc *proc,
                                       jr_pmix_found *done, void *data);
@@ -147,14 +168,16 @@ PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env);
 PUBLIC int PMIx_server_setup_fork(const struct jr_pmix_proc *proc, char ***env)
 {
     char **items = calloc(4, sizeof *items);
-    uint32_t first = is_called("nodes") ? 2 : 0;
+    uint32_t first = has_nodes() ? 2 : 0;
     if (items == NULL || proc->rank != first || is_called("fork"))
         return FAILED;
     items[0] = copy("PMIX_NAMESPACE=fake");
     items[1] = copy("PMIX_RANK=0");
     items[2] = copy("PMIX_SERVER_URI=here");
     *env = items;
-    if (is_called("nodes"))
+    if (is_called("strangers"))
+        begin_with_strangers();
+    if (has_nodes())
         begin_to_exchange();
     return 0;
 }
@@ -163,7 +186,7 @@ PUBLIC int PMIx_server_finalize(void);
 PUBLIC int PMIx_server_finalize(void)
 {
     const struct jr_pmix_proc first = proc_of(0), second = proc_of(1);
-    if (is_called("nodes"))
+    if (has_nodes())
         return 0;
     (void)module.client_connected(&first, objects[0], NULL, NULL);
     (void)module.client_connected(&second, objects[1], NULL, NULL);

@@ -138,9 +138,9 @@ static void ends_where_there_is_none(void)
 }
 
 /* The server of node 1, whose exchange is at our end of a socket. */
-static int start_node(struct jr_pmix *pmix)
+static int start_node(struct jr_pmix *pmix, const char *name)
 {
-    struct jr_pmix_setup setup = make_setup("nodes");
+    struct jr_pmix_setup setup = make_setup(name);
     struct jr_error err = {0};
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(
@@ -207,7 +207,7 @@ static void exchanges_with_other_nodes(void)
     struct jr_pmix pmix;
     struct jr_exchange_inlet inlet = {0};
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
-    int fd = start_node(&pmix);
+    int fd = start_node(&pmix, "nodes");
     for (int i = 0; i < 3; i++)
         take_frame(&inlet, fd, &told);
     JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; "
@@ -227,6 +227,27 @@ static void exchanges_with_other_nodes(void)
     (void)close(fd);
 }
 
+/* The hub refuses what is of no rank: a program's mistake must not get there.
+ */
+static void answers_what_is_of_no_rank(void)
+{
+    struct jr_pmix pmix;
+    struct jr_exchange_inlet inlet = {0};
+    struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
+    int fd = start_node(&pmix, "strangers");
+    for (int i = 0; i < 3; i++)
+        take_frame(&inlet, fd, &told);
+    JR_ASSERT_TEXT(told.data, "fence all 'mine'; fence 0,3 ''; "
+                              "ask 0 by 0 token 1 status 0 ''; ");
+    jr_buf_clear(&told);
+    (void)shutdown(pmix.fd, SHUT_WR);
+    take_events(&pmix, &told);
+    JR_ASSERT_TEXT(told.data, "aborted 0 -46; aborted 1 -46; aborted 2 -46; ");
+    jr_pmix_end(&pmix);
+    jr_exchange_inlet_release(&inlet);
+    (void)close(fd);
+}
+
 /* Without those that it exchanges with, ranks would wait for ever: it dies. */
 static void ends_with_the_exchange(void)
 {
@@ -235,7 +256,7 @@ static void ends_with_the_exchange(void)
     for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
         struct jr_pmix pmix;
         struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
-        int fd = start_node(&pmix);
+        int fd = start_node(&pmix, "nodes");
         CU_ASSERT_EQUAL(send(fd, last[i], strlen(last[i]), MSG_NOSIGNAL),
                         (ssize_t)strlen(last[i]));
         if (i == 0)
@@ -251,4 +272,4 @@ static void ends_with_the_exchange(void)
 JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve),
              CASE(serves_and_tells), CASE(ends_in_any_case),
              CASE(ends_where_there_is_none), CASE(exchanges_with_other_nodes),
-             CASE(ends_with_the_exchange))
+             CASE(answers_what_is_of_no_rank), CASE(ends_with_the_exchange))
