@@ -48,14 +48,13 @@ int jr_io_replace_from(int dir_fd, const char *name,
                        const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err);
 
-/*
- * A new file in a folder that nobody reads yet: written under its own name,
+/* Make a file in a folder that nobody reads yet: written under its own name,
  * which saves the rename, so that a reader would see it grow. If something
- * stands there already, it is replaced as by jr_io_replace.
- */
-
+ * stands there already, it is replaced as by jr_io_replace. */
 int jr_io_make(int dir_fd, const char *name, const void *bytes, size_t len,
                mode_t mode, struct jr_error *err);
+
+/* The same, by what the source writes. */
 int jr_io_make_from(int dir_fd, const char *name,
                     const struct jr_io_source *source, mode_t mode,
                     struct jr_error *err);

@@ -36,8 +36,8 @@
       "override those of the built-in profiles, whatever their order; later "  \
       "files override earlier ones, and the spec's own `env` overrides them "  \
       "all. `paddle` gives every rank its own port; with it, `xpu` means "     \
-      "Kunlun's devices. `mpi` also says that a script or a wrapper is an MPI " \
-      "program, of which `mpi: auto` makes one world.",                        \
+      "Kunlun's devices. `mpi` also says that a script or a wrapper is "       \
+      "an MPI program, of which `mpi: auto` makes one world.",                 \
       "env_profiles: [torch, ./ours.yaml]")                                    \
     N("per_rank", "No two sets may contain the same rank.",                    \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
@@ -78,15 +78,16 @@
       "preload: [grpc]\n"                                                      \
       "fork_threads: refuse")                                                  \
     N("mpi",                                                                   \
-      "jobrun starts MPI programs itself, without mpirun or mpiexec: it serves "\
-      "the protocol by which MPI_Init finds the other ranks. With `auto` the "  \
-      "libraries that the program of a `command` needs decide, and the first "  \
-      "line of a run says so; of a script or a wrapper those of its mpi4py, "   \
-      "where `env_profiles: [mpi]` or `backends: mpi` ask for a world. Stating "\
-      "a protocol makes it a promise: if no rank calls MPI_Init through it, "   \
-      "each was a world of its own, and the run ends with exit status 5. A "    \
-      "rank that exits with 0 without MPI_Init while others have called it, "   \
-      "or without MPI_Finalize, has failed. See docs/mpi.md.",                  \
+      "jobrun starts MPI programs itself, without mpirun or mpiexec: "         \
+      "it serves the protocol by which MPI_Init finds the other ranks. "       \
+      "With `auto` the libraries that the program of a `command` needs "       \
+      "decide, and the first line of a run says so; of a script or a "         \
+      "wrapper those of its mpi4py, where `env_profiles: [mpi]` or "           \
+      "`backends: mpi` ask for a world. Stating a protocol makes it a "        \
+      "promise: if no rank calls MPI_Init through it, each was a world "       \
+      "of its own, and the run ends with exit status 5. A rank that "          \
+      "exits with 0 without MPI_Init while others have called it, or "         \
+      "without MPI_Finalize, has failed. See docs/mpi.md.",                    \
       "mpi: pmi1")                                                             \
     N("isolation",                                                             \
       "With `pid`, every process of the run ends with jobrun, even if all of " \
@@ -148,7 +149,8 @@
       "of the mesh: `jobrun.group(\"model\")`.",                               \
       "entrypoint: {python: {function: \"pkg:main\", init: torch}}")           \
     N("entrypoint.python.smoke_test", "It requires `init`.",                   \
-      "entrypoint: {python: {function: \"m:f\", init: torch, smoke_test: true}}")\
+      "entrypoint: {python: {function: \"m:f\", init: torch, "                 \
+      "smoke_test: true}}")                                                    \
     N("entrypoint.library.path", "",                                           \
       "entrypoint: {library: {path: build/libstep.so, symbol: step}}")         \
     N("entrypoint.library.symbol", "",                                         \
