@@ -41,6 +41,7 @@ void jr_mpi_pmix_read(struct jr_mpi_world *world)
     struct jr_runner *runner = world->runner;
     struct jr_pmix_event event;
     bool ended = false;
+    char why[160];
     if (world->events.fd < 0 || world->pmix.pid <= 0)
         return;
     while (jr_pmix_next(&world->pmix, &event, &ended))
@@ -49,13 +50,11 @@ void jr_mpi_pmix_read(struct jr_mpi_world *world)
         return;
     jr_loop_remove(&runner->loop, &world->events);
     world->events.fd = -1;
-    if (runner->outcome->start_text[0] == '\0')
-        (void)snprintf(
-            runner->outcome->start_text, sizeof runner->outcome->start_text,
-            "the PMIx server of the ranks (the process jobrun-pmix, pid "
-            "%d) has died, and no rank can go on without it",
-            (int)world->pmix.pid);
-    jr_stop_begin(runner);
+    (void)snprintf(why, sizeof why,
+                   "the PMIx server of the ranks (the process jobrun-pmix, pid "
+                   "%d) has died, and no rank can go on without it",
+                   (int)world->pmix.pid);
+    jr_mpi_world_break(runner, why);
 }
 
 static void on_pmix_event(void *owner, uint32_t events)

@@ -43,6 +43,13 @@
 
 #include "base/banned.h"
 
+#define BARRIER "all" /* the group of ranks */
+
+/* The ranks would wait for ever. */
+#define EXCHANGE_LOST                                                          \
+    "what the process managers of the ranks exchange between nodes could not " \
+    "be read, or there was no memory for it"
+
 static struct jr_rank_run *find_stream_rank(void *owner, uint32_t i)
 {
     struct jr_runner *runner = owner;
@@ -151,14 +158,12 @@ static void on_broken(void *owner, uint32_t i, const char *why)
     fail_rank(rank, 1);
 }
 
-/* What the nodes have to exchange is lost: the ranks would wait for ever. */
-static void stop_exchange(struct jr_runner *runner)
+void jr_mpi_world_break(struct jr_runner *runner, const char *why)
 {
-    static const char text[] =
-        "jobrun: warning: what the ranks' process managers exchange between "
-        "nodes cannot be read, or there is no memory for it; the run is "
-        "stopped\n";
-    jr_console_writer_write(&runner->console, 1, text, sizeof text - 1);
+    struct jr_outcome *outcome = runner->outcome;
+    if (outcome->start_text[0] == '\0')
+        (void)snprintf(outcome->start_text, sizeof outcome->start_text, "%s",
+                       why);
     jr_stop_begin(runner);
 }
 
@@ -189,11 +194,11 @@ static void on_barrier(void *owner)
     }
     jr_pmi_take_fresh(&world->pmi, &fresh);
     if (fresh.failed)
-        stop_exchange(runner);
+        jr_mpi_world_break(runner, EXCHANGE_LOST);
     else
         jr_mpi_exchange_send(&world->exchange, &(struct jr_exchange_frame){
                                                    .kind = JR_EXCHANGE_FENCE,
-                                                   .group = "all",
+                                                   .group = BARRIER,
                                                    .data = fresh.data,
                                                    .len = fresh.len});
 }
@@ -237,14 +242,18 @@ static void send_replies(struct jr_runner *runner, uint32_t i)
     watch_stream_for(stream, left > 0);
 }
 
-/* All ranks of all nodes are in the barrier. */
+/* All ranks of all nodes are in the barrier; there is no other fence in PMI-1,
+ * and what is of another kind is for others. */
 static void on_exchanged(void *owner, const struct jr_exchange_frame *frame)
 {
     struct jr_runner *runner = owner;
     struct jr_mpi_world *world = &runner->mpi_world;
+    if (frame != NULL && (frame->kind != JR_EXCHANGE_FENCE ||
+                          strcmp(frame->group, BARRIER) != 0))
+        return;
     if (frame == NULL ||
         !jr_pmi_take_all(&world->pmi, frame->data, frame->len)) {
-        stop_exchange(runner);
+        jr_mpi_world_break(runner, EXCHANGE_LOST);
         return;
     }
     jr_pmi_open_barrier(&world->pmi);

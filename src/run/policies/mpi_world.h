@@ -56,6 +56,9 @@ enum { JR_MPI_NAME = 128 }; /* bytes */
 /* The name of the world to its process managers. */
 void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan);
 
+/* No rank can go on, for this reason, which the record tells: stop the run. */
+void jr_mpi_world_break(struct jr_runner *runner, const char *why);
+
 /* A rank of some node has called MPI_Init. */
 void jr_mpi_world_note_others(struct jr_runner *runner);
 

@@ -438,15 +438,21 @@ static void check_exchanged(int peer, const char *expected)
     jr_exchange_inlet_release(&inlet);
 }
 
-static void exchange(int peer, const char *lines)
+static void exchange_frame(int peer, enum jr_exchange_kind kind,
+                           const char *group, const char *lines)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_FENCE,
-                                                      .group = "all",
+    jr_exchange_put(&out, &(struct jr_exchange_frame){.kind = kind,
+                                                      .group = group,
                                                       .data = lines,
                                                       .len = strlen(lines)});
     CU_ASSERT_EQUAL(send(peer, out.data, out.len, 0), (ssize_t)out.len);
     (void)jr_loop_turn(&fake.runner.loop, true);
+}
+
+static void exchange(int peer, const char *lines)
+{
+    exchange_frame(peer, JR_EXCHANGE_FENCE, "all", lines);
 }
 
 /* The barrier opens once all nodes are in it, and everyone gets everything. */
@@ -465,6 +471,8 @@ static void leads_a_world_with_others(void)
     check_exchanged(peer, "");
     say(1, "cmd=barrier_in\n");
     check_exchanged(peer, "all: P0 here\n");
+    exchange_frame(peer, JR_EXCHANGE_FENCE, "2-3", "P2 false\n");
+    exchange_frame(peer, JR_EXCHANGE_ANSWER, "all", "P2 false\n");
     check_heard(1, "");
     exchange(peer, "P0 here\nP2 there\n");
     check_heard(0, "cmd=barrier_out rc=0\n");
@@ -524,6 +532,8 @@ static void stops_without_the_exchange(void)
     (void)close(peer);
     (void)jr_loop_turn(&fake.runner.loop, true);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(fake.runner.outcome->start_text, "could not be read"));
     end();
     peer = start_node();
     exchange(peer, "no line of a key and a value");
