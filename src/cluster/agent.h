@@ -38,6 +38,7 @@ struct jr_agent_answer {
 struct jr_agent_cell_end {
     char cell[16]; /* its number */
     int code;      /* the exit status of its process */
+    char *note;    /* a line about it, or NULL; to be freed */
 };
 
 /* The cells of sweeps, each a run of its own on this node (protocol.h: cell).

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -43,12 +44,17 @@ static void on_children(void *owner, uint32_t events)
     struct jr_agent *agent = owner;
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct signalfd_siginfo info;
-    struct jr_agent_cell_end end;
+    struct jr_agent_cell_end end = {0};
     while (read(agent->children.fd, &info, sizeof info) > 0)
         continue;
     while (hooks->cells->next_end(hooks->data, &end)) {
         send_notes(agent);
+        if (end.note != NULL)
+            jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
+                           end.note, strlen(end.note));
         send_cell_end(agent, end.cell, end.code);
+        free(end.note);
+        end.note = NULL;
     }
 }
 

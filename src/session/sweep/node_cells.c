@@ -212,6 +212,7 @@ static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
 {
     jr_node_devices_give(&cell->devices);
     jr_arena_release(&cell->arena);
+    free(cell->note);
     *cell = cells->cells[--cells->count];
 }
 
@@ -228,7 +229,6 @@ int jr_node_cells_begin(struct jr_node_cells *cells,
         .cells = cells, .cell = cell, .word = word, .notes_fd = notes_fd};
     if (cell == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    cells->notes_fd = notes_fd;
     if (!cells->ready) {
         cells->host = cells->node->host;
         jr_cell_host_alone(&cells->host);
@@ -263,9 +263,10 @@ static void reap_guards(struct jr_node_cells *cells)
             }
 }
 
-/* What a cell left whose two processes were killed. */
-static void end_lost_cell(const struct jr_node_cells *cells,
-                          const struct jr_node_cell *cell)
+/* What a cell left whose two processes were killed. The line about it goes to
+ * the agent by hand: it alone reads the pipe of the notes, which may be full.
+ */
+static void end_lost_cell(struct jr_node_cell *cell)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     char folder[16];
@@ -273,8 +274,7 @@ static void end_lost_cell(const struct jr_node_cells *cells,
     if (jr_lost_sweep(&line, cell->cells_dir, folder) == 0)
         return;
     jr_buf_char(&line, '\n');
-    if (!line.failed)
-        (void)!write(cells->notes_fd, line.data, line.len);
+    cell->note = jr_buf_detach(&line);
 }
 
 /* Cells without a guard are over once their runners are. */
@@ -291,7 +291,7 @@ static void end_orphans(struct jr_node_cells *cells)
             !jr_cell_has_runner(cell->cells_dir, cell->number, &known[i]);
         lost |= cell->over;
         if (cell->over)
-            end_lost_cell(cells, cell);
+            end_lost_cell(cell);
     }
     if (lost)
         jr_cell_kill_strays(known, cells->count);
@@ -309,6 +309,8 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
             continue;
         (void)snprintf(ret->cell, sizeof ret->cell, "%u", cell->number);
         ret->code = cell->code;
+        ret->note = cell->note;
+        cell->note = NULL;
         drop_cell(cells, cell);
         return true;
     }

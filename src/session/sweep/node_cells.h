@@ -21,9 +21,10 @@ struct jr_node_cell {
     struct jr_arena arena;
     uint32_t number;
     const char *cells_dir;
-    pid_t pid; /* of its guard; 0: that has ended */
-    bool over; /* nothing is left of it */
-    int code;  /* the exit status of the guard; 0: it was killed */
+    pid_t pid;  /* of its guard; 0: that has ended */
+    bool over;  /* nothing is left of it */
+    int code;   /* the exit status of the guard; 0: it was killed */
+    char *note; /* a line about its end, malloc'ed; NULL: there is none */
     struct jr_node_devices devices;
 };
 
@@ -33,7 +34,6 @@ struct jr_node_cells {
     bool ready;                    /* `host` is filled */
     struct jr_node_cell *cells;    /* count of them, malloc'ed */
     size_t count;
-    int notes_fd;
 };
 
 /* Begin a cell, as jr_agent_cell_hooks has it; so it is with the others. */

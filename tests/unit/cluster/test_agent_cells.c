@@ -46,6 +46,8 @@ static _Noreturn void run_cell(const char *what, int notes_fd)
         _exit(1);
     while (strcmp(what, "wait") == 0 && sig != SIGTERM && sig != SIGUSR1)
         (void)sigwait(&set, &sig);
+    if (strcmp(what, "die") == 0)
+        _exit(9);
     _exit(sig == 0 ? 3 : 128 + sig);
 }
 
@@ -73,6 +75,7 @@ static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
             continue;
         (void)snprintf(ret->cell, sizeof ret->cell, "%s", hooks->cells[i]);
         ret->code = WEXITSTATUS(status);
+        ret->note = ret->code == 9 ? strdup("it was killed\n") : NULL;
         hooks->count--;
         hooks->pids[i] = hooks->pids[hooks->count];
         memmove(hooks->cells[i], hooks->cells[hooks->count], 16);
@@ -226,6 +229,20 @@ static void runs_cells_of_its_node(void)
     end(&peer);
 }
 
+/* What is said of a cell comes behind what it has said itself. */
+static void says_what_is_known_of_an_end(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "8", "die");
+    check_end(&peer, "8", 9);
+    JR_ASSERT_TEXT(peer.notes.data, "a line\nit was killed\n");
+    tell_cell(&peer, NODE, "9", "note");
+    check_end(&peer, "9", 3);
+    JR_ASSERT_TEXT(peer.notes.data, "a line\nit was killed\na line\n");
+    end(&peer);
+}
+
 static void says_why_it_refuses(void)
 {
     struct peer peer;
@@ -275,6 +292,6 @@ static void ends_cells_with_its_input(void)
 }
 
 JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
-             CASE(says_why_it_refuses), CASE(hands_on_signals),
-             CASE(tells_that_the_cluster_ends_it),
+             CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
+             CASE(hands_on_signals), CASE(tells_that_the_cluster_ends_it),
              CASE(ends_cells_with_its_input))
