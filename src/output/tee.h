@@ -30,7 +30,7 @@ struct jr_stream {
     bool alone;      /* in its file, which can be read again */
     bool has_output; /* something was read */
     uint64_t began_ns;
-    uint64_t total;  /* bytes that were */
+    uint64_t total; /* bytes that were */
     struct jr_stream *next_paused;
     bool has_steps; /* the rank's steps are read from it: */
     struct jr_step_text steps;
