@@ -143,9 +143,8 @@ void jr_pmi_store_take_fresh(struct jr_pmi_store *store, struct jr_buf *out)
 bool jr_pmi_store_put_lines(struct jr_pmi_store *store, const char *lines,
                             size_t len)
 {
-    const char *end = lines + len;
-    while (lines < end) {
-        const char *stop = memchr(lines, '\n', (size_t)(end - lines));
+    while (len > 0) {
+        const char *stop = memchr(lines, '\n', len);
         const char *blank =
             stop == NULL ? NULL : memchr(lines, ' ', (size_t)(stop - lines));
         size_t grown;
@@ -156,6 +155,7 @@ bool jr_pmi_store_put_lines(struct jr_pmi_store *store, const char *lines,
                                           (size_t)(stop - blank - 1)};
         if (set_value(store, key, value, &grown) == NULL)
             return false;
+        len -= (size_t)(stop + 1 - lines);
         lines = stop + 1;
     }
     return true;
