@@ -476,12 +476,14 @@ class Cluster:
 
     @staticmethod
     def wait(there, what, limit=LIMIT):
-        """What `there` returns, once that is something."""
-        until = time.monotonic() + limit
+        """What `there` returns, once that is something. It is asked less often
+        the longer it takes: most questions read all of /proc, or ask Slurm."""
+        begun = time.monotonic()
         while not (found := there()):
-            if time.monotonic() > until:
+            waited = time.monotonic() - begun
+            if waited > limit:
                 raise RuntimeError(f"no {what} within {limit} s")
-            time.sleep(0.02)
+            time.sleep(min(max(0.02, waited / 20), 0.5))
         return found
 
     @staticmethod
