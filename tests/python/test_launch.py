@@ -358,6 +358,25 @@ class Launch(Launching):
         self.assertIn("KeyboardInterrupt", err)
         self.assertIn("0 processes left", err)
 
+    def test_a_job_is_stopped_by_what_its_caller_ignores(self):
+        """As under nohup, and behind a shell's `&`."""
+        told = self.evaluate("""\
+            import signal
+            stops = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT
+            for sig in stops:
+                signal.signal(sig, signal.SIG_IGN)
+            told = []
+            for sig in stops:
+                job = jobrun.launch(["sleep", "1000"], nprocs=1, join=False)
+                while None in (job.pids() or [None]):
+                    job.wait(0.02)
+                job.stop(sig)
+                told.append(job.wait(20) == 128 + sig)
+                job.stop(signal.SIGKILL)
+            print(json.dumps(told))
+            """)
+        self.assertEqual(told, [True] * 4)
+
     def test_a_second_interrupt_does_not_wait(self):
         self.write("main.py", """\
             import signal, threading

@@ -22,6 +22,7 @@ _REDACTED = "<redacted>"
 _TAIL = 1 << 16
 # Signals that are closer than a tenth of a second are one signal to jobrun.
 _ONE_SIGNAL = 0.15
+_STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 # A rank that did not deliver. `exception` is the rank's own under
@@ -96,10 +97,14 @@ def find(given):
 
 def _die_with_us():
     """A function for the child: it ends when the thread that started it does,
-    which is to be one that lives as long as this process or the child."""
+    which is to be one that lives as long as this process or the child. Signals
+    that would end it do so although this process ignores them: nohup and a
+    shell's `&` are for terminals, which the child's session has none of."""
     prctl, caller = ctypes.CDLL(None).prctl, os.getpid()
 
     def set_death_signal():
+        for sig in _STOPS:
+            signal.signal(sig, signal.SIG_DFL)
         prctl(1, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != caller:
             os._exit(128 + signal.SIGTERM)
