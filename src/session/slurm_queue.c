@@ -102,14 +102,16 @@ static void ask_queue(struct jr_slurm_queue *queue, char *cluster)
 /* Whether a line of the queue is the id. */
 static bool is_queued(const struct jr_slurm_queue *queue, const char *id)
 {
-    size_t len = strlen(id);
-    const char *at = queue->ids.data, *end = at + queue->ids.len;
-    while (at != NULL && at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t line = (size_t)((newline == NULL ? end : newline) - at);
+    const char *at = queue->ids.data;
+    size_t len = strlen(id), left = queue->ids.len;
+    while (left > 0) {
+        const char *newline = memchr(at, '\n', left);
+        size_t line = newline == NULL ? left : (size_t)(newline - at);
         if (line == len && memcmp(at, id, len) == 0)
             return true;
-        at += line + 1;
+        size_t passed = newline == NULL ? line : line + 1;
+        at += passed;
+        left -= passed;
     }
     return false;
 }

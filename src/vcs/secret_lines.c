@@ -251,10 +251,10 @@ bool jr_secret_lines_redact(const struct jr_secrets *secrets,
                             struct jr_buf *text)
 {
     struct jr_buf out = JR_BUF_INIT;
-    const char *end = text->data + text->len;
     bool any = false;
     if (text->len == 0)
         return false;
+    const char *end = text->data + text->len;
     jr_buf_reserve(&out, text->len);
     for (struct line line = {.at = text->data}; line.at < end;
          line.at = line.end + 1) {

@@ -61,8 +61,10 @@ static int report_refusal(const char *top, struct jr_error *err)
 /* The next line of an answer. NULL: there is none. */
 static char *take_answer_line(struct jr_buf *answer, size_t *at)
 {
+    if (*at >= answer->len)
+        return NULL;
     char *line = answer->data + *at;
-    char *end = *at >= answer->len ? NULL : strchr(line, '\n');
+    char *end = strchr(line, '\n');
     if (end == NULL)
         return NULL;
     *end = '\0';
