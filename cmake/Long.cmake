@@ -1,15 +1,13 @@
 # The long tests, which only `tools/test --all` runs: each in the one build where
 # it can find most, and those that take longest first.
 #
-#   asan     gcc with AddressSanitizer and UBSan. What reads texts and messages
-#            that are broken, and what starves the program of memory.
+#   asan     AddressSanitizer and UBSan, clang's where it is here, else gcc's. What
+#            reads texts and messages that are broken, and what starves the
+#            program of memory.
 #   release  as users build it. What has moments to be hit, for it is fastest;
 #            what counts the memory that is left, libraries' too; what waits;
 #            what others judge, or valgrind.
 #   both     what fetches for tests of another build.
-#
-# With clang no long test is run: that build is for its warnings, for its own
-# sanitizers in the unit tests, and for the fuzzers.
 #
 # A row is NAME:BUILD:SECONDS, about what the test takes by itself.
 set(JR_LONG_TESTS

@@ -145,7 +145,7 @@ class WithoutMemory(harness.Case):
     def test_is_told_wherever_it_runs_out(self):
         spec = self.write("t.jobrun.yaml", HEAD + "world_size: 1\n"
                           "entrypoint: [true]\n")
-        if self.scarce_jobrun("plan", spec).returncode != 0:
+        if os.environ.get("SANITIZED"):
             self.skipTest("the sanitizers have an allocator of their own")
         # Who holds the usual port is told by name.
         holder = self.start("-n", "1", "--", "sleep", "1000")
