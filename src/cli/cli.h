@@ -10,7 +10,8 @@
  *
  *   cmd_run.c       run, rerun, plan, resolve, agent
  *   cmd_validate.c  validate, migrate, diff
- *   cmd_new.c       new, explain, schema, doctor
+ *   cmd_new.c       new, explain, schema
+ *   cmd_doctor.c    doctor
  *   cmd_render.c    render, submit
  *   cmd_runs.c      runs, prune
  *   cmd_show.c      show, report, logs, top

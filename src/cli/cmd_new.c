@@ -1,7 +1,7 @@
 /*
  * jobrun new: a commented starter spec, or another launcher's command line as
  * one. What the line said and no spec can say is named in the spec's comments,
- * and on standard error. And what helps to write it: explain, schema, doctor.
+ * and on standard error. And what helps to write it: explain, schema.
  * cli.h declares them.
  */
 #include <errno.h>
@@ -23,7 +23,6 @@
 #include "cli/output.h"
 #include "cli/stage.h"
 #include "diag/diag.h"
-#include "session/machine_text.h"
 #include "session/specs/spec_help.h"
 #include "session/translate/translate.h"
 
@@ -375,36 +374,4 @@ int jr_cmd_schema(struct jr_cli *cli)
         return write_schema_file(cli);
     jr_spec_help_schema(&out);
     return jr_cli_out(cli, &out);
-}
-
-/* jobrun doctor: the facts that the resolver sees, for people or as the file
- * that --on reads. */
-
-static int print_machine(const struct jr_session *session,
-                         const struct jr_cli *cli)
-{
-    struct jr_buf out = JR_BUF_INIT;
-    jr_session_describe_machine(&out, session);
-    return jr_cli_out(cli, &out);
-}
-
-int jr_cmd_doctor(struct jr_cli *cli)
-{
-    static const char *const formats[] = {"text", "yaml", NULL};
-    const struct jr_session_options options = jr_stage_options(cli);
-    struct jr_session *session = NULL;
-    int format = jr_cli_format(cli, formats);
-    if (format < 0)
-        return JR_STATUS_USAGE;
-    int status = jr_stage_open(&session, cli, &options);
-    if (status == 0)
-        status = jr_stage_facts(session, cli);
-    if (status == 0)
-        jr_session_more_facts(session);
-    if (status == 0 && format == 1)
-        status = jr_stage_print(session, cli, JR_TEXT_FACTS);
-    else if (status == 0)
-        status = print_machine(session, cli);
-    jr_session_close(session);
-    return status;
 }

@@ -126,7 +126,6 @@ static const struct jr_foreign_option rows[] = {
     {"--set -s", "rerun", JR_FOREIGN_ASK, ANY,
      "a run is repeated as it was; to change it, type jobrun SPEC -s "
      "PATH=VALUE"},
-    {"--json", "doctor", JR_FOREIGN_WORDS, NULL, "--format yaml"},
     {"--list --all", "explain", JR_FOREIGN_NONE, NULL,
      "without an argument it lists the fields"},
 };

@@ -42,7 +42,7 @@ const struct jr_option jr_options[] = {
     NUMBER('n', "ranks", "N", count, "run plan resolve",
            "start N ranks of the command after `--`, without a spec"),
     LIST('s', "set", "PATH=VALUE", sets,
-         "run plan resolve validate render submit",
+         "run plan resolve validate render submit doctor",
          "set a field to another value: -s parallelism.data=4; "
          "-s +vars.x=1 adds one"),
     LIST(0, "sweep", "PATH=VALUES", sweeps,
@@ -88,7 +88,7 @@ const struct jr_option jr_options[] = {
     FLAG(0, "env", env, "plan", "show the variables that each rank gets"),
     TEXT(0, "format", "FORMAT", format,
          "validate resolve plan runs show report doctor diff", "output format"),
-    FLAG(0, "json", json, "validate resolve plan runs show diff",
+    FLAG(0, "json", json, "validate resolve plan runs show diff doctor",
          "same as --format json"),
     FLAG(0, "strict", strict, "validate",
          "treat warnings as errors (status 3)"),
@@ -156,8 +156,9 @@ const struct jr_option jr_options[] = {
     TEXT(0, "engine", "ENGINE", engine, "run plan resolve rerun render submit",
          "render, submit: the engine that starts the job; else ssh: start on "
          "`hosts`, by ssh"),
-    TEXT(0, "hosts", "HOSTS", hosts, "run plan resolve rerun",
-         "start on these hosts, by ssh: gpu01,gpu02 or gpu[01-16]"),
+    TEXT(0, "hosts", "HOSTS", hosts, "run plan resolve rerun doctor",
+         "start on these hosts, by ssh: gpu01,gpu02 or gpu[01-16]; doctor: ask "
+         "them"),
     MAYBE(
         "wait", wait, "run rerun submit",
         "run: wait in a queue until the devices are free (--wait=30m: at most "
@@ -215,7 +216,7 @@ const struct jr_option *jr_option_by_name(const char *name, size_t len)
 #define FORMAT_ROW(name, word, help) {#word, help},
 
 WORDS(diag_formats, JR_DIAG_FORMATS(FORMAT_ROW))
-WORDS(doctor_formats, PLAIN("text") PLAIN("yaml"))
+WORDS(doctor_formats, PLAIN("text") PLAIN("yaml") PLAIN("json"))
 WORDS(formats, PLAIN("text") PLAIN("json"))
 WORDS(diff_formats, PLAIN("text") PLAIN("json") PLAIN("markdown"))
 WORDS(table_formats, PLAIN("text") PLAIN("json") PLAIN("csv") PLAIN("markdown"))

@@ -256,8 +256,23 @@ static const struct jr_usage usages[] = {
      "scheduler and launcher around it, with the meaning of each of their "
      "variables. Devices that runs have leased are shown with their holders. "
      "It then lists the problems that it found, and how to solve "
-     "them. `--format yaml` writes the facts file that `--on` reads.",
-     "jobrun doctor --format yaml > gpu07.yaml"},
+     "them. `--format yaml` writes the facts file that `--on` reads.\n"
+     "\n"
+     "With `--hosts` it asks these hosts, all at once and by ssh, as a job "
+     "that "
+     "is started on them would: which of them answer, their devices, the "
+     "version of jobrun there, by how much their clocks differ from the one "
+     "here, and whether they reach the first of them, at the address and the "
+     "port where ranks would meet. For that, the first host listens at that "
+     "port for a moment. It prints a line for each host, below it what is "
+     "wrong and what to do, and what differs between the hosts. The exit "
+     "status "
+     "is 4 if anything is wrong with a host. `-s` states fields that count "
+     "for this: those of `engine.ssh`, `master_addr`, `master_port` and "
+     "`timeouts.start`.",
+     "jobrun doctor --format yaml > gpu07.yaml\n"
+     "jobrun doctor --hosts gpu01,gpu02\n"
+     "jobrun doctor --hosts 'gpu[01-16]' -s engine.ssh.options='[-J, gate]'"},
     {"rerun",
      "Runs the resolved spec of an earlier run again: the same experiment, "
      "with the same fingerprint and working folder, recorded as a new run "

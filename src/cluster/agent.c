@@ -199,6 +199,8 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_AWAY] = {on_away, 0},
     [JR_TO_NODES_EXCHANGE] = {on_exchange_message, 0},
     [JR_TO_NODES_WORLD] = {NULL, JR_COMMAND_INITIALIZED},
+    [JR_TO_NODES_LISTEN] = {jr_agent_on_listen, 0},
+    [JR_TO_NODES_REACH] = {jr_agent_on_reach, 0},
     [JR_TO_NODES_STOP] = {NULL, JR_COMMAND_STOP},
     [JR_TO_NODES_RELEASE] = {NULL, JR_COMMAND_RELEASE},
     [JR_TO_NODES_FIRST] = {NULL, JR_COMMAND_FIRST},
@@ -377,6 +379,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
         .notes = {.fd = -1},
         .notes_in = -1,
         .children = {.fd = -1},
+        .listener = {.fd = -1},
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
@@ -394,6 +397,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
                               "ten minutes: its ranks here were stopped",
                               self->node, host);
     jr_agent_close_cells(&agent);
+    jr_agent_stop_listening(&agent);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     jr_buf_release(&agent.exchange);

@@ -1,5 +1,6 @@
 /* What the files of the agent share: agent.c serves a controller, agent_run.c
  * has the process that runs the ranks, agent_cells.c the cells of sweeps,
+ * agent_survey.c answers a survey,
  * heartbeat.c counts the turns of both sides. Not for other layers. */
 #ifndef JR_AGENT_PARTS_H
 #define JR_AGENT_PARTS_H
@@ -49,6 +50,8 @@ struct jr_agent {
     bool away;       /* and none now */
     unsigned silent; /* turns since it sent something */
     struct jr_timer turn;
+    struct jr_watch listener; /* of a survey: of who tries to reach it */
+    char *token;              /* that they get; NULL: nobody listens */
     char *bytes;
 };
 
@@ -75,6 +78,15 @@ void jr_agent_take_exchange(struct jr_agent *agent, const char *text);
  * end. Returns 0, or -1 with `err`. agent_run.c. */
 int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err);
+
+/* Of a survey: listen, and say at which port. agent_survey.c. */
+void jr_agent_on_listen(struct jr_agent *agent, const struct jr_message *word);
+
+/* Of a survey: connect, and say how that went. agent_survey.c. */
+void jr_agent_on_reach(struct jr_agent *agent, const struct jr_message *word);
+
+/* Close the listener, if there is one. agent_survey.c. */
+void jr_agent_stop_listening(struct jr_agent *agent);
 
 /* Do what the controller says at descriptor 0, until that ends. agent.c. */
 void jr_agent_on_input(void *owner, uint32_t events);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/pidfd.h"
 #include "cluster/controller_parts.h"
+#include "cluster/survey_parts.h"
 #include "eventloop/signals.h"
 
 #include "base/banned.h"
@@ -91,16 +92,15 @@ static int hear_children(struct jr_controller *controller)
 static void assign_node(struct jr_controller *controller, uint32_t node)
 {
     const struct jr_controller_options *options = &controller->options;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_message_put(&text, &(struct jr_message){
-                              .type = JR_TO_NODES_ASSIGN,
-                              .as = node,
-                              .host = options->hosts[node],
-                              .piece = (int64_t)controller->transport->piece,
-                              .env = options->agent_env,
-                              .device = options->device,
-                              .folder = options->folder});
-    send_bytes(controller, &controller->links[node], &text);
+    jr_controller_send_to(
+        controller, node,
+        &(struct jr_message){.type = JR_TO_NODES_ASSIGN,
+                             .as = node,
+                             .host = options->hosts[node],
+                             .piece = (int64_t)controller->transport->piece,
+                             .env = options->agent_env,
+                             .device = options->device,
+                             .folder = options->folder});
 }
 
 int jr_controller_connect(struct jr_controller *controller,
@@ -130,6 +130,8 @@ static void lose_linked_node(struct jr_controller *controller,
                              const struct jr_link *link)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (controller->survey != NULL)
+        jr_survey_lose(controller->survey, link);
     bool answered = controller->nodes[link->node].state != JR_NODE_UNKNOWN;
     jr_link_describe_end(&why, link, answered);
     jr_controller_step_node(controller, link->node, JR_NODE_ON_EXITED,

@@ -17,6 +17,7 @@
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
 #include "cluster/controller_steps.h"
+#include "cluster/survey_parts.h"
 #include "generated/version.h"
 
 #include "base/banned.h"
@@ -31,6 +32,8 @@ static void note_refusal(struct jr_controller *controller, uint32_t node,
                          enum jr_status status, const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (controller->survey != NULL)
+        jr_survey_fail(controller->survey, node, text, NULL);
     if (controller->refused)
         return;
     controller->refused = true;
@@ -56,6 +59,8 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
     struct jr_cluster_node *peer = &controller->nodes[node];
     const char *version = message->version;
     char text[256];
+    if (controller->survey != NULL)
+        jr_survey_take(controller->survey, node, message);
     take_host(peer, message);
     peer->port = (uint32_t)message->port;
     peer->clock_offset_ns =
@@ -169,6 +174,10 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
         return true;
     case JR_NODE_DO_SHOWN:
         controller->nodes[node].behind = false;
+        return true;
+    case JR_NODE_DO_SURVEY:
+        if (controller->survey != NULL)
+            jr_survey_take(controller->survey, node, cause->message);
         return true;
     case JR_NODE_DO_FAIL:
         fail_start(controller, node, cause->why);

@@ -59,6 +59,7 @@ struct jr_controller {
     bool refused;
     struct jr_cluster_node *nodes;
     struct jr_controller_run *run;         /* NULL: none goes on */
+    struct jr_survey *survey;              /* survey.h; NULL: none is made */
     const struct jr_cell_watcher *watcher; /* of cells; NULL: there are none */
     struct jr_console_writer console;      /* used once `console_open` is set */
     bool console_open;

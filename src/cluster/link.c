@@ -188,6 +188,7 @@ static void take_link_errors(struct jr_link *link)
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
+        len -= len > 0 && line[len - 1] == '\r'; /* as ssh ends its lines */
         forward_other_line(link, 1, line, len);
         if (is_idle_line(link, line, len))
             continue;
@@ -323,12 +324,18 @@ void jr_link_kill(struct jr_link *link)
     link->pid = 0;
 }
 
-/* Why a node was never reached. */
-static void describe_refusal(struct jr_buf *out, const struct jr_link *link)
+const char *jr_link_refusal(const struct jr_link *link)
 {
-    const struct jr_controller *controller = link->controller;
     const char *line =
         link->telling[0] != '\0' ? link->telling : link->last_line;
+    return line[0] != '\0' ? line : NULL;
+}
+
+/* Why a node was never reached. */
+static void describe_refusal(struct jr_buf *out, const struct jr_link *link,
+                             const char *line)
+{
+    const struct jr_controller *controller = link->controller;
     jr_buf_str(out, line);
     jr_buf_str(out, "; ");
     controller->transport->add_advice(out, line,
@@ -338,10 +345,9 @@ static void describe_refusal(struct jr_buf *out, const struct jr_link *link)
 void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,
                           bool answered)
 {
-    bool advised = !answered && link->last_line[0] != '\0' &&
-                   link->controller->transport->add_advice != NULL;
-    if (advised) {
-        describe_refusal(out, link);
+    const char *line = answered ? NULL : jr_link_refusal(link);
+    if (line != NULL && link->controller->transport->add_advice != NULL) {
+        describe_refusal(out, link, line);
         return;
     }
     const char *program = link->controller->transport->program;

@@ -50,6 +50,10 @@ void jr_link_take_end(struct jr_link *link, int status);
 /* Kill the program, and wait for its end. */
 void jr_link_kill(struct jr_link *link);
 
+/* The line that says why a node was not reached, as far as the program has said
+ * anything; NULL: it has not. */
+const char *jr_link_refusal(const struct jr_link *link);
+
 /* Append how its program ended: "srun ended with exit code 1; its last output:
  * ...", and where no agent has `answered` what is to be done about it. */
 void jr_link_describe_end(struct jr_buf *out, const struct jr_link *link,

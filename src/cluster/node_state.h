@@ -43,6 +43,7 @@
     X(ANSWER, "answer")       /* it says for how long */                       \
     X(INITIALIZED, "initialized") /* tell all, and fail who ended without */   \
     X(SUSPECT, "suspect")         /* it may mean that the job is preempted */  \
+    X(SURVEY, "survey")           /* take it as an answer, if one is made */   \
     X(CELL, "cell")               /* one of its cells is over */               \
     X(CEASE, "cease")             /* the cluster ends its cells */             \
     X(LEAVE, "lose cells")        /* all of its cells are lost */              \

@@ -47,6 +47,9 @@
  *   heartbeat               ->             unasked
  *                           <-   end of input: stop all cells, and leave
  *
+ * A survey (survey.h) has `listen`, `reach` and `heartbeat` in the place of the
+ * spec and what follows it.
+ *
  * Both ends are of the same build. That they are is what `hello` tells, so its
  * words `t`, `version` and `host` stay what they are for good.
  */
@@ -93,7 +96,8 @@
     X(BYTES, "b", TEXT, bytes)           /* base64 */                          \
     X(MPI, "mpi", TEXT, mpi) /* the protocol of its ranks' world */            \
     X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
-    X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */
+    X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
+    X(TOKEN, "token", TEXT, token)          /* that a listener greets with */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -132,6 +136,10 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     FROM(CELL_ENDED, "cell_ended", JR_KEY(CELL) | JR_KEY(STATUS))              \
     /* A rank of the node has called MPI_Init. */                              \
     FROM(INITIALIZED, "initialized", 0)                                        \
+    /* The answer to `listen`; port 0: it could not, and `why` says why. */    \
+    FROM(LISTENING, "listening", JR_KEY(PORT))                                 \
+    /* The answer to `reach`: an enum jr_reach; `why` says more. */            \
+    FROM(REACHED, "reached", JR_KEY(STATUS))                                   \
     /* Who an agent is: the first message, where each has a link of its own.   \
      */                                                                        \
     TO(ASSIGN, "assign",                                                       \
@@ -179,7 +187,11 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     /* The controller is about to be suspended, and will say nothing. */       \
     TO(AWAY, "away", 0)                                                        \
     /* A sign of life, which is to be answered. */                             \
-    TO(HEARTBEAT, "heartbeat", 0)
+    TO(HEARTBEAT, "heartbeat", 0)                                              \
+    /* Of a survey (survey.h): listen at a port, which is stated or to begin   \
+     * with, and greet with the token; and connect to that. */                 \
+    TO(LISTEN, "listen", JR_KEY(PORT) | JR_KEY(ON) | JR_KEY(TOKEN))            \
+    TO(REACH, "reach", JR_KEY(HOST) | JR_KEY(PORT) | JR_KEY(TOKEN))
 
 /* Those of an agent come first: node_state.h has a column for each. */
 #define JR_MESSAGE_FROM_ENUM(name, word, keys) JR_FROM_NODE_##name,
@@ -203,6 +215,7 @@ struct jr_message {
     const char *env, *device, *folder;                   /* the same */
     const char *name, *devices, *cores;                  /* the same */
     const char *bytes, *mpi, *library, *obstacle;        /* the same */
+    const char *token;                                   /* the same */
     bool behind, heartbeats, on;
 };
 

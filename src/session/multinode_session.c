@@ -16,11 +16,6 @@
 
 #include "base/banned.h"
 
-/* A clock with a larger error is reported; one with an error that Slurm's own
- * credentials do not tolerate (munge.conf(5): ttl) is refused. */
-#define SKEW_NS      (UINT64_C(10) * 1000000000)
-#define SKEW_MOST_NS (UINT64_C(300) * 1000000000)
-
 #define CUSTOM "custom:"
 
 /* What only one terminal, or one machine, can give. */
@@ -93,8 +88,7 @@ static void note_agent_line(void *data, const char *line)
     jr_session_note(data, line);
 }
 
-/* This very program, where nodes see it too. */
-static const char *own_program(struct jr_session *session)
+const char *jr_session_own_program(struct jr_session *session)
 {
     char path[4096];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -139,13 +133,13 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
     uint64_t clock_offset_ns = (uint64_t)peer.clock_offset_ns;
     uint64_t off_ns = behind ? 0 - clock_offset_ns : clock_offset_ns;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (off_ns < SKEW_NS)
+    if (off_ns < JR_CLOCK_TOLD_NS)
         return 0;
     jr_controller_name(&line, session->controller, node);
     jr_buf_str(&line, ": its clock is ");
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
-    if (off_ns >= SKEW_MOST_NS)
+    if (off_ns >= JR_CLOCK_MOST_NS)
         return jr_error_set(
             err, JR_STATUS_UNRESOLVED,
             "%s: jobrun could not tell which of its files are new; set the "
@@ -346,7 +340,7 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     if (session->controller != NULL || !is_controller(session))
         return JR_STATUS_OK;
     struct jr_controller_options options = {
-        .program = own_program(session),
+        .program = jr_session_own_program(session),
         .start_ms = jr_spec_get(session->file)->policy.timeouts.start_ms,
         .note = note_agent_line,
         .data = session,
@@ -373,7 +367,7 @@ static struct jr_controller_options make_cell_options(
     const struct jr_strv *hosts = &scheduler->hosts;
     struct jr_controller_options options = {
         .transport = &jr_srun_transport,
-        .program = own_program(session),
+        .program = jr_session_own_program(session),
         .nodes = scheduler->nodes,
         .hosts = hosts->count == scheduler->nodes ? hosts->items : NULL,
         .start_ms = jr_spec_get(like)->policy.timeouts.start_ms,

@@ -46,6 +46,14 @@ int jr_session_read_node(struct jr_session *session, uint32_t node,
                          struct jr_host *ret, struct jr_arena *arena,
                          struct jr_error *err);
 
+/* A clock with a larger error than the first is told of; one with an error that
+ * Slurm's own credentials do not tolerate (munge.conf(5): ttl) is refused. */
+#define JR_CLOCK_TOLD_NS (UINT64_C(10) * 1000000000)
+#define JR_CLOCK_MOST_NS (UINT64_C(300) * 1000000000)
+
+/* This very program, where nodes see it too. */
+const char *jr_session_own_program(struct jr_session *session);
+
 /* An agent's environment variables about devices of the user's own kind: their
  * name, such as `custom:acme`, and where their facts are. Ranks do not see it.
  */

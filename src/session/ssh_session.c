@@ -1,13 +1,13 @@
 #include "session/ssh_session.h"
 
 #include <fnmatch.h>
-#include <netdb.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
 #include "cluster/protocol.h"
+#include "cluster/reach.h"
 #include "cluster/ssh.h"
 #include "doc/emit.h"
 #include "session/session.h"
@@ -137,26 +137,12 @@ int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,
 
 int jr_ssh_session_check_address(const char *address, struct jr_error *err)
 {
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    size_t len = strlen(address);
-    char name[256];
-    if (address[0] == '[') { /* [fe80::1] */
-        address++;
-        len = strcspn(address, "]");
-    }
-    if (len >= sizeof name)
-        return 0;
-    memcpy(name, address, len);
-    name[len] = '\0';
-    int failed = getaddrinfo(name, NULL, &wanted, &found);
-    if (failed == 0)
-        freeaddrinfo(found);
-    return failed == 0
+    struct jr_error why = {0};
+    return jr_reach_resolve(address, &why) == 0
                ? 0
                : jr_error_set(err, JR_STATUS_UNRESOLVED,
                               "the ranks meet at '%s' (master_addr), and that "
                               "name is not known there: %s; state master_addr "
                               "by a name or an address that all hosts know",
-                              name, gai_strerror(failed));
+                              address, why.text);
 }

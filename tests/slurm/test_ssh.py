@@ -241,6 +241,35 @@ timeouts: {{run: 5m}}
         self.assertEqual((cause["rank"], cause["kind"]), (1, "mpi_abort"))
 
 
+class Doctor(Hosts):
+    def ask(self, code, *words, hosts="n[1-8]"):
+        config = self.server.folder / "config"
+        done = self.expect(self.jobrun(
+            "doctor", "--hosts", hosts, "-s", f"engine.ssh.options=[-F, '{config}']",
+            *words), code)
+        return done.stdout.splitlines()
+
+    def test_all_hosts_at_once(self):
+        lines = self.ask(0, "-s", "master_addr=127.0.0.1")
+        self.assertEqual(len(lines), 9)
+        for node in range(8):
+            self.assertRegex(lines[node], rf"^n{node + 1} .* jobrun .* clock .* "
+                             "reaches 127.0.0.1:")
+        self.assertEqual(lines[8], "all 8 hosts can take part")
+
+    def test_a_name_that_ssh_alone_knows(self):
+        lines = self.ask(4, hosts="n1,n2")
+        self.assertRegex(lines[1], "does not reach n1:")
+        self.assertIn("-s master_addr=ADDRESS", lines[2])
+
+    def test_hosts_that_are_not_reached(self):
+        self.server.know("other")
+        lines = self.ask(4, hosts="n1,n2")
+        self.assertRegex(lines[0], "not reached: .*IDENTIFICATION HAS CHANGED")
+        self.assertIn("ssh-keygen -R n1", lines[1])
+        self.assertEqual(lines[-1], "2 of 2 hosts cannot take part")
+
+
 class Wrong(Hosts):
     def test_a_host_that_wants_a_password(self):
         config = self.server.folder / "config"

@@ -195,8 +195,6 @@ static void names_the_line_to_type(void)
         {"rerun latest -s vars.lr=1",
          "'rerun' has no option '-s'; a run is repeated as it was; to change "
          "it, type jobrun SPEC -s PATH=VALUE"},
-        {"doctor --json", "'doctor' has no option '--json'; type:\n        "
-                          "jobrun doctor --format yaml"},
         {"explain --list",
          "'explain' has no option '--list': without an argument it lists the "
          "fields; type:\n        jobrun explain"},

@@ -374,7 +374,7 @@ static void lists_words(void)
     static const char *const rows[][3] = {
         {"NONSENSE", "run", ""},
         {"SPEC", "run", ""},
-        {"FORMAT", "doctor", ": text, yaml"},
+        {"FORMAT", "doctor", ": text, yaml, json"},
         {"FORMAT", "validate", ": see below"},
         {"WHEN", "", ": auto, always, never"},
     };

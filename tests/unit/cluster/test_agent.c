@@ -16,6 +16,7 @@
 #include "cluster/inlet.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
+#include "cluster/reach.h"
 #include "generated/version.h"
 #include "spawn/run_options.h"
 #include "unit.h"
@@ -932,6 +933,45 @@ static void awaits_its_assignment(void)
     (void)close(kept);
 }
 
+/* It listens where it is told to, greets who comes, and reaches itself. */
+static void answers_a_survey(void)
+{
+    struct peer peer;
+    char words[200];
+    struct jr_buf why = JR_BUF_INIT;
+    const struct jr_greeting right = {"abc", -1}, wrong = {"abd", -1};
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"listen\",\"port\":29700,\"token\":\"abc\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "listening");
+    uint32_t port = jr_json_get_u32(peer.word, "port");
+    CU_ASSERT_TRUE(port >= 29700);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &right, &why),
+                    JR_REACH_OK);
+    CU_ASSERT_EQUAL(jr_reach_connect("127.0.0.1", port, &wrong, &why),
+                    JR_REACH_ANOTHER);
+    (void)snprintf(words, sizeof words,
+                   "{\"t\":\"reach\",\"host\":\"127.0.0.1\",\"port\":%u,"
+                   "\"token\":\"abc\"}\n",
+                   port);
+    tell_peer(&peer, words);
+    JR_ASSERT_TEXT(next_word(&peer), "reached");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_OK);
+    (void)snprintf(words, sizeof words,
+                   "{\"t\":\"listen\",\"port\":%u,\"on\":true,"
+                   "\"token\":\"abc\"}\n",
+                   port);
+    tell_peer(&peer, words); /* the one before is closed */
+    JR_ASSERT_TEXT(next_word(&peer), "listening");
+    CU_ASSERT_EQUAL(jr_json_get_u32(peer.word, "port"), port);
+    tell_peer(&peer, "{\"t\":\"reach\",\"host\":\"no.such.name.invalid\","
+                     "\"port\":1,\"token\":\"abc\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "reached");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_REACH_UNKNOWN);
+    CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_WHY].len > 0);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    jr_buf_release(&why);
+}
+
 int main(void)
 {
     static const struct jr_unit_case cases[] = {
@@ -957,6 +997,7 @@ int main(void)
         CASE(ends_without_a_controller),
         CASE(holds_no_stream_of_a_run),
         CASE(awaits_its_assignment),
+        CASE(answers_a_survey),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
     return jr_unit_run("agent", cases, sizeof cases / sizeof *cases);

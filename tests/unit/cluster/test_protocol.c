@@ -64,6 +64,7 @@ static void each_is_read_as_it_was_written(void)
                                           .spec = "a:\n",
                                           .inject = "kill@0",
                                           .run_id = "r",
+                                          .token = "t",
                                           .behind = true,
                                           .heartbeats = true,
                                           .on = true};

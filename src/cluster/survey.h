@@ -1,0 +1,56 @@
+/*
+ * A survey of hosts (`jobrun doctor --hosts`): an agent is started on each as
+ * for a job, but one that does not answer ends nothing. Those that do are asked
+ * for their clock, the first of them listens where rank 0 would, and all
+ * connect to it as other ranks would.
+ */
+#ifndef JR_SURVEY_H
+#define JR_SURVEY_H
+
+#include "cluster/controller.h"
+#include "cluster/reach.h"
+
+struct jr_survey;
+
+/* Where ranks would meet. */
+struct jr_survey_options {
+    const char *address; /* of the first host; NULL: as it is called */
+    uint32_t port;       /* 0: the one that it offers, or one of the next */
+    uint64_t limit_ms;   /* for an answer; 0: a minute */
+};
+
+/* What became of a host. */
+struct jr_survey_host {
+    const char *failure; /* why it cannot take part; NULL: it can */
+    const char *advice;  /* what to do about that; NULL: nothing is known */
+    const char *facts;   /* YAML; "": it did not answer */
+    size_t facts_len;
+    const char *version;     /* of its jobrun; NULL: it did not answer */
+    bool timed;              /* its clock is known: */
+    int64_t clock_offset_ns; /* its wall clock less ours */
+    uint64_t clock_error_ns; /* how exactly that is known */
+    bool tried;              /* it was told to connect: */
+    enum jr_reach reach;     /* how that went */
+    const char *reach_why;   /* in the system's words; "": it went well */
+};
+
+/* Ask all hosts at once, each within its limit. -1 with `err` where nobody
+ * could be asked. The options are borrowed until jr_survey_end. */
+int jr_survey_hosts(struct jr_survey **ret,
+                    const struct jr_controller_options *options,
+                    const struct jr_survey_options *meeting,
+                    struct jr_error *err);
+
+/* One of them. Valid until jr_survey_end. */
+struct jr_survey_host jr_survey_host(const struct jr_survey *survey,
+                                     uint32_t node);
+
+/* The host that listens, and the port there; -1: none does, and if one was
+ * asked, why not is in *ret_why, else that is NULL. */
+int jr_survey_meeting(const struct jr_survey *survey, uint32_t *ret_port,
+                      const char **ret_why);
+
+/* Let the agents go. NULL is allowed. */
+void jr_survey_end(struct jr_survey *survey);
+
+#endif
