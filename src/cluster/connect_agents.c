@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "base/pidfd.h"
 #include "cluster/controller_parts.h"
+#include "cluster/copy.h"
 #include "cluster/survey_parts.h"
 #include "eventloop/signals.h"
+#include "generated/version.h"
 
 #include "base/banned.h"
 
@@ -88,8 +90,7 @@ static int hear_children(struct jr_controller *controller)
                : jr_loop_add(&controller->loop, &controller->children, EPOLLIN);
 }
 
-/* An agent that has a link of its own is told who it is. */
-static void assign_node(struct jr_controller *controller, uint32_t node)
+void jr_controller_assign(struct jr_controller *controller, uint32_t node)
 {
     const struct jr_controller_options *options = &controller->options;
     jr_controller_send_to(
@@ -101,6 +102,33 @@ static void assign_node(struct jr_controller *controller, uint32_t node)
                              .env = options->agent_env,
                              .device = options->device,
                              .folder = options->folder});
+}
+
+void jr_controller_copy(struct jr_controller *controller, uint32_t node)
+{
+    const struct jr_copy *copy = controller->options.copy;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (copy == NULL || !controller->transport->each)
+        return;
+    jr_controller_name(&line, controller, node);
+    jr_buf_printf(&line,
+                  ": jobrun " JR_VERSION " is copied there (%.1f MiB), into "
+                  "~/.cache/jobrun/" JR_VERSION "-%s",
+                  (double)copy->bytes.len / (1 << 20), copy->hash);
+    if (controller->options.note != NULL && !line.failed)
+        controller->options.note(controller->options.data, line.data);
+    jr_link_send_bulk(&controller->links[node], copy->bytes.data,
+                      copy->bytes.len);
+}
+
+/* Those whose agents are there at once. */
+static void assign_nodes(struct jr_controller *controller)
+{
+    const struct jr_transport *transport = controller->transport;
+    for (uint32_t i = 0; i < controller->links_count && transport->each; i++)
+        if (transport->places == NULL ||
+            !transport->places(&controller->options, i))
+            jr_controller_assign(controller, i);
 }
 
 int jr_controller_connect(struct jr_controller *controller,
@@ -120,8 +148,7 @@ int jr_controller_connect(struct jr_controller *controller,
     for (uint32_t i = 0; i < count; i++)
         if (jr_link_open(&controller->links[i], err) != 0)
             return -1;
-    for (uint32_t i = 0; i < count && controller->transport->each; i++)
-        assign_node(controller, i);
+    assign_nodes(controller);
     return 0;
 }
 

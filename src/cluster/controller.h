@@ -32,7 +32,9 @@ struct jr_controller_options {
                            nothing was heard yet; NULL: not known */
     bool only_hosts;    /* of an allocation that has others besides */
     char *const *envp;
-    const struct jr_ssh *ssh; /* of ssh.h; else NULL */
+    const struct jr_ssh *ssh;   /* of ssh.h; else NULL */
+    const struct jr_copy *copy; /* for hosts without the program: copy.h; NULL:
+                                   they have it */
     /* Of agents that have a link each, in `assign`; NULL: nothing. */
     const char *agent_env, *device, *folder;
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */

@@ -58,6 +58,7 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
 {
     struct jr_cluster_node *peer = &controller->nodes[node];
     const char *version = message->version;
+    const char *hint = controller->transport->version_hint;
     char text[256];
     if (controller->survey != NULL)
         jr_survey_take(controller->survey, node, message);
@@ -69,8 +70,9 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
         return;
     (void)snprintf(text, sizeof text,
                    "jobrun is of version %.32s there, and " JR_VERSION
-                   " here; all nodes need the same",
-                   version != NULL ? version : "unknown");
+                   " here; all nodes need the same%s",
+                   version != NULL ? version : "unknown",
+                   hint != NULL && controller->survey == NULL ? hint : "");
     peer->state = jr_node_step(peer->state, JR_NODE_ON_REFUSE).next;
     note_refusal(controller, node, JR_STATUS_LAUNCH, text);
 }
@@ -129,6 +131,15 @@ static void fail_start(struct jr_controller *controller, uint32_t node,
                    why);
 }
 
+/* Others have been told who they are. */
+static void assign_placed_node(struct jr_controller *controller, uint32_t node)
+{
+    const struct jr_transport *transport = controller->transport;
+    if (transport->places != NULL &&
+        transport->places(&controller->options, node))
+        jr_controller_assign(controller, node);
+}
+
 /* What a state does, of what belongs to the cells of a sweep. False: it is not
  * among it. */
 static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
@@ -174,6 +185,12 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
         return true;
     case JR_NODE_DO_SHOWN:
         controller->nodes[node].behind = false;
+        return true;
+    case JR_NODE_DO_COPY:
+        jr_controller_copy(controller, node);
+        return true;
+    case JR_NODE_DO_ASSIGN:
+        assign_placed_node(controller, node);
         return true;
     case JR_NODE_DO_SURVEY:
         if (controller->survey != NULL)

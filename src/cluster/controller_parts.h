@@ -77,6 +77,12 @@ int jr_controller_connect(struct jr_controller *controller,
  * of the links, and kill them then. */
 void jr_controller_disconnect(struct jr_controller *controller);
 
+/* The same file: an agent that has a link of its own is told who it is. */
+void jr_controller_assign(struct jr_controller *controller, uint32_t node);
+
+/* The same file: send the program to a node, and say so. */
+void jr_controller_copy(struct jr_controller *controller, uint32_t node);
+
 /* The same file: send a message to all agents. */
 void jr_controller_send(struct jr_controller *controller,
                         const struct jr_message *message);

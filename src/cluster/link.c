@@ -87,20 +87,32 @@ static void watch_link_input(struct jr_link *link, bool wanted)
         jr_loop_remove(&link->controller->loop, &link->in);
 }
 
+/* Write from `*sent` on. Returns whether all is written, or will never be. */
+static bool write_link_bytes(struct jr_link *link, const char *bytes,
+                             size_t most, size_t *sent)
+{
+    while (link->in.fd >= 0 && *sent < most) {
+        ssize_t len = write(link->in.fd, bytes + *sent, most - *sent);
+        if (len < 0 && errno == EAGAIN)
+            return false;
+        if (len < 0 && errno != EINTR)
+            *sent = most; /* its end is known from its process */
+        else if (len > 0)
+            *sent += (size_t)len;
+    }
+    return *sent == most;
+}
+
 static void send_link_input(struct jr_link *link)
 {
     struct jr_buf *box = &link->outbox;
-    while (link->in.fd >= 0 && link->sent < box->len) {
-        ssize_t len =
-            write(link->in.fd, box->data + link->sent, box->len - link->sent);
-        if (len < 0 && errno == EAGAIN)
-            break;
-        if (len < 0 && errno != EINTR)
-            link->sent = box->len; /* its end is known from its process */
-        else if (len > 0)
-            link->sent += (size_t)len;
+    bool bulky = link->bulk_sent < link->bulk_len;
+    if (bulky &&
+        !write_link_bytes(link, link->bulk, link->bulk_len, &link->bulk_sent)) {
+        watch_link_input(link, true);
+        return;
     }
-    if (link->sent == box->len) {
+    if (write_link_bytes(link, box->data, box->len, &link->sent)) {
         jr_buf_clear(box);
         link->sent = 0;
     }
@@ -116,6 +128,15 @@ static void on_link_room(void *owner, uint32_t events)
 void jr_link_send(struct jr_link *link, const char *bytes, size_t len)
 {
     jr_buf_add(&link->outbox, bytes, len);
+    send_link_input(link);
+}
+
+void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len)
+{
+    if (link->bulk != NULL)
+        return;
+    link->bulk = bytes;
+    link->bulk_len = len;
     send_link_input(link);
 }
 
@@ -145,7 +166,8 @@ static void forward_other_line(const struct jr_link *link, int stream,
         return;
     if (controller->run != NULL)
         jr_controller_run_print(controller->run, stream, line, len);
-    else if (controller->options.note != NULL && link->in.fd >= 0) {
+    else if (controller->options.note != NULL && link->in.fd >= 0 &&
+             controller->survey == NULL) { /* that tells it of its host */
         char text[512];
         (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
         controller->options.note(controller->options.data, text);

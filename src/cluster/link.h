@@ -20,6 +20,8 @@ struct jr_link {
     struct jr_inlet out_lines, err_lines;
     struct jr_buf outbox; /* what the program has not taken yet */
     size_t sent;
+    const char *bulk; /* borrowed bytes that go before that; NULL: none do */
+    size_t bulk_len, bulk_sent;
     bool in_watched;
     bool ended;          /* the program is gone, and all it had is read */
     int status;          /* of waitpid(2), then */
@@ -37,6 +39,10 @@ int jr_link_open(struct jr_link *link, struct jr_error *err);
 
 /* Send bytes; what there is no room for waits. */
 void jr_link_send(struct jr_link *link, const char *bytes, size_t len);
+
+/* Send bytes that stay where they are until jr_link_close, before all that
+ * waits. Once. */
+void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len);
 
 /* Send no more: who reads sees the end. */
 void jr_link_close_input(struct jr_link *link);

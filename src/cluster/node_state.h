@@ -47,6 +47,8 @@
     X(CELL, "cell")               /* one of its cells is over */               \
     X(CEASE, "cease")             /* the cluster ends its cells */             \
     X(LEAVE, "lose cells")        /* all of its cells are lost */              \
+    X(COPY, "copy program")       /* send its bytes */                         \
+    X(ASSIGN, "assign")           /* say who it is */                          \
     X(FAIL, "fail start")         /* without it there will be no run */        \
     X(LOSE, "lose")               /* its ranks are lost, and maybe the run */  \
     X(GIVE_UP, "give up")         /* its ranks are lost; the run is over */

@@ -16,6 +16,9 @@
  * is of any length, and every agent hears all of it.
  *
  *   agent                        controller
+ *   want                    ->             where the program is copied, by a
+ *                           <-   its bytes script in the place of the agent
+ *   placed                  ->
  *                           <-   assign    to one that has a link of its own
  *   facts... hello          ->
  *                           <-   spec      once
@@ -140,6 +143,10 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
     FROM(LISTENING, "listening", JR_KEY(PORT))                                 \
     /* The answer to `reach`: an enum jr_reach; `why` says more. */            \
     FROM(REACHED, "reached", JR_KEY(STATUS))                                   \
+    /* Of the script in copy.h, before there is an agent: it waits for the     \
+     * program, whose bytes follow as they are; it is about to start it. */    \
+    FROM(WANT, "want", 0)                                                      \
+    FROM(PLACED, "placed", 0)                                                  \
     /* Who an agent is: the first message, where each has a link of its own.   \
      */                                                                        \
     TO(ASSIGN, "assign",                                                       \

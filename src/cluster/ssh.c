@@ -8,6 +8,7 @@
 #include "base/shell_words.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "cluster/copy.h"
 #include "spawn/program.h"
 
 #include "base/banned.h"
@@ -63,13 +64,19 @@ static void add_remote_path(struct jr_buf *out, const char *path)
 
 /* A program that is named is that one; else it is where it is here, or in PATH.
  */
-static void add_remote_script(struct jr_buf *out, const struct jr_ssh *ssh,
-                              const char *program)
+static void add_remote_script(struct jr_buf *out,
+                              const struct jr_ssh_start *start)
 {
+    const struct jr_ssh *ssh = start->ssh;
     bool stated = ssh->program != NULL;
     jr_buf_str(out, "p=");
-    add_remote_path(out, stated ? ssh->program : program);
-    jr_buf_str(out, "; q=$p; ");
+    add_remote_path(out, stated ? ssh->program : start->program);
+    jr_buf_str(out, "; ");
+    if (start->copy != NULL) {
+        jr_copy_add_script(out, start->copy, start->node, stated);
+        return;
+    }
+    jr_buf_str(out, "q=$p; ");
     if (!stated)
         jr_buf_str(out, "[ -x \"$p\" ] || p=jobrun; ");
     jr_buf_printf(out,
@@ -79,12 +86,12 @@ static void add_remote_script(struct jr_buf *out, const struct jr_ssh *ssh,
                   stated ? "$q" : "not as $q, nor in PATH");
 }
 
-const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh *ssh,
-                           const char *program)
+const char *jr_ssh_command(struct jr_arena *arena,
+                           const struct jr_ssh_start *start)
 {
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    add_remote_script(&script, ssh, program);
+    add_remote_script(&script, start);
     jr_buf_str(&line, "exec sh -c ");
     if (!script.failed)
         jr_shell_quote(&line, script.data);
@@ -92,12 +99,17 @@ const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh *ssh,
     return jr_buf_keep(&line, arena);
 }
 
-char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
-                    const char *program, const char *host)
+static bool is_reached_without(const char *host)
 {
+    return strcmp(host, "localhost") == 0;
+}
+
+char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start)
+{
+    const struct jr_ssh *ssh = start->ssh;
     struct jr_strv words = {0};
-    if (strcmp(host, "localhost") == 0) {
-        jr_strv_push(&words, arena, jr_arena_strdup(arena, program));
+    if (is_reached_without(start->host)) {
+        jr_strv_push(&words, arena, jr_arena_strdup(arena, start->program));
         jr_strv_push(&words, arena, jr_arena_strdup(arena, "agent"));
         jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));
         return words.items;
@@ -108,8 +120,8 @@ char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
         jr_strv_push(&words, arena, jr_arena_strdup(arena, ssh->options[i]));
     PUSH_ALL(&words, arena, soft_options);
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "--"));
-    jr_strv_push(&words, arena, jr_arena_strdup(arena, host));
-    const char *command = jr_ssh_command(arena, ssh, program);
+    jr_strv_push(&words, arena, jr_arena_strdup(arena, start->host));
+    const char *command = jr_ssh_command(arena, start);
     if (command == NULL)
         arena->failed = true;
     else
@@ -123,14 +135,18 @@ static int start_ssh(struct jr_carrier *ret,
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_program ssh = {0};
-    bool here = strcmp(options->hosts[node], "localhost") == 0;
+    const struct jr_ssh_start start = {.ssh = options->ssh,
+                                       .program = options->program,
+                                       .host = options->hosts[node],
+                                       .node = node,
+                                       .copy = options->copy};
+    bool here = is_reached_without(start.host);
     if (!here &&
         jr_program_find(&ssh, "ssh", jr_env_get(options->envp, "PATH"), NULL))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "ssh is not in PATH; jobrun needs it to start on "
                             "other hosts (Debian: openssh-client)");
-    char **words = jr_ssh_words(&arena, options->ssh, options->program,
-                                options->hosts[node]);
+    char **words = jr_ssh_words(&arena, &start);
     /* Whom nobody reads may never see that its input has ended. An agent that
      * is here gives its ranks their grace. */
     int failed = arena.failed
@@ -162,7 +178,22 @@ static const struct refusal refusals[] = {
      "jobrun never asks for a password: give it a key (ssh-copy-id HOST), and "
      "try: ssh -o BatchMode=yes HOST true"},
     {"there is no jobrun: ",
-     "install it there, or name it: -s engine.ssh.program=PATH"},
+     "install it there, name it: -s engine.ssh.program=PATH, or have it "
+     "copied: -s engine.ssh.copy=true"},
+    {"cannot copy jobrun: no room: ",
+     "make room in the home folder there, or name one that is installed: -s "
+     "engine.ssh.program=PATH"},
+    {"cannot copy jobrun: that machine is ",
+     "install jobrun for that machine, and name it: -s "
+     "engine.ssh.program=PATH"},
+    {"cannot copy jobrun: there is no ",
+     "install jobrun there, and name it: -s engine.ssh.program=PATH"},
+    {"cannot copy jobrun: ",
+     "make it a folder that is the user's alone (chmod 700), remove it, or "
+     "name a jobrun that is installed: -s engine.ssh.program=PATH"},
+    {"cannot run the copy of jobrun: ",
+     "install what it needs there, or start the job with the program in one "
+     "file, which needs nothing but the C library"},
     {"Could not resolve hostname",
      "is that its name? An alias belongs into ~/.ssh/config; try: ssh HOST "
      "true"},
@@ -196,6 +227,12 @@ static void add_ssh_advice(struct jr_buf *out, const char *line,
     jr_buf_str(out, text);
 }
 
+static bool places_program(const struct jr_controller_options *options,
+                           uint32_t node)
+{
+    return options->copy != NULL && !is_reached_without(options->hosts[node]);
+}
+
 const struct jr_transport jr_ssh_transport = {
     .program = "ssh",
     .each = true,
@@ -203,6 +240,8 @@ const struct jr_transport jr_ssh_transport = {
     .start = start_ssh,
     .is_telling = is_ssh_line_telling,
     .add_advice = add_ssh_advice,
+    .places = places_program,
+    .version_hint = "; have it copied there: -s engine.ssh.copy=true",
     .has_ended = "ssh has ended",
     .hang_hint = "log in there, and look for `jobrun agent`",
     .silent_hint = "try: `ssh ",

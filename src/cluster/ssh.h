@@ -12,20 +12,29 @@
 #include "base/arena.h"
 #include "cluster/transport.h"
 
+struct jr_copy;
 struct jr_ssh;
 
 /* One ssh for each host. The agents know who they are by the message `assign`
  * (protocol.h). */
 extern const struct jr_transport jr_ssh_transport;
 
+/* An agent that is to be started. */
+struct jr_ssh_start {
+    const struct jr_ssh *ssh;
+    const char *program; /* the path of jobrun here */
+    const char *host;
+    uint32_t node;
+    const struct jr_copy *copy; /* copy.h; NULL: it is there */
+};
+
 /* The words of the line that reaches a host, NULL-terminated, in `arena`: a
  * shell that first asks ssh what the user's configuration states, and becomes
- * ssh. `program` is the path of jobrun here. NULL without memory. */
-char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh *ssh,
-                    const char *program, const char *host);
+ * ssh. NULL without memory. */
+char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start);
 
 /* The command that starts the agent there, for whatever shell the user has. */
-const char *jr_ssh_command(struct jr_arena *arena, const struct jr_ssh *ssh,
-                           const char *program);
+const char *jr_ssh_command(struct jr_arena *arena,
+                           const struct jr_ssh_start *start);
 
 #endif

@@ -47,7 +47,11 @@ struct jr_transport {
      * be reached; and append what is to be done about a line. */
     bool (*is_telling)(const char *line);
     void (*add_advice)(struct jr_buf *out, const char *line, const char *host);
-    const char *has_ended;  /* "srun has ended" */
+    /* Of `each`: whether the agent of a node is there only once its start has
+     * said so (`placed`); NULL: at once. */
+    bool (*places)(const struct jr_controller_options *options, uint32_t node);
+    const char *version_hint; /* how nodes get the same version; NULL */
+    const char *has_ended;    /* "srun has ended" */
     const char *nodes_hint; /* where no agent has answered: "squeue shows..." */
     const char *hang_hint;  /* where its process does not end */
     const char *silent_hint; /* where to look for a silent node, up to its

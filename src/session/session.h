@@ -35,6 +35,7 @@
 #include "vcs/run_tree.h"
 
 struct jr_controller;
+struct jr_copy;
 struct jr_known_code;
 struct jr_swept_spec;
 
@@ -98,6 +99,8 @@ struct jr_session {
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;
+    struct jr_copy
+        *copy; /* for hosts without the program; NULL: none is made */
     bool part; /* or one node's, of a run that has a jobrun on each node */
 
     struct jr_slurm_self slurm; /* without a job it is none of Slurm's */

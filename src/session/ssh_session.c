@@ -1,16 +1,19 @@
 #include "session/ssh_session.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "cluster/copy.h"
 #include "cluster/protocol.h"
 #include "cluster/reach.h"
 #include "cluster/ssh.h"
 #include "doc/emit.h"
 #include "session/session.h"
+#include "session/support.h"
 
 #include "base/banned.h"
 
@@ -95,6 +98,27 @@ static int refuse_hosts(const struct jr_spec *spec, struct jr_error *err)
     return 0;
 }
 
+/* What hosts get that have no jobrun. */
+static int read_copy(struct jr_session *session, const char *program,
+                     struct jr_error *err)
+{
+    session->copy = calloc(1, sizeof *session->copy);
+    if (session->copy == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    const char *support = session->options.support != NULL
+                              ? session->options.support
+                              : jr_support_find(&session->arena);
+    return jr_copy_read(session->copy, program, support, err);
+}
+
+void jr_ssh_session_release(struct jr_session *session)
+{
+    if (session->copy != NULL)
+        jr_copy_release(session->copy);
+    free(session->copy);
+    session->copy = NULL;
+}
+
 int jr_ssh_session_prepare(struct jr_session *session,
                            struct jr_controller_options *ret,
                            struct jr_error *err)
@@ -108,6 +132,9 @@ int jr_ssh_session_prepare(struct jr_session *session,
     ret->hosts = spec->hosts;
     ret->ssh = ssh;
     ret->agent_env = collect_environment(session, ssh);
+    if (ssh->copy && read_copy(session, ret->program, err) != 0)
+        return -1;
+    ret->copy = session->copy;
     return session->arena.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                : 0;

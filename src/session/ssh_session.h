@@ -26,6 +26,9 @@ int jr_ssh_session_prepare(struct jr_session *session,
                            struct jr_controller_options *ret,
                            struct jr_error *err);
 
+/* Free what only that has needed. */
+void jr_ssh_session_release(struct jr_session *session);
+
 /* Of an agent: its environment, and what the controller gives to it. -1: that
  * is no list of variables. */
 int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,

@@ -48,6 +48,7 @@ void jr_session_close(struct jr_session *session)
         return;
     jr_companion_release(&session->companion);
     jr_controller_close(session->controller);
+    jr_ssh_session_release(session);
     jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     jr_artifacts_free(session->before);

@@ -11,6 +11,7 @@
 #include "session/multinode_session.h"
 #include "session/session.h"
 #include "session/ssh_session.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 
@@ -138,8 +139,8 @@ static void judge_answer(struct jr_arena *arena, struct jr_host_report *to,
         return;
     if (help == NULL && from->version != NULL &&
         strcmp(from->version, jr_version()) != 0)
-        help = "install the same there, or name it: -s "
-               "engine.ssh.program=PATH";
+        help = "install the same there, name it: -s engine.ssh.program=PATH, "
+               "or have it copied: -s engine.ssh.copy=true";
     to->unable = true;
     add_fault(arena, to, keep_host_text(arena, from->failure), help);
 }
@@ -290,6 +291,12 @@ static struct jr_hosts_report *make_report(const struct jr_spec *spec)
     return report;
 }
 
+/* Of a program that is copied. */
+static void note_copied_host(void *data, const char *line)
+{
+    jr_session_note(data, line);
+}
+
 static int survey_hosts(struct jr_session *session,
                         struct jr_hosts_report *report, struct jr_error *err)
 {
@@ -302,6 +309,8 @@ static int survey_hosts(struct jr_session *session,
     struct jr_controller_options options = {
         .program = jr_session_own_program(session),
         .envp = session->options.envp,
+        .note = note_copied_host,
+        .data = session,
     };
     struct jr_survey *survey;
     if (jr_ssh_session_prepare(session, &options, err) != 0 ||

@@ -314,7 +314,8 @@ MAPPING(ON_HANG, .wants = "a mapping of signal, wait and command")
 MAPPING(LIMITS, .wants = "a mapping of limits")
 MAPPING(KUBERNETES, .wants = "a mapping")
 MAPPING(MPI, .wants = "a mapping of dialect and launcher")
-MAPPING(SSH, .stated = true, .wants = "a mapping of options, program and env")
+MAPPING(SSH, .stated = true,
+        .wants = "a mapping of options, program, copy and env")
 MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes, mpi and ssh")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(CODE, .shorthand = "mode", .stated = true,

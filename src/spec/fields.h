@@ -404,6 +404,8 @@
     X("program", LINE, OPTIONAL, STR(program), NULL, NULL, PLACEMENT,          \
       "the same path as here, else what PATH finds there",                     \
       "the path of jobrun on the hosts")                                       \
+    X("copy", FLAG, OPTIONAL, FLAG(copy), NULL, NULL, PLACEMENT, "false",      \
+      "copy jobrun to hosts that lack this version of it")                     \
     X("env", TEXTS, OPTIONAL, STRS(env), NULL, NULL, PLACEMENT, "none",        \
       "names or globs of variables that ranks get from here")
 

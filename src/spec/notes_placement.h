@@ -107,6 +107,12 @@
       "`~/` is the home folder there. A program that is stated is not looked " \
       "for elsewhere.",                                                        \
       "hosts: [gpu01, gpu02]\nengine: {ssh: {program: ~/bin/jobrun}}")         \
+    N("engine.ssh.copy",                                                       \
+      "It goes through the connection that the agent then has, into "          \
+      "`~/.cache/jobrun/VERSION-HASH` there, with what Python entrypoints "    \
+      "need. That folder is the user's alone, and is checked by SHA-256 "      \
+      "before each use.",                                                      \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {copy: true}}")                    \
     N("engine.ssh.env",                                                        \
       "All other variables are those of a login there that is not "            \
       "interactive.",                                                          \

@@ -38,6 +38,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin yes
 MaxStartups 100
 AcceptEnv none
+SetEnv HOME={folder}/home
 LogLevel ERROR
 """
 CLIENT = """Host n*
@@ -75,6 +76,7 @@ class Server:
                  "user": getpass.getuser()}
         (self.folder / "sshd_config").write_text(SERVER.format(**words))
         (self.folder / "config").write_text(CLIENT.format(**words))
+        (self.folder / "home").mkdir()
         self.know("host")
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)
@@ -312,6 +314,23 @@ class Wrong(Hosts):
         done = self.run_on(7, "true", words=(
             "-s", "engine.ssh.program=/nowhere/jobrun"))
         self.assertIn("there is no jobrun: /nowhere/jobrun", done.stderr)
+        self.assertIn("-s engine.ssh.copy=true", done.stderr)
+
+    def test_hosts_that_get_jobrun(self):
+        """All of them at once, into one home folder, through one connection
+        each."""
+        words = ("-s", "engine.ssh.program=/nowhere/jobrun", "-s",
+                 "engine.ssh.copy=true")
+        script = "readlink /proc/$PPID/exe"
+        done = self.run_on(0, script, hosts="n[1-8]", words=words)
+        cache = self.server.folder / "home" / ".cache" / "jobrun"
+        [copy] = cache.iterdir()
+        self.assertEqual({line.split()[1] for line in done.stdout.splitlines()},
+                         {str(copy / "jobrun")})
+        self.assertIn("is copied there", done.stderr)
+        done = self.run_on(0, script, words=words)
+        self.assertNotIn("copied", done.stderr)
+        self.assertEqual(list(cache.iterdir()), [copy])
 
 
 class Ends(Hosts):

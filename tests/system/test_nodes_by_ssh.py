@@ -227,8 +227,9 @@ class Wrong(cases.Wrong, Ssh):
         done = self.expect(self.run_on(
             2, "touch begun", "-s", "engine.ssh.program=/no where/jobrun"), 7)
         self.assertRegex(done.stderr, r"node [01] \(n[12]\) did not answer: there "
-                         "is no jobrun: /no where/jobrun; install it there, or "
-                         "name it: -s engine.ssh.program=PATH")
+                         "is no jobrun: /no where/jobrun; install it there, name "
+                         "it: -s engine.ssh.program=PATH, or have it copied: -s "
+                         "engine.ssh.copy=true")
         self.assertFalse((self.folder / "begun").exists())
         self.nobody_is_left()
 
@@ -327,6 +328,147 @@ class Wrong(cases.Wrong, Ssh):
     def test_devices_are_waited_for_here_alone(self):
         done = self.expect(self.run_on(2, "true", "--wait"), 2)
         self.assertIn("the ranks are on other hosts", done.stderr)
+
+
+class Copy(Ssh):
+    """The program, for hosts that lack it. Each has a home folder of its own."""
+
+    def copy(self, code, script, *words, nodes=2, more="", **extra):
+        homes = {}
+        for node in range(nodes):
+            home = self.folder / f"ho me {node}"
+            home.mkdir(exist_ok=True)
+            homes[str(node)] = {"HOME": str(home), **extra}
+        done = self.expect(self.run_on(
+            nodes, script, "-s", "engine.ssh.program=/nowhere/jobrun", "-s",
+            "engine.ssh.copy=true", *words, local=1, more=more,
+            FAKE_TASKS=homes), code)
+        self.nobody_is_left()
+        return done
+
+    def copies(self, node):
+        """What lies in the cache folder of a host."""
+        folder = self.folder / f"ho me {node}" / ".cache" / "jobrun"
+        return sorted(folder.iterdir()) if folder.exists() else []
+
+    def test_hosts_without_the_program(self):
+        script = "test \"$RANK\" = 0 || readlink /proc/$PPID/exe; umask"
+        done = self.copy(0, script)
+        said = re.findall(r"^jobrun: node (\d) \(n\d\): jobrun ([\d.]+) is copied "
+                          r"there \(\d+\.\d MiB\), into (\S+)$", done.stderr, re.M)
+        self.assertEqual([node for node, _, _ in sorted(said)], ["0", "1"])
+        [copy] = self.copies(1)
+        self.assertEqual(f"~/.cache/jobrun/{copy.name}", said[0][2])
+        self.assertTrue(copy.name.startswith(said[0][1] + "-"))
+        self.assertIn(f"[1] {copy}/jobrun", done.stdout.splitlines())
+        for folder in (copy.parent, copy, copy / "support"):
+            self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+            self.assertEqual(folder.stat().st_uid, os.getuid())
+        umask = os.umask(0o22)
+        os.umask(umask)
+        self.assertIn(f"[0] {umask:04o}", done.stdout.splitlines())
+        self.assertNotIn("copied", self.copy(0, "true").stderr)
+        self.assertEqual(self.copies(1), [copy])
+
+    def test_what_python_needs_comes_along(self):
+        self.write("train.py", "import jobrun\ndef main():\n"
+                   "    return {'from': jobrun.__file__}\n")
+        self.copy(0, "true", "-s", "entrypoint={python: {function: 'train:main'}}")
+        for node, rank in enumerate(self.results()["ranks"]):
+            self.assertTrue(rank["result"]["from"].startswith(
+                str(self.folder / f"ho me {node}" / ".cache")), rank["result"])
+
+    def test_a_copy_that_somebody_has_changed(self):
+        self.copy(0, "true", nodes=1)
+        [copy] = self.copies(0)
+        with open(copy / "jobrun", "r+b") as file:
+            file.seek(2000)
+            file.write(b"#")
+        self.assertIn("is copied there", self.copy(0, "true", nodes=1).stderr)
+        self.assertEqual(self.copies(0), [copy])
+
+    def test_another_version_there(self):
+        old = self.write("old/jobrun", "#!/bin/sh\necho jobrun 0.0.1\n")
+        old.chmod(0o700)
+        self.write("t.jobrun.yaml", "version: 1\nlocal_world_size: 1\n"
+                   "entrypoint: ['true']\n")
+        env = self.allocation(1)
+        env["HOME"] = str(self.folder)
+        words = ("t.jobrun.yaml", "-s", f"engine.ssh.program={old}")
+        done = self.expect(self.jobrun(
+            *words, "-s", "engine.ssh.copy=true", env=env), 0)
+        self.assertIn("is copied there", done.stderr)
+
+    def refuse(self, part, advice, **extra):
+        done = self.copy(7, "touch begun", nodes=1, **extra)
+        self.assertRegex(done.stderr, rf"the 1 nodes did not answer: {part}.*; "
+                         f"{advice}|node 0 .*did not answer: {part}.*; {advice}")
+        self.assertFalse((self.folder / "begun").exists())
+
+    def test_another_machine(self):
+        self.write("path/uname", "#!/bin/sh\necho Linux riscv64\n").chmod(0o700)
+        self.refuse("cannot copy jobrun: that machine is Linux riscv64, and this "
+                    "program is for Linux ", "install jobrun for that machine",
+                    PATH=f"{self.folder / 'path'}:{os.environ['PATH']}")
+        self.assertEqual(self.copies(0), [])
+
+    def test_a_cache_folder_of_somebody_else(self):
+        cache = self.folder / "ho me 0" / ".cache"
+        cache.mkdir(parents=True)
+        os.symlink(self.folder, cache / "jobrun")
+        self.refuse("cannot copy jobrun: .*/.cache/jobrun is a link",
+                    "make it a folder that is the user's alone")
+        os.unlink(cache / "jobrun")
+        if os.getuid() == 0:
+            (cache / "jobrun").mkdir(0o700)
+            os.chown(cache / "jobrun", 65534, 65534)
+            self.refuse("cannot copy jobrun: .* belongs to user 65534",
+                        "make it a folder that is the user's alone")
+
+    def test_a_full_disk(self):
+        """Nothing half-written is left there."""
+        home = self.folder / "small"
+        home.mkdir()
+        env = self.allocation(1, FAKE_TASKS={"0": {"HOME": str(home)}})
+        spec = self.spec("touch begun", local=1)
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=512k none "
+             "\"$1\" || exit 77; shift; \"$@\"; code=$?; find small -type f "
+             "-o -name '.new*'; exit $code", "sh", home, harness.JOBRUN, spec,
+             "--hosts", env["FAKE_HOSTS"], "-s", "engine.ssh.copy=true", "-s",
+             "engine.ssh.program=/nowhere/jobrun"], cwd=self.folder, text=True,
+            env=harness.clean_environment(**env), capture_output=True,
+            timeout=harness.LIMIT)
+        if "begun" not in done.stderr and (
+                done.returncode == 77 or "unshare" in done.stderr):
+            self.skipTest("no mount namespace for a small disk")
+        self.assertEqual((done.returncode, done.stdout), (7, ""), done.stderr)
+        self.assertRegex(done.stderr, "did not answer: cannot copy jobrun: no room: "
+                         ".*No space left on device; make room in the home folder")
+        self.assertFalse((self.folder / "begun").exists())
+
+    def test_doctor_has_it_copied_too(self):
+        env = self.allocation(1, FAKE_TASKS={"0": {
+            "HOME": str(self.folder)}})
+        done = self.expect(harness.Case.jobrun(
+            self, "doctor", "--hosts", env["FAKE_HOSTS"], "-s",
+            "engine.ssh.program=/nowhere/jobrun", "-s", "engine.ssh.copy=true",
+            env=env), 0)
+        self.assertIn("is copied there", done.stderr)
+        self.assertIn("the host can take part", done.stdout)
+
+    def test_localhost_is_not_copied_to(self):
+        done = self.expect(self.jobrun(
+            self.spec("true"), "--hosts", "localhost", "-s",
+            "engine.ssh.copy=true", env={"PATH": os.environ["PATH"],
+                                         "HOME": str(self.folder)}), 0)
+        self.assertNotIn("copied", done.stderr)
+        self.assertFalse((self.folder / ".cache").exists())
+
+    def test_what_is_no_choice(self):
+        done = self.expect(self.jobrun(
+            self.spec("true"), "--hosts", "a", "-s", "engine.ssh.copy=yes"), 3)
+        self.assertIn("'engine.ssh.copy' wants true or false", done.stderr)
 
 
 class Silence(cases.Silence, Ssh):

@@ -531,6 +531,7 @@ struct jr_ssh {
     uint32_t options_count;
     char *program; /* jobrun's path there; NULL: that of this one, else what
                       PATH finds */
+    bool copy;     /* put it there where it is missing, or another version */
     char **env;    /* globs of variables that ranks there get from here */
     uint32_t env_count;
 };

@@ -21,7 +21,9 @@ static void check_words(const struct jr_ssh *ssh, const char *host,
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf text = JR_BUF_INIT;
-    char **words = jr_ssh_words(&arena, ssh, "/opt/jobrun", host);
+    const struct jr_ssh_start start = {
+        .ssh = ssh, .program = "/opt/jobrun", .host = host};
+    char **words = jr_ssh_words(&arena, &start);
     CU_ASSERT_PTR_NOT_NULL_FATAL(words);
     size_t first = strcmp(words[0], "/bin/sh") == 0 ? 3 : 0;
     for (size_t i = first; words[i] != NULL && strncmp(words[i], "exec ", 5);
@@ -96,7 +98,9 @@ static void leaves_alone_what_is_stated(void)
         const struct jr_ssh plain = {0};
         char out[1024], expected[1024];
         scratch_write(&scratch, "told", vectors[i].told);
-        char **words = jr_ssh_words(&arena, &plain, "/opt/jobrun", "gpu01");
+        const struct jr_ssh_start start = {
+            .ssh = &plain, .program = "/opt/jobrun", .host = "gpu01"};
+        char **words = jr_ssh_words(&arena, &start);
         for (size_t k = 0; words[k] != NULL; k++) {
             jr_buf_str(&line, k == 0 ? "" : " ");
             jr_shell_quote(&line, words[k]);
@@ -153,7 +157,8 @@ static void finds_the_program(void)
                        at ? at + 2 : vectors[i].here);
         const struct jr_ssh ssh = {.program =
                                        (char *)(uintptr_t)vectors[i].stated};
-        const char *command = jr_ssh_command(&arena, &ssh, here);
+        const struct jr_ssh_start start = {.ssh = &ssh, .program = here};
+        const char *command = jr_ssh_command(&arena, &start);
         CU_ASSERT_PTR_NOT_NULL_FATAL(command);
         run_command(&scratch, command, out);
         JR_ASSERT_TEXT(out, vectors[i].expected);
@@ -169,10 +174,11 @@ static void says_that_there_is_none(void)
     struct scratch scratch;
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_ssh ssh = {0};
+    const struct jr_ssh_start start = {.ssh = &ssh,
+                                       .program = "/no 'where'/jobrun"};
     char out[1024];
     scratch_start(&scratch);
-    run_command(&scratch, jr_ssh_command(&arena, &ssh, "/no 'where'/jobrun"),
-                out);
+    run_command(&scratch, jr_ssh_command(&arena, &start), out);
     JR_ASSERT_TEXT(out, "there is no jobrun: not as /no 'where'/jobrun, nor in "
                         "PATH\n127");
     jr_arena_release(&arena);
@@ -197,7 +203,17 @@ static void advises_by_what_ssh_says(void)
          "true",
          true},
         {"there is no jobrun: /x",
-         "install it there, or name it: -s engine.ssh.program=PATH", true},
+         "install it there, name it: -s engine.ssh.program=PATH, or have it "
+         "copied: -s engine.ssh.copy=true",
+         true},
+        {"cannot copy jobrun: no room: head: No space left on device",
+         "make room in the home folder there, or name one that is installed: "
+         "-s engine.ssh.program=PATH",
+         true},
+        {"cannot copy jobrun: /home/u/.cache/jobrun is a link",
+         "make it a folder that is the user's alone (chmod 700), remove it, or "
+         "name a jobrun that is installed: -s engine.ssh.program=PATH",
+         true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_buf text = JR_BUF_INIT;
