@@ -360,9 +360,12 @@ static void leave_earlier_attempt(struct jr_controller_run *run,
         jr_controller_run_print(run, 1, line, strlen(line));
 }
 
-static void begin_nodes(struct jr_controller_run *run, uint32_t attempt)
+/* -1 where the run folder takes no mark, which is in the run's `err` then. */
+static int begin_nodes(struct jr_controller_run *run, uint32_t attempt)
 {
     struct jr_controller *controller = run->controller;
+    if (jr_folder_mark_make(run->options->dir, run->mark, run->err) != 0)
+        return -1;
     leave_earlier_attempt(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
         jr_controller_step_node(controller, i, JR_NODE_ON_GO, "");
@@ -376,9 +379,11 @@ static void begin_nodes(struct jr_controller_run *run, uint32_t attempt)
                              .number = attempt,
                              .port = run->plan->master_port,
                              .run_id = run->plan->run_id,
+                             .token = run->mark,
                              .heartbeats = run->plan->policy->on_failure ==
                                            JR_ON_FAILURE_STOP});
     jr_heartbeat_begin(controller);
+    return 0;
 }
 
 static void follow_nodes(struct jr_controller_run *run)
@@ -419,6 +424,7 @@ static void close_run(struct jr_controller_run *run, const sigset_t *mask)
     jr_controller_mpi_close(run);
     run->controller->run = NULL;
     jr_events_close(&run->events);
+    jr_folder_mark_remove(run->options->dir, run->mark);
     if (run->signals.fd >= 0) {
         jr_loop_remove(&run->controller->loop, &run->signals);
         (void)close(run->signals.fd);
@@ -454,8 +460,9 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);
-        begin_nodes(&run, attempt);
-        follow_nodes(&run);
+        run.result = begin_nodes(&run, attempt);
+        if (run.result == 0)
+            follow_nodes(&run);
         finalize_outcome(&run);
     }
     close_run(&run, &mask);

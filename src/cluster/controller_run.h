@@ -7,6 +7,7 @@
 #include "cluster/controller_parts.h"
 #include "spawn/slurm_job.h"
 #include "store/events.h"
+#include "store/folder_mark.h"
 #include "store/step_tracker.h"
 
 struct jr_controller_run {
@@ -30,6 +31,7 @@ struct jr_controller_run {
     bool terminated; /* the controller was sent SIGTERM, which may mean that */
     bool was_terminated; /* or did */
     bool stopped, released, ended_well, lost;
+    char mark[JR_FOLDER_MARK]; /* of the run folder; "": none yet */
     int result;
     struct jr_error *err;
 };

@@ -100,7 +100,7 @@
     X(MPI, "mpi", TEXT, mpi) /* the protocol of its ranks' world */            \
     X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
-    X(TOKEN, "token", TEXT, token)          /* that a listener greets with */
+    X(TOKEN, "token", TEXT, token)          /* of a listener, or of a folder */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -158,7 +158,8 @@ enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
            JR_KEY(CELLS))                                                      \
     /* An attempt begins. */                                                   \
     TO(GO, "go",                                                               \
-       JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS))   \
+       JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS) |  \
+           JR_KEY(TOKEN))                                                      \
     /* Cells will come. */                                                     \
     TO(SERVE, "serve", 0)                                                      \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \

@@ -24,6 +24,7 @@
 #include "session/ssh_session.h"
 #include "session/stages.h"
 #include "session/sweep/node_cells.h"
+#include "store/folder_mark.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"
@@ -218,6 +219,19 @@ static int join_run_folder(struct node_session *agent, const char *id,
     return 0;
 }
 
+/* It may be another one of the same name, on a disk of this node's own: an
+ * earlier run's, or one that was copied. */
+static int check_run_folder(const struct jr_session *session, const char *mark,
+                            struct jr_error *err)
+{
+    if (mark != NULL && jr_folder_mark_is(&session->dir, mark))
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the run folder %s/%s is another one there (log_dir "
+                        "has to be where all nodes see it)",
+                        session->resolution.job.log_dir, session->dir.path);
+}
+
 /* With the port of this attempt, which may be the one that was offered. */
 static void take_port(struct node_session *agent, uint32_t port)
 {
@@ -241,7 +255,8 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     session->attempt = (uint32_t)go->number;
     take_port(agent, (uint32_t)go->port);
     jr_session_forget(session);
-    if (join_run_folder(agent, go->run_id, err) != 0)
+    if (join_run_folder(agent, go->run_id, err) != 0 ||
+        check_run_folder(session, go->token, err) != 0)
         return -1;
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
