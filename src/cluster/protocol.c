@@ -24,7 +24,7 @@ static const struct key message_keys[] = {
 
 struct message_row {
     const char *word;
-    uint32_t keys;
+    uint64_t keys; /* JR_KEY() of each */
 };
 
 static const struct message_row message_rows[] = {

@@ -104,7 +104,8 @@
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
-#define JR_KEY(key) (UINT32_C(1) << JR_KEY_##key)
+#define JR_KEY(key) (UINT64_C(1) << JR_KEY_##key)
+_Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
 
 /* The messages: of an agent, FROM(NAME, its word, what it says besides), and of
  * the controller, TO(the same). Every one of an agent says `at`. */
