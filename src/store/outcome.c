@@ -149,6 +149,7 @@ static int outside_signal(const struct jr_rank_outcome *rank)
 bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank)
 {
     return rank->end == JR_END_EXITED && rank->exit_code == 0 &&
+           rank->stopped_with == 0 && !rank->killed &&
            (rank->mpi == JR_MPI_PART_LEFT ||
             rank->mpi == JR_MPI_PART_INITIALIZED);
 }

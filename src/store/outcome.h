@@ -29,8 +29,9 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
  * protocol. */
 bool jr_outcome_failed_mpi(const struct jr_rank_outcome *rank);
 
-/* Whether a rank that ended with 0 left the other ranks of its MPI world alone:
- * it had not finalized, or had never initialized while others had. */
+/* Whether a rank that ended with 0 by itself left the other ranks of its MPI
+ * world alone: it had not finalized, or had never initialized while others had.
+ * One that jobrun stopped did not. */
 bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank);
 
 /* What a program that is to be continued exits with: EX_TEMPFAIL of

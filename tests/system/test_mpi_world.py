@@ -141,6 +141,25 @@ class Wrong(World):
             "-s", "restart.max=1", "-s", "restart.on=[exit:4, signal]"))
         self.assertNotIn("(restart 1 of 1)", done.stderr)
 
+    def test_ranks_that_end_with_0_where_they_are_stopped(self):
+        """The signal is the cause, and no rank that it ended."""
+        process = self.start("job.yaml", "--", "init", "exchange", "await-term",
+                             "exit=0")
+        told = 0
+        while told < 4:
+            line = process.stdout.readline()
+            self.assertNotEqual(line, "")
+            told += "listens" in line
+        process.terminate()
+        shown = process.communicate(timeout=harness.LIMIT)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, shown)
+        results = self.results()
+        self.assertEqual(results["root_cause"]["message"],
+                         "jobrun was stopped by SIGTERM")
+        self.assertEqual([(rank["state"], rank["exit_code"])
+                          for rank in results["ranks"]], [("stopped", 0)] * 4)
+        self.assertIn("STOPPED by SIGTERM", shown)
+
     def test_garbage(self):
         for act, why in (("garbage", "it sent a line that is none of PMI-1"),
                          ("endless", "it sent a line that is too long"),

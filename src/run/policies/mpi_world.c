@@ -18,10 +18,11 @@
  * - MPI_Abort(comm, 3) is the rank's failure with that code, at the moment it
  *   says so, and the run is stopped, the rank with it: MPICH waits for that. An
  *   error within MPI comes in the same way with a number of MPI's own; it is
- * the rank's failure too, and no user's MPI_Abort.
+ *   the rank's failure too, and no user's MPI_Abort.
  * - A rank that ends with 0 between MPI_Init and MPI_Finalize has failed, and
- * so has one that ends with 0 without MPI_Init, once another rank has called
- * it, before or afterwards: the others would wait for it for ever.
+ *   so has one that ends with 0 without MPI_Init, once another rank has called
+ *   it, before or afterwards: the others would wait for it for ever. What
+ *   jobrun stops may end as it likes.
  * - A rank that breaks the protocol has failed.
  * - Where no rank initializes, each may have been a world of its own; the judge
  *   decides about that.

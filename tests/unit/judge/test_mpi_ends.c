@@ -161,6 +161,37 @@ static void the_first_is_the_cause(void)
     fake_end(&fake);
 }
 
+/* A program that is told to stop may end with 0 where it is: what ended the run
+ * is the cause, and the rank is none. */
+static void what_was_stopped_left_nobody(void)
+{
+    static const enum jr_mpi_part parts[] = {JR_MPI_PART_INITIALIZED,
+                                             JR_MPI_PART_LEFT};
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        struct fake fake;
+        start(&fake, parts[p]);
+        for (uint32_t i = 0; i < 4; i++)
+            fake.ends[i].stopped_with = SIGTERM;
+        fake.outcome.stop_signal = SIGTERM;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.status, JR_RUN_STOPPED);
+        CU_ASSERT_EQUAL(fake.report.causes_count, 0);
+        check_states(&fake, "stopped stopped stopped stopped ");
+        fake.outcome.stop_signal = 0;
+        fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.status, JR_RUN_TIMED_OUT);
+        CU_ASSERT_EQUAL(fake.report.causes_count, 0);
+        fake.outcome.timed_out_by = JR_TIMEOUT_NONE;
+        fake.ends[2].stopped_with = 0;
+        fake_exit(&fake, 2, 7);
+        check_cause(&fake, 2, "exited with code 7", 7);
+        check_states(&fake, "stopped stopped failed stopped ");
+        fake_end(&fake);
+    }
+}
+
 JR_UNIT_MAIN("mpi_ends", CASE(nobody_initialized),
              CASE(these_are_no_singletons), CASE(a_rank_left_the_others),
-             CASE(a_rank_aborted), CASE(the_first_is_the_cause))
+             CASE(a_rank_aborted), CASE(the_first_is_the_cause),
+             CASE(what_was_stopped_left_nobody))
