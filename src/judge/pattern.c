@@ -55,6 +55,7 @@ struct log_group {
 struct log_scan {
     struct jr_regex *regex; /* borrowed */
     bool found;
+    uint64_t at;      /* where in the file the last match begins */
     bool given_up;    /* too many lines took too many steps */
     uint32_t limited; /* lines that did */
     struct log_group *groups;
@@ -62,17 +63,20 @@ struct log_scan {
     struct log_window *window;
 };
 
-/* Remember the match that was just found, instead of the one before it. */
-static void take_match(struct log_scan *scan)
+/* Remember the match that was just found at `start` in the window, instead of
+ * the one before it. */
+static void take_match(struct log_scan *scan, size_t start)
 {
+    const struct log_window *window = scan->window;
     scan->found = true;
+    scan->at = window->at - window->len + start;
     jr_buf_clear(&scan->text);
     for (size_t g = 0; g < jr_regex_group_count(scan->regex); g++) {
         struct jr_match part = {0};
         bool there = jr_regex_group(scan->regex, g, &part);
         size_t len = there ? part.end - part.start : 0;
         scan->groups[g] = (struct log_group){there, scan->text.len, len};
-        jr_buf_add(&scan->text, scan->window->data + part.start, len);
+        jr_buf_add(&scan->text, window->data + part.start, len);
         jr_buf_char(&scan->text, '\0');
     }
 }
@@ -127,7 +131,7 @@ static size_t search_window(struct log_scan *scan)
         bool at_end = match.end + 1 >= window->len;
         if (!window->eof && at_end && window->len - match.start <= OVERLAP)
             return match.start;
-        take_match(scan);
+        take_match(scan, match.start);
         size_t next = match.end > match.start ? match.end : match.end + 1;
         window->from = next > window->from ? next : window->from + 1;
     }
@@ -317,7 +321,20 @@ struct log {
     uint64_t end; /* UINT64_MAX: where the file ends */
     bool late;    /* something after that matches */
     bool shortened;
+    struct jr_log_gap gap; /* in the rank's own part; all zeros: none */
 };
+
+/* What log_limit left out of what the rank wrote: a match before it need not be
+ * the last. */
+static void find_gap(const struct jr_judge *judge, size_t i, struct log *log)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    struct jr_log_gap gap;
+    if (rank->dropped[judge->wants->from == JR_FROM_STDERR] > 0 &&
+        jr_log_gap_find(log->fd, &gap) &&
+        (!rank->pinned || rank->captured > gap.at))
+        log->gap = gap;
+}
 
 /* Behind what was there when the rank ended, whatever it started is no longer
  * the rank; what is there must not be less. */
@@ -350,6 +367,19 @@ static void look_for_late_match(const struct jr_judge *judge, struct log *log)
     release_log_scan(&scan);
 }
 
+/* Only a match after the gap is known to be the last. */
+static void report_gap(struct jr_judge *judge, size_t i, const struct log *log,
+                       const struct log_scan *scan)
+{
+    if (jr_judge_required(judge, i))
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "%s in the %" PRIu64
+                       " bytes that log_limit left out of %s, and none comes "
+                       "after them: raise log_limit, or use `from: file`",
+                       scan->found ? "the last match may be" : "a match may be",
+                       log->gap.dropped, log->name);
+}
+
 static void report_no_match(struct jr_judge *judge, size_t i,
                             const struct log *log, const struct log_scan *scan)
 {
@@ -379,6 +409,8 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                        "'%s' takes too many steps for more than %" PRIu32
                        " lines of %s",
                        judge->wants->pattern, scan->limited - 1, log->name);
+    else if (log->gap.len > 0 && (!scan->found || scan->at < log->gap.at))
+        report_gap(judge, i, log, scan);
     else if (!scan->found)
         report_no_match(judge, i, log, scan);
     else {
@@ -429,6 +461,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     log.fd = fd;
     if (!is_log_fit(judge, i, &log))
         return NULL;
+    find_gap(judge, i, &log);
     find_end(judge, i, &log);
     struct log_scan scan;
     json_t *result = NULL;

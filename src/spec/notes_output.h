@@ -86,7 +86,9 @@
       "data to a file of `artifacts`.",                                        \
       "results: {limit: 1GiB}")                                                \
     N("results.pattern",                                                       \
-      "The last match in the stream counts. In YAML, single quotes leave "     \
+      "The last match in the stream counts. A match before what `log_limit` "  \
+      "left out is not known to be the last, and does not count unless "       \
+      "another one comes after it. In YAML, single quotes leave "              \
       "backslashes as they are.",                                              \
       "results: {from: stderr, pattern: 'acc=(?<acc>\\d+)'}")                  \
     N("results.fields", "",                                                    \

@@ -652,6 +652,14 @@ class Streams(Case):
                    self.PATTERN + "log_limit: 64KiB\n")
         self.assertEqual(self.delivered(), [{"acc": "0.5"}])
 
+    def test_the_last_match_was_cut_out(self):
+        """An earlier one is not taken for it."""
+        fill = "print('\\n'.join(['x' * 70] * 3000)); "
+        self.ranks(["print('acc=0.1'); " + fill + "print('acc=0.5'); " + fill], 5,
+                   self.PATTERN + "log_limit: 64KiB\n")
+        self.told(0, "missing", "the last match may be in the [0-9]+ bytes that "
+                  "log_limit left out of stdout.log")
+
     def test_a_log_that_a_peer_shortens(self):
         self.ranks(["print('acc=0.5', flush=True)",
                     "ended(0); os.truncate(run / 'attempt_0/0/stdout.log', 0); "
