@@ -261,7 +261,8 @@ void jr_compare_again(struct jr_judge *judge)
     }
     jr_compare(judge);
     for (size_t i = 0; i < judge->report->count; i++)
-        if (judge->report->ranks[i].result_error != JR_RESULT_NONE)
+        if (judge->report->ranks[i].state == JR_RANK_SUCCEEDED &&
+            judge->report->ranks[i].result_error != JR_RESULT_NONE)
             judge->report->ranks[i].state = JR_RANK_INCOMPLETE;
 }
 

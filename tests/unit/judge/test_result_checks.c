@@ -1,4 +1,8 @@
+#include <signal.h>
+
 #include "fake_run.h"
+#include "judge/judge.h"
+#include "judge/result_checks.h"
 
 static char *names[] = {(char *)"f"};
 
@@ -120,6 +124,46 @@ static void those_that_failed_are_not_compared(void)
     fake_end(&fake);
 }
 
+/* As nodes that know nothing of each other are compared: what differs is told,
+ * and what is wrong by itself stays as it was. */
+static void comparing_again_leaves_the_others_alone(void)
+{
+    static const char *const values[4] = {"1", "1", "1", "1"};
+    struct fake fake;
+    start(&fake, true, values);
+    fake_write_rank(&fake, 2, "result.json", "");
+    fake_write_rank(&fake, 3, "result.json", "");
+    fake.ends[3].warned_with = SIGUSR1;
+    fake_judge(&fake);
+    struct jr_judge judge = {.report = &fake.report,
+                             .plan = &fake.plan,
+                             .outcome = &fake.outcome,
+                             .wants = &fake.policy.results};
+    static const struct {
+        int other;
+        enum jr_rank_state states[4];
+    } steps[] = {
+        {1,
+         {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE,
+          JR_RANK_YIELDED}},
+        {2,
+         {JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE, JR_RANK_INCOMPLETE,
+          JR_RANK_YIELDED}},
+        {1,
+         {JR_RANK_SUCCEEDED, JR_RANK_SUCCEEDED, JR_RANK_INCOMPLETE,
+          JR_RANK_YIELDED}},
+    };
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        (void)json_object_set_new(fake.report.ranks[1].result, "f",
+                                  json_integer(steps[s].other));
+        jr_compare_again(&judge);
+        for (size_t i = 0; i < 4; i++)
+            CU_ASSERT_EQUAL(fake.report.ranks[i].state, steps[s].states[i]);
+    }
+    fake_end(&fake);
+}
+
 JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
              CASE(the_same_twice_is_not_distinct),
-             CASE(those_that_failed_are_not_compared))
+             CASE(those_that_failed_are_not_compared),
+             CASE(comparing_again_leaves_the_others_alone))
