@@ -43,7 +43,8 @@ static enum jr_standing live_standing(const json_t *run)
                                           : JR_STANDING_LOST;
 }
 
-/* Whoever ran it is gone; its other process may be about to say so. */
+/* The process that began the run is gone; its companion may be about to write
+ * the results. */
 static void find_companion(struct jr_live *live, int fd, const json_t *run)
 {
     pid_t pid = jr_record_folder_companion(fd, run);
@@ -66,7 +67,7 @@ static bool is_finished(struct jr_live *live, int fd)
     const char *word = jr_json_get_str(results, "status");
     enum jr_run_status status;
     bool known = word != NULL && jr_run_status_of(word, &status);
-    live->exit_code = (int)jr_json_get_int(results, "exit_code");
+    live->exit_code = jr_record_folder_exit_code(results);
     live->status = known ? jr_run_status_word(status) : "unknown";
     bool finished = results != NULL;
     json_decref(results);

@@ -11,6 +11,7 @@
 #include "record/merge_nodes.h"
 #include "record/multinode.h"
 #include "record/node_mismatch.h"
+#include "record/record_folder.h"
 
 #include "base/banned.h"
 
@@ -128,7 +129,7 @@ void jr_merge_verdict(json_t *head, const struct jr_node_parts *parts,
         decider = NULL;
     if (decider != NULL && decider->results != NULL) {
         status = decider->status;
-        code = jr_json_get_u32(decider->results, "exit_code");
+        code = jr_record_folder_exit_code(decider->results);
         cause = json_incref(json_object_get(decider->results, "root_cause"));
     } else if (decider != NULL) {
         status = JR_RUN_LAUNCH_FAILED;

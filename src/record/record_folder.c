@@ -155,6 +155,13 @@ int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
     return 0;
 }
 
+int jr_record_folder_exit_code(const json_t *results)
+{
+    const json_t *code = json_object_get(results, "exit_code");
+    json_int_t value = json_is_integer(code) ? json_integer_value(code) : -1;
+    return value >= 0 && value <= UINT8_MAX ? (int)value : JR_STATUS_LAUNCH;
+}
+
 uint64_t jr_record_folder_ticks(int64_t pid)
 {
     struct jr_proc proc;

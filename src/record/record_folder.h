@@ -84,6 +84,10 @@ json_t *jr_record_folder_head(int fd, const char *name);
 int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
                              const uint32_t *attempt, struct jr_error *err);
 
+/* The exit status that results.json states; one that states none, or what no
+ * process can have, is a failure (7). */
+int jr_record_folder_exit_code(const json_t *results);
+
 /* When process `pid` began, in clock ticks since the boot; 0 if there is none,
  * or only its zombie. With the boot's id it is what makes a pid unique. */
 uint64_t jr_record_folder_ticks(int64_t pid);

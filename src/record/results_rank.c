@@ -124,9 +124,10 @@ static void get_state(struct jr_loaded_run *loaded, const struct row *row,
                       size_t i, const json_t *value)
 {
     (void)row;
-    if (json_is_string(value))
-        (void)jr_rank_state_of(json_string_value(value),
-                               &loaded->report.ranks[i].state);
+    const char *word = json_string_value(value);
+    enum jr_rank_state *state = &loaded->report.ranks[i].state;
+    if (word == NULL || !jr_rank_state_of(word, state))
+        *state = JR_RANK_FAILED; /* what is not known is no success */
 }
 
 static void put_error_file(struct jr_buf *out, const struct row *row,

@@ -149,13 +149,23 @@ static void put_status(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_str(out, row->key, jr_run_status_word(run->report->status));
 }
 
+/* A later build may know more words: what is not known is no success. */
 static void get_status(struct jr_loaded_run *loaded,
                        const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    if (json_is_string(value))
-        (void)jr_run_status_of(json_string_value(value),
-                               &loaded->report.status);
+    const char *word = json_string_value(value);
+    struct jr_judgement *report = &loaded->report;
+    if (word != NULL && jr_run_status_of(word, &report->status))
+        return;
+    report->status = JR_RUN_FAILED;
+    report->error =
+        word == NULL ? "its results.json states no status"
+                     : jr_arena_printf(&loaded->arena,
+                                       "its results.json has the status '%s', "
+                                       "which this version of jobrun does not "
+                                       "know",
+                                       word);
 }
 
 static void put_run_exit_code(struct jr_buf *out,

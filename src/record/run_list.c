@@ -54,7 +54,7 @@ static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
     record->finished = true;
     record->name = record_text(arena, results, "name");
     record->status = read_status_word(results);
-    record->exit_code = (int)jr_json_get_u32(results, "exit_code");
+    record->exit_code = jr_record_folder_exit_code(results);
     record->started = jr_json_get_real(results, "started");
     record->seconds = jr_json_get_real(results, "seconds");
     record->world_size = jr_json_get_u32(results, "world_size");

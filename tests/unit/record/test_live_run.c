@@ -114,7 +114,8 @@ static void results_say_how_it_ended(void)
     } vectors[] = {
         {"{\"status\": \"odd\", \"exit_code\": 3}", "unknown", 3},
         {"{\"exit_code\": 4}", "unknown", 4},
-        {"{\"status\": \"failed\"}", "failed", 0},
+        {"{\"status\": \"failed\"}", "failed", 7},
+        {"{\"exit_code\": \"0\"}", "unknown", 7},
         {"{\"status\": \"succeeded\", \"exit_code\": 0}", "succeeded", 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {

@@ -64,28 +64,30 @@ static void check_rank(const struct vector *vector)
 static void ranks_may_say_anything(void)
 {
     static const struct vector vectors[] = {
-        {"{}", "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
-        {"7", "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+        {"{}", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
+        {"7", "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"rank\": -1, \"local_rank\": \"x\", \"node_rank\": 1048576}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"rank\": 4294967296, \"state\": \"odd\"}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"rank\": 7, \"local_rank\": 3, \"node_rank\": 1048575}",
-         "7 3 1048575 succeeded, attempt_2/7, 1/1/1, - -"},
+         "7 3 1048575 failed, attempt_2/7, 1/1/1, - -"},
         {"{\"rank\": 7, \"folder\": \"node_1/attempt_0/7\"}",
-         "7 0 0 succeeded, node_1/attempt_0/7, 1/1/1, - -"},
+         "7 0 0 failed, node_1/attempt_0/7, 1/1/1, - -"},
+        {"{\"state\": \"succeeded\"}",
+         "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
         {"{\"state\": \"not_started\"}",
          "0 0 0 not_started, attempt_2/0, 1/1/1, - -"},
         {"{\"coordinates\": {\"model\": 1, \"pipeline\": 0, \"data\": 3}}",
-         "0 0 0 succeeded, attempt_2/0, 2/1/4, - -"},
+         "0 0 0 failed, attempt_2/0, 2/1/4, - -"},
         {"{\"coordinates\": {\"model\": 1048576, \"data\": -3}}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, - -"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, - -"},
         {"{\"error\": \"E: x\", \"result_error\": null}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, E: x -"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
         {"{\"error\": \"not written\", \"result_error\": \"missing\"}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, - not written"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, - not written"},
         {"{\"error\": \"E: x\", \"result_error\": \"odd\"}",
-         "0 0 0 succeeded, attempt_2/0, 1/1/1, E: x -"},
+         "0 0 0 failed, attempt_2/0, 1/1/1, E: x -"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         check_rank(&vectors[i]);
@@ -101,15 +103,17 @@ static void numbers_of_the_run_are_bounded(void)
         int stop_signal;
     } vectors[] = {
         {"\"attempt\": -1, \"exit_code\": 256, \"processes_left\": -1", 0, 0, 0,
-         JR_RUN_SUCCEEDED, 0},
+         JR_RUN_FAILED, 0},
         {"\"attempt\": 3, \"exit_code\": 255, \"processes_left\": 2", 3, 2, 255,
+         JR_RUN_FAILED, 0},
+        {"\"status\": \"succeeded\", \"exit_code\": 0", 0, 0, 0,
          JR_RUN_SUCCEEDED, 0},
         {"\"status\": \"failed\", \"exit_code\": 143", 0, 0, 143, JR_RUN_FAILED,
          0},
         {"\"status\": \"stopped\", \"exit_code\": 143", 0, 0, 143,
          JR_RUN_STOPPED, 15},
         {"\"status\": \"Stopped\", \"exit_code\": \"143\"", 0, 0, 0,
-         JR_RUN_SUCCEEDED, 0},
+         JR_RUN_FAILED, 0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_loaded_run loaded;
@@ -415,6 +419,24 @@ static void a_cause_may_be_no_rank(void)
         check_wrong(&vectors[i]);
 }
 
+/* As a later build may have written it. */
+static void a_status_that_is_not_known_is_no_success(void)
+{
+    static const struct wrong vectors[] = {
+        {"\"exit_code\": 0", "",
+         "ranks, timeout 0, signal 0, guard 0, its results.json states no "
+         "status, -"},
+        {"\"status\": null", "",
+         "ranks, timeout 0, signal 0, guard 0, its results.json states no "
+         "status, -"},
+        {"\"status\": \"paused\"", "",
+         "ranks, timeout 0, signal 0, guard 0, its results.json has the status "
+         "'paused', which this version of jobrun does not know, -"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_wrong(&vectors[i]);
+}
+
 /* Before timed_out_by was written, the message alone said which limit it was.
  */
 static void a_limit_may_be_told_by_the_message_alone(void)
@@ -509,6 +531,7 @@ JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused),
              CASE(what_was_compared_is_read),
              CASE(the_ranks_that_were_the_cause_are_found),
              CASE(a_cause_may_be_no_rank),
+             CASE(a_status_that_is_not_known_is_no_success),
              CASE(a_limit_may_be_told_by_the_message_alone),
              CASE(exceptions_of_the_cause_are_read_again),
              CASE(a_success_is_read_as_it_was_written),

@@ -408,6 +408,28 @@ static void a_run_stands_by_its_record(void)
     CU_ASSERT_EQUAL(jr_record_folder_ticks(INT64_MAX), 0);
 }
 
+/* What states no exit status that a process can have is no success. */
+static void an_exit_status_that_is_none_is_a_failure(void)
+{
+    static const struct {
+        const char *results;
+        int code;
+    } vectors[] = {
+        {"{\"exit_code\": 0}", 0},      {"{\"exit_code\": 143}", 143},
+        {"{\"exit_code\": 255}", 255},  {"{\"exit_code\": 256}", 7},
+        {"{\"exit_code\": -1}", 7},     {"{\"exit_code\": null}", 7},
+        {"{\"exit_code\": \"0\"}", 7},  {"{\"exit_code\": 0.0}", 7},
+        {"{\"exit_code\": 4294967296}", 7}, {"{}", 7},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *text = vectors[i].results;
+        json_t *results = jr_json_parse(text, strlen(text), NULL);
+        CU_ASSERT_EQUAL(jr_record_folder_exit_code(results), vectors[i].code);
+        json_decref(results);
+    }
+    CU_ASSERT_EQUAL(jr_record_folder_exit_code(NULL), 7);
+}
+
 JR_UNIT_MAIN("record_folder", CASE(what_others_may_change_is_not_ours),
              CASE(what_only_we_and_the_group_may_change_is_ours),
              CASE(a_log_dir_of_root_is_as_good_as_ours),
@@ -418,4 +440,5 @@ JR_UNIT_MAIN("record_folder", CASE(what_others_may_change_is_not_ours),
              CASE(a_record_that_is_too_large_is_not_read),
              CASE(the_head_is_without_ranks),
              CASE(each_attempt_has_its_results),
-             CASE(a_run_stands_by_its_record))
+             CASE(a_run_stands_by_its_record),
+             CASE(an_exit_status_that_is_none_is_a_failure))
