@@ -356,7 +356,7 @@ static const struct jr_results_row rows[] = {
     {"jobrun_killed",
      jr_results_put_killed,
      jr_results_get_killed,
-     JR_JOIN_FIRST,
+     JR_JOIN_DECIDER,
      0,
      {.text = JR_SCHEMA_KILLED},
      "Which of jobrun's two processes was killed, so that the other one ended "
@@ -382,7 +382,7 @@ static const struct jr_results_row rows[] = {
     {"stall",
      jr_results_put_stall,
      jr_results_get_stall,
-     JR_JOIN_FIRST,
+     JR_JOIN_DECIDER,
      0,
      {.text = JR_SCHEMA_STALL, .optional = true},
      "The last attempts got no further than those before them, and that many "

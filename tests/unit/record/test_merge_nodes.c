@@ -485,10 +485,44 @@ static void numbers_are_joined_by_what_they_count(void)
     json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
     check_at(joined, "processes_left", "10");
     check_at(joined, "failed_alike", "4");
-    check_at(joined, "jobrun_killed", "{\"pid\": 9}");
+    check_at(joined, "jobrun_killed", "null");
     check_at(joined, "timed_out_by", "null");
     json_decref(joined);
     scratch_end(&scratch);
+}
+
+/* Whose jobrun was killed is said of the run only where that decides: else the
+ * report would name it as the cause. */
+static void a_jobrun_that_was_killed_later_is_not_the_cause(void)
+{
+    static const char killed[] =
+        RESULTS("launch_failed", "7", "null", "104",
+                ", \"jobrun_killed\": {\"process\": \"runner\", \"pid\": null, "
+                "\"signal\": \"SIGKILL\"}",
+                RANK("0", "stopped"));
+    static const struct {
+        const char *other, *status, *killed;
+    } vectors[] = {
+        {FAILED("1", "3", "103"), "\"failed\"", "null"},
+        {FAILED("1", "3", "105"), "\"launch_failed\"",
+         "{\"process\": \"runner\", \"pid\": null, \"signal\": "
+         "\"SIGKILL\"}"},
+        {GOOD("1", "103"), "\"launch_failed\"",
+         "{\"process\": \"runner\", \"pid\": null, \"signal\": "
+         "\"SIGKILL\"}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", killed}, RANGE("0"));
+        write_part(&scratch, &(struct part){1, "h", vectors[i].other},
+                   RANGE("1"));
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        check_at(joined, "status", vectors[i].status);
+        check_at(joined, "jobrun_killed", vectors[i].killed);
+        json_decref(joined);
+        scratch_end(&scratch);
+    }
 }
 
 #define DELIVERED(rank, result)                                                \
@@ -912,5 +946,6 @@ JR_UNIT_MAIN(
     CASE(a_lost_node_decides_where_none_failed),
     CASE(ranks_of_nodes_without_a_failure_keep_their_states),
     CASE(numbers_are_joined_by_what_they_count),
+    CASE(a_jobrun_that_was_killed_later_is_not_the_cause),
     CASE(ranks_of_all_nodes_are_compared), CASE(plans_are_joined_by_node),
     CASE(events_of_all_nodes_are_in_order))
