@@ -37,6 +37,14 @@ static uint32_t larger_count(uint32_t a, uint32_t b)
     return b > a && b <= JR_RANKS_MAX ? b : a;
 }
 
+/* How many nodes a part says that there are, as far as that can be. */
+static uint32_t claimed_nodes(const json_t *run, size_t here)
+{
+    uint32_t nodes = jr_json_get_u32(run, "nodes");
+    uint32_t most = (uint32_t)here + JR_ABSENT_MOST;
+    return nodes > most && nodes <= JR_RANKS_MAX ? most : nodes;
+}
+
 static void load_all_parts(struct jr_node_parts *ret, int fd,
                            const struct jr_multinode *found, bool head)
 {
@@ -47,7 +55,7 @@ static void load_all_parts(struct jr_node_parts *ret, int fd,
     ret->nodes = found->nodes[found->count - 1] + 1;
     for (size_t i = 0; i < ret->count; i++) {
         const json_t *run = ret->items[i].run;
-        ret->nodes = larger_count(ret->nodes, jr_json_get_u32(run, "nodes"));
+        ret->nodes = larger_count(ret->nodes, claimed_nodes(run, ret->count));
         ret->world =
             larger_count(ret->world, jr_json_get_u32(run, "world_size"));
     }

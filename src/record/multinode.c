@@ -71,6 +71,9 @@ void jr_multinode_find(struct jr_multinode *ret, int fd)
         (void)close(again);
     if (ret->count > 1)
         qsort(ret->nodes, ret->count, sizeof *ret->nodes, compare_node_numbers);
+    while (ret->count > 0 &&
+           ret->nodes[ret->count - 1] >= ret->count + JR_ABSENT_MOST)
+        ret->count--;
 }
 
 void jr_multinode_release(struct jr_multinode *parts)

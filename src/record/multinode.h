@@ -32,7 +32,12 @@ struct jr_multinode {
     size_t count;
 };
 
-/* Find them in the run folder `fd`. */
+/* The nodes that are not here are listed, too. A record that claims more of
+ * them than this is not believed: whoever reads it would need the memory. */
+#define JR_ABSENT_MOST 65536
+
+/* Find them in the run folder `fd`. One whose number leaves out too many is
+ * passed over. */
 void jr_multinode_find(struct jr_multinode *ret, int fd);
 
 /* Free the list. */

@@ -732,6 +732,9 @@ static void the_size_is_the_largest_that_can_be(void)
         {{", \"nodes\": 4, \"world_size\": 8", ", \"nodes\": 2"}, 4, "8"},
         {{", \"nodes\": 2", ", \"nodes\": 5, \"world_size\": 9"}, 5, "9"},
         {{", \"nodes\": 1048577, \"world_size\": 1048577", ""}, 2, "0"},
+        {{", \"nodes\": 65538", ""}, 65538, "0"},
+        {{", \"nodes\": 65539", ""}, 65538, "0"},
+        {{", \"nodes\": 1048576", ""}, 65538, "0"},
         {{", \"world_size\": 1048576", ", \"nodes\": -1"}, 2, "1048576"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -746,6 +749,27 @@ static void the_size_is_the_largest_that_can_be(void)
                         vectors[i].nodes);
         check_at(joined, "world_size", vectors[i].world);
         json_decref(joined);
+        scratch_end(&scratch);
+    }
+}
+
+/* A part that leaves out more nodes than can be missing is nobody's. */
+static void a_part_far_from_the_others_is_passed_over(void)
+{
+    static const struct {
+        uint32_t node;
+        size_t count;
+    } vectors[] = {{2, 2}, {65537, 2}, {65538, 1}, {1048575, 1}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        struct jr_multinode found;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")}, "");
+        write_part(&scratch,
+                   &(struct part){vectors[i].node, "h", GOOD("1", "103")}, "");
+        jr_multinode_find(&found, scratch.fd);
+        CU_ASSERT_EQUAL(found.count, vectors[i].count);
+        jr_multinode_release(&found);
         scratch_end(&scratch);
     }
 }
@@ -937,6 +961,7 @@ JR_UNIT_MAIN(
     CASE(the_end_of_a_node_is_that_of_its_cause), CASE(a_good_run_is_joined),
     CASE(a_failed_node_says_its_cause), CASE(nodes_are_told_with_their_causes),
     CASE(the_size_is_the_largest_that_can_be),
+    CASE(a_part_far_from_the_others_is_passed_over),
     CASE(nodes_that_are_not_here_leave_it_incomplete),
     CASE(one_node_may_be_not_here), CASE(what_is_to_continue_decides_last),
     CASE(a_run_without_times_has_begun),
