@@ -26,6 +26,9 @@
 #define JR_BACKLOG_BATCH    256
 #define JR_BACKLOG_PAUSE_MS 50
 
+/* The descriptors that an open one has at most, its sockets aside. */
+#define JR_BACKLOG_FDS (JR_BACKLOG_KEPT + 2)
+
 struct jr_backlog_socket {
     int fd;   /* listens; -1: there is none */
     bool due; /* somebody has come, and may be accepted after the pause */

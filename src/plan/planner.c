@@ -58,7 +58,6 @@ static void fill_plan(struct jr_build *build)
         .backend = job->backend,
         .master_addr = job->master_addr,
         .master_port = job->master_port,
-        .rank_ports = job->rank_ports != NULL ? job->world_size : 0,
         .device_name = job->device_name,
         .form = job->entrypoint.form,
         .start_method = job->start_method,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/backlog.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "spawn/control.h"
@@ -84,11 +85,20 @@ void jr_limits_restore(struct jr_limit_list *list, int resource,
     list->items[list->count++] = (struct jr_limit){resource, *found};
 }
 
-#define OWN_FDS   64 /* the runner's, and what it inherited */
+#define OWN_FDS   64 /* the runner's, and what it inherited, but for leases */
 #define OWN_PROCS 2  /* guard and runner */
 /* Log files that are open at once at least, where there are so many; the others
  * take turns, see log_file.h. A file with a limit is two. */
 #define FILES_LEAST 64
+
+/* The leases of ports and devices, and the connections of those who wait for
+ * the end of one. */
+static uint64_t count_lease_fds(const struct jr_run_options *options)
+{
+    if (options->leases_count == 0)
+        return 0;
+    return (uint64_t)options->leases_count + JR_BACKLOG_FDS;
+}
 
 static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
                              const struct jr_run_options *options,
@@ -97,7 +107,8 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     struct jr_start_cost cost = jr_start_cost(plan, options);
     uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
     uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
-    uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes;
+    uint64_t needed =
+        OWN_FDS + count_lease_fds(options) + plan->count + cost.pipes;
     if (jr_control_wanted(plan))
         needed += plan->count;
     if (plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1)

@@ -108,8 +108,6 @@ struct jr_plan {
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend, *master_addr;
     uint32_t master_port;
-    uint32_t rank_ports; /* how many ports the ranks have of their own, each
-                            of which jobrun holds by a descriptor */
     const char *device_name;
     const char *unbound; /* why the CPUs of ranks that will be bound are not
                             known here; NULL */

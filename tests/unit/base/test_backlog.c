@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -194,12 +195,24 @@ static void hangs_up_when_it_is_closed(void)
     (void)close(listener);
 }
 
+/* Of this process, one for the look itself included. */
+static int count_descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    while (readdir(dir) != NULL)
+        count++;
+    (void)closedir(dir);
+    return count;
+}
+
 /* Strangers who stay: the rest waits in the kernel, and costs nothing. */
 static void keeps_so_many_and_no_more(void)
 {
     enum { STRANGERS = JR_BACKLOG_KEPT + 5 };
     struct jr_backlog backlog;
-    int listener, strangers[STRANGERS];
+    int listener, strangers[STRANGERS], before = count_descriptors();
     open_one(&backlog, &listener);
     for (int i = 0; i < STRANGERS; i++)
         strangers[i] = connect_to(0);
@@ -207,6 +220,8 @@ static void keeps_so_many_and_no_more(void)
     CU_ASSERT_FALSE(is_readable(backlog.epoll_fd, 2 * JR_BACKLOG_PAUSE_MS));
     for (int i = 0; i < STRANGERS; i++)
         CU_ASSERT_FALSE(is_readable(strangers[i], 0));
+    CU_ASSERT_EQUAL(count_descriptors(),
+                    before + 1 + STRANGERS + JR_BACKLOG_FDS);
     for (int i = 0; i < 2; i++)
         (void)close(strangers[i]);
     turn_until_idle(&backlog);

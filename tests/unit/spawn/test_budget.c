@@ -183,13 +183,14 @@ static struct job make_job(enum jr_sink out, enum jr_sink err)
     return job;
 }
 
-/* 64 of jobrun's own, one a rank, and one for each stream through it. */
+/* 64 of jobrun's own, one a rank, one for each stream through it, one for each
+ * lease, and with leases those of 16 callers and of who serves them. */
 static bool needs_no_more_than_it_says(void)
 {
     static const struct {
         enum jr_sink out, err;
         bool returns;
-        uint32_t ports;
+        uint32_t leases;
         rlim_t least; /* descriptors */
         unsigned files;
     } vectors[] = {
@@ -197,14 +198,15 @@ static bool needs_no_more_than_it_says(void)
         {JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 84, 0},
         {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 94, 0},
         {JR_SINK_CONSOLE, JR_SINK_CONSOLE, true, 0, 104, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 99, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 1, 113, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 117, 0},
         {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 94, 10},
         {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 104, 10},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct job job = make_job(vectors[i].out, vectors[i].err);
         job.plan.returns = vectors[i].returns;
-        job.plan.rank_ports = vectors[i].ports;
+        job.options.leases_count = vectors[i].leases;
         rlim_t least = vectors[i].least;
         if (check(&job, least, 4096) != 0 || job.budget.raise ||
             job.budget.files != vectors[i].files ||
