@@ -428,11 +428,19 @@ static void a_broken_repository_is_an_error(void)
     end();
 }
 
-/* No time is an error of its own. */
+/* A git that never ends is killed, and an error of its own. */
 static void has_a_limit(void)
 {
+    char path[128];
+    char *const envp[] = {path, NULL};
     begin("echo 1 > a");
-    bench.request.limit_ms = 0;
+    shell(&bench.scratch,
+          "mkdir bin && printf '#!/bin/sh\nexec sleep 3600\n' > bin/git && "
+          "chmod 755 bin/git");
+    (void)snprintf(path, sizeof path, "PATH=%s/bin:/usr/bin:/bin",
+                   bench.scratch.dir);
+    bench.request.envp = envp;
+    bench.request.limit_ms = 1;
     CU_ASSERT_EQUAL(record(), -1);
     CU_ASSERT_EQUAL(bench.err.sys, ETIMEDOUT);
     JR_ASSERT_TEXT(bench.code.tree, "");
