@@ -157,8 +157,8 @@ static void print_log_line(const struct jr_page *page, const char *line,
         line = bar + 1;
     }
     jr_buf_str(page->out, "    | ");
-    jr_buf_escaped(page->out, line, len < TAIL_COLUMNS ? len : TAIL_COLUMNS);
-    jr_buf_str(page->out, len < TAIL_COLUMNS ? "\n" : "...\n");
+    jr_buf_escaped(page->out, line, len <= TAIL_COLUMNS ? len : TAIL_COLUMNS);
+    jr_buf_str(page->out, len <= TAIL_COLUMNS ? "\n" : "...\n");
 }
 
 /* The last lines of one log; false when it holds none. */

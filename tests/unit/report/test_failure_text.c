@@ -85,7 +85,7 @@ static void long_lines_are_cut(void)
     static const struct {
         int len;
         const char *end;
-    } vectors[] = {{199, "x\n"}, {200, "x...\n"}, {201, "x...\n"}};
+    } vectors[] = {{199, "x\n"}, {200, "x\n"}, {201, "x...\n"}};
     for (size_t v = 0; v < 3; v++) {
         struct fake fake;
         char line[256] = "", expected[512];
