@@ -173,7 +173,7 @@ size_t jr_restart_idle(const struct jr_history *history)
     return history->count - first;
 }
 
-/* One attempt at which causes are held. */
+/* The attempt with which causes are compared. */
 struct view {
     const struct jr_judgement *report;
     const struct jr_plan *plan;
@@ -213,9 +213,9 @@ static bool rank_matches(const struct view *view, size_t i,
     return false;
 }
 
-/* Whether one of the ranks to blame is of the kind: those that failed together,
- * but for what may have followed from the first, or did not deliver; all of
- * them for a pattern in their output where none is to blame. */
+/* Whether a rank that is to blame matches: one that failed together with the
+ * first, unless its failure may follow from that. If no rank is to blame, a
+ * pattern may match the output of any. */
 static bool any_rank_matches(const struct view *view,
                              const struct jr_restart_trigger *trigger)
 {
@@ -258,7 +258,7 @@ static const char *first_matching_entry(const struct view *view,
     return NULL;
 }
 
-/* The first that did not deliver; the count of all where there is none. */
+/* The first rank that did not deliver; the count of all if there is none. */
 static size_t first_incomplete(const struct jr_judgement *report)
 {
     return jr_judgement_first(report, JR_RANK_INCOMPLETE);
@@ -277,13 +277,13 @@ static bool can_restart(const struct view *view, const char **ret_left)
          first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
     if (view->report->singletons) {
-        *ret_left = "the program would make no world of MPI again";
+        *ret_left = "its ranks would not become one MPI world then either";
         return false;
     }
     if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
         return false;
     if (own)
-        *ret_left = "it was jobrun itself that failed";
+        *ret_left = "jobrun itself failed";
     else if (view->plan->count < view->plan->world_size)
         *ret_left = "the other nodes would not start again with this one";
     else if (outcome->left > 0)

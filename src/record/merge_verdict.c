@@ -109,9 +109,9 @@ static json_t *cause_of_absent(const struct jr_node_parts *parts)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t absent = parts->nodes - parts->count;
-    jr_buf_printf(&text,
-                  "what is here did well, but %zu of %u nodes %s not here",
-                  absent, parts->nodes, absent == 1 ? "is" : "are");
+    jr_buf_printf(
+        &text, "the nodes that are here succeeded, but %zu of %u %s not here",
+        absent, parts->nodes, absent == 1 ? "is" : "are");
     return cause_json("result", &text);
 }
 

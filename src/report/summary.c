@@ -42,7 +42,7 @@ static void add_errno(const struct jr_page *page, const char *what, int error)
     jr_buf_printf(page->out, "%s%s\n", what, strerror(error));
 }
 
-/* Which logs are not whole, and why. */
+/* Which logs are incomplete, and why. */
 static void print_log_errors(const struct jr_page *page)
 {
     const struct jr_outcome *run = page->outcome;
@@ -59,7 +59,7 @@ static void print_log_errors(const struct jr_page *page)
                   jr_plan_of(page->plan, first)->rank);
     if (count > 1)
         jr_buf_printf(page->out, " and %zu more", count - 1);
-    add_errno(page, " are not whole: ", run->ranks[first].log_errno);
+    add_errno(page, " are incomplete: ", run->ranks[first].log_errno);
 }
 
 /* A run that jobrun ended, with the rank that failed before that. */
@@ -104,8 +104,8 @@ static void print_uninitialized(const struct jr_page *page)
         page->out,
         "  warning: the program needs an MPI library, but no rank "
         "called MPI_Init through jobrun: if it computed anything, "
-        "it did so %zu times over. `mpi: pmi1`, or pmix, makes this an "
-        "error, `mpi: none` says that it is meant so\n",
+        "it did so %zu times over. `mpi: pmi1` or `mpi: pmix` makes this an "
+        "error; set `mpi: none` if it is intended\n",
         count);
 }
 
@@ -138,7 +138,7 @@ static void print_dropped(const struct jr_page *page)
                       bytes, streams, streams == 1 ? "" : "s");
 }
 
-/* What became of results.pattern besides its result. */
+/* What results.pattern met besides its result. */
 static void print_matches(const struct jr_page *page)
 {
     const struct jr_judgement *report = page->report;
@@ -243,8 +243,8 @@ static void print_attempt(const struct jr_page *page, const char *indent,
     jr_buf_char(page->out, '\n');
 }
 
-/* A line for each attempt before the one that decided, whether there was
- * progress, what was rehearsed, and why it ended. */
+/* A line for each earlier attempt, whether there was progress, which failures
+ * were injected, and why there was no further attempt. */
 static void print_attempts(const struct jr_page *page, const char *indent)
 {
     const struct jr_judgement *report = page->report;
@@ -299,8 +299,8 @@ static void print_body(const struct jr_page *page)
     print_attempts(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)
-        add_errno(page,
-                  "  the console is not whole: ", page->outcome->console_errno);
+        add_errno(page, "  the console output is incomplete: ",
+                  page->outcome->console_errno);
     jr_buf_str(page->out, "  ");
     jr_print_left(page);
     jr_buf_char(page->out, '\n');

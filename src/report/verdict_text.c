@@ -174,7 +174,8 @@ static void print_incomplete(const struct jr_page *page)
         return;
     }
     if (missing == 0)
-        jr_buf_str(page->out, ": every rank did well, but logs are not whole");
+        jr_buf_str(page->out,
+                   ": every rank succeeded, but logs are incomplete");
     else
         jr_buf_printf(
             page->out, ": every rank exited with 0, but %zu of %zu %s", missing,
@@ -277,8 +278,8 @@ static void print_node(struct jr_buf *out, const json_t *node)
         return;
     }
     jr_buf_str(out, is_node_status(node, "elsewhere")
-                        ? "running, or lost: only its host, "
-                          "or its container, can tell"
+                        ? "running or lost: run this command "
+                          "on its host, or in its container"
                         : status);
     if (is_node_status(node, "running") || is_node_status(node, "lost"))
         jr_buf_printf(out, ": pid %u", jr_json_get_u32(node, "pid"));

@@ -175,8 +175,8 @@ static void judge_failure(struct jr_session *session, const char *why)
     report->status = JR_RUN_INCOMPLETE;
     report->exit_code = JR_STATUS_LAUNCH;
     report->error = jr_arena_printf(
-        &report->arena, "every rank did well, but the record is not whole: %s",
-        why);
+        &report->arena,
+        "every rank succeeded, but the record is incomplete: %s", why);
 }
 
 void jr_session_write_judgement(struct jr_session *session)

@@ -110,9 +110,8 @@ static const struct jr_outcome_field rank_fields[] = {
     {"lost_peer", BOOL(lost_peer), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},
     {"log_errno", INT32(log_errno), 0, "log_errno", &jr_form_number,
-     "The errno for which a log of it is not whole, as numbered on the "
-     "machine; "
-     "null: its logs are whole."},
+     "The errno for which a log of it is incomplete, as numbered on the "
+     "machine; null: its logs are complete."},
 };
 
 #define RUN(kind, member) JR_OUTCOME_##kind, offsetof(struct jr_outcome, member)

@@ -347,8 +347,8 @@ class Full(harness.Case):
                       results["root_cause"]["message"])
         self.assertIsNone(results["ranks"][0]["result"])
         self.assertEqual(results["ranks"][0]["exit_code"], 0)
-        self.assertRegex(done.stderr, "INCOMPLETE: every rank did well, but "
-                         "the record is not whole.* exit status 7\n")
+        self.assertRegex(done.stderr, "INCOMPLETE: every rank succeeded, but "
+                         "the record is incomplete.* exit status 7\n")
 
 
 class Synced(harness.Case):

@@ -298,7 +298,7 @@ class WrongRuns(harness.Case):
             resource.RLIMIT_FSIZE, (300000, 300000)))
         _, told = done.communicate(timeout=harness.LIMIT)
         self.assertEqual(done.returncode, 7, told)
-        why = "  the logs of rank 0 and 1 more are not whole: File too large\n"
+        why = "  the logs of rank 0 and 1 more are incomplete: File too large\n"
         self.assertIn(why, told)
         self.assertIn(why, self.jobrun("show").stdout)
         self.assertEqual([rank["log_errno"] for rank in

@@ -69,8 +69,8 @@ class Wrong(World):
 
     def test_singletons_are_not_started_again(self):
         done = self.run_ranks(5, options=("-s", "restart.max=2"))
-        self.assertIn("not started again: the program would make no world of "
-                      "MPI again", done.stderr)
+        self.assertIn("not started again: its ranks would not become one MPI "
+                      "world then either", done.stderr)
 
     def test_a_rank_does_not_initialize(self):
         """Before the others do, or after they have."""

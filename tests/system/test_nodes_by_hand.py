@@ -239,8 +239,8 @@ class Runs(ByHand):
             self.expect(self.node(spec, node, logs=f"logs{node}"), 0)
         shown = self.expect(
             self.jobrun("show", "--log-dir", "logs1"), 0).stdout
-        self.assertIn("INCOMPLETE: what is here did well, but 1 of 2 nodes is "
-                      "not here", shown)
+        self.assertIn("INCOMPLETE: the nodes that are here succeeded, but 1 of 2 "
+                      "is not here", shown)
         self.assertIn("node 0   not here", shown)
         self.assertIn("node 1   succeeded", shown)
         self.expect(self.jobrun("wait", "exp1/node_1", "--log-dir", "logs1"), 0)

@@ -154,7 +154,7 @@ class Descriptors(Case):
         with open("/dev/full", "w") as full:
             done = self.call("-n", "2", "--", "echo", "hello", stdout=full)
         self.expect(done, 7)
-        self.assertIn("the console is not whole: No space left on device",
+        self.assertIn("the console output is incomplete: No space left on device",
                       done.stderr)
         self.assertEqual(self.results()["status"], "incomplete")
         log = self.folder / "runs/latest/attempt_0/1/stdout.log"

@@ -559,7 +559,7 @@ static void leaves_what_jobrun_failed_at(void)
     } rows[] = {
         {0, 0, 0, 0, NULL},
         {SIGTERM, 0, 0, 0, NULL},
-        {0, SIGKILL, 0, 0, "it was jobrun itself that failed"},
+        {0, SIGKILL, 0, 0, "jobrun itself failed"},
         {0, 0, 2, 0,
          "processes are left, which would disturb the next attempt"},
         {0, 0, 0, 3, "the other nodes would not start again with this one"},

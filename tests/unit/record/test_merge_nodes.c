@@ -316,9 +316,9 @@ static void nodes_that_are_not_here_leave_it_incomplete(void)
     check_at(joined, "world_size", "8");
     check_at(joined, "root_cause",
              "{\"rank\": null, \"host\": null, \"kind\": \"result\", "
-             "\"exit_code\": null, \"signal\": null, \"message\": \"what is "
-             "here did well, but 3 of 4 nodes are not here\", \"together\": "
-             "[]}");
+             "\"exit_code\": null, \"signal\": null, \"message\": \"the "
+             "nodes that are here succeeded, but 3 of 4 are not here\", "
+             "\"together\": []}");
     check_at(joined, "nodes.0.status", "\"absent\"");
     check_at(joined, "nodes.0.part", "null");
     check_at(joined, "nodes.1.status", "\"succeeded\"");
@@ -334,7 +334,7 @@ static void one_node_may_be_not_here(void)
     write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")}, RANGE("0"));
     json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
     check_at(joined, "root_cause.message",
-             "\"what is here did well, but 1 of 2 nodes is not here\"");
+             "\"the nodes that are here succeeded, but 1 of 2 is not here\"");
     json_decref(joined);
     scratch_end(&scratch);
 }

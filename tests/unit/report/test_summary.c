@@ -125,7 +125,7 @@ static void all_kinds_of_others(void)
            "              rank 6 ended with 0 but did not deliver: result.json "
            "was not written\n"
            "              rank 5 not started\n"
-           "  the logs of rank 6 are not whole: No space left on device\n"
+           "  the logs of rank 6 are incomplete: No space left on device\n"
            "  2 processes could not be ended: pid 77, 78\n"
            "  runs/20261121-063012-digits-3f9c/attempt_0/0/stdout.log       "
            "(jobrun logs latest --rank 0)\n");
@@ -187,19 +187,19 @@ static void first_lines(void)
                        "run          exit status 7");
     fake_start(&fake, 1);
     fake.ends[0].log_errno = 28;
-    expect_head(&fake, "jobrun: INCOMPLETE: every rank did well, but logs are "
-                       "not whole   exit status 7");
+    expect_head(&fake, "jobrun: INCOMPLETE: every rank succeeded, but logs are "
+                       "incomplete   exit status 7");
 }
 
-static void a_console_that_is_not_whole(void)
+static void an_incomplete_console(void)
 {
     struct fake fake;
     fake_start(&fake, 2);
     fake.outcome.console_errno = 28;
     expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
            "exit status 7\n"
-           "  the console is not whole: No space left on device\n"
+           "  the console output is incomplete: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
@@ -213,11 +213,11 @@ static void logs_that_were_cut(void)
     fake.ends[0].dropped[1] = 7;
     fake.ends[1].dropped[1] = 1;
     expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
            "exit status 7\n"
            "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
            "the beginning and the end are kept\n"
-           "  the console is not whole: No space left on device\n"
+           "  the console output is incomplete: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
@@ -229,11 +229,11 @@ static void patterns_that_were_too_hard(void)
     fake.outcome.pattern_limits = 3;
     fake.outcome.console_errno = 28;
     expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
+           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
            "exit status 7\n"
            "  warning: console.show or console.hide took too many steps for 3 "
            "lines, which did not count as matches; the files have all lines\n"
-           "  the console is not whole: No space left on device\n"
+           "  the console output is incomplete: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
@@ -306,6 +306,6 @@ static void large_worlds_stay_short(void)
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
              CASE(incomplete), CASE(first_lines),
-             CASE(a_console_that_is_not_whole), CASE(logs_that_were_cut),
+             CASE(an_incomplete_console), CASE(logs_that_were_cut),
              CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
              CASE(large_worlds_stay_short))
