@@ -194,8 +194,8 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
     }
 }
 
-/* If the nodes were started by hand, each knows only its own ranks: the job's
- * artifacts are looked for on the node of its first rank. */
+/* If the nodes were started by hand, each knows only its own ranks: the node of
+ * rank 0 looks for the artifacts of the job. */
 void jr_artifact_check(struct jr_judge *judge, size_t i)
 {
     if (judge->wants->artifacts_count == 0 || judge->common == NULL ||

@@ -1,9 +1,9 @@
 /*
  * Which ranks cause a hang, in which no rank has failed and nothing continues.
  * The ranks of a job do the same thing; in a hang most of them wait for one
- * that does something else. So they are grouped by what they were activity, as
- * their evidence says, and the smallest group is the one that differs. Where
- * all do the same, it is the rank that fell silent well before the others. If
+ * that does something else. So ranks are grouped by what they were doing, as
+ * their evidence says, and the smallest group is the one that differs. If all
+ * do the same, it is the rank that fell silent well before the others. If
  * there is no such difference, no rank is named, and the report still shows
  * what they did.
  */
@@ -21,8 +21,8 @@
 
 #include "base/banned.h"
 
-/* A rank that has been silent for so much longer than the next fell silent
- * first: seconds, and a part of what the next one was. */
+/* A rank fell silent first if its silence is longer than the next one by at
+ * least so many seconds, and by this part of the next one. */
 static const double FIRST_BY = 1.0, FIRST_PART = 0.1;
 
 /* Bytes of a rank's evidence; jobrun cuts it long before that. */

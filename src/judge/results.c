@@ -52,8 +52,8 @@ static void report_unreadable(struct jr_judge *judge, size_t i,
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", name, err->text);
 }
 
-/* Note a fault of a rank that must deliver; another's is not a result, and that
- * is all. Always false. */
+/* Note a fault of a rank that must deliver. What another rank left is then no
+ * result, and no fault. Always false. */
 #define REFUSE(judge, i, ...)                                                  \
     (jr_judge_required(judge, i) ? jr_judge_fault(judge, i, __VA_ARGS__)       \
                                  : (void)0,                                    \

@@ -87,8 +87,8 @@ static const struct jr_time *next_time(const struct jr_follower *stream)
     return find_time_at(stream->times, stream->shown.at);
 }
 
-/* All streams have come as far as they may: on by a while, of which there are
- * so few in all that looking for the next costs little. */
+/* All streams have been shown up to `until_ns`: move it on by a step. There are
+ * at most WHILES steps, so that looking for the next one costs little. */
 static void extend_until(struct jr_catch_up_queue *queue)
 {
     uint64_t oldest = UINT64_MAX, newest = 0;

@@ -128,7 +128,7 @@ static ssize_t write_once(const struct jr_output *output, const char *bytes,
     return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* A reader that has gone does not miss it. */
+/* Whether nobody misses what could not be written: the reader has gone. */
 static bool has_reader_left(const struct jr_output *output, int error)
 {
     return error == EPIPE || error == ECONNRESET || output->terminal;

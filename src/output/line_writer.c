@@ -136,7 +136,7 @@ static void show_collapsed(void *owner, const struct jr_collapsed *line)
     flush_shown(lines, line->number);
 }
 
-/* Whether a line, or a piece of one, is not to be seen: as its beginning. */
+/* Whether a line is hidden. A piece of one is hidden if its beginning was. */
 static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
                       bool whole)
 {

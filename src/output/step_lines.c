@@ -348,7 +348,7 @@ static size_t take_whole_lines(struct jr_step_lines *lines, uint32_t i,
 {
     struct step_search search = {bytes, len, 0, false};
     bool matched = false;
-    while (search.at<len && * most> 0 && lines->limited < LIMITED_MOST) {
+    while (*most > 0 && search.at < len && lines->limited < LIMITED_MOST) {
         const char *start = bytes + search.at;
         if (!matched && !find_candidate(lines, &search, &start))
             return len;
