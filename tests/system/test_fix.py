@@ -87,14 +87,19 @@ class Golden(Case):
     def test_no_wrong_spec_is_made_worse(self):
         """Whatever the mistakes are, YAML stays YAML, the count of the errors
         does not grow, and a second time finds nothing to do."""
+        fixed = 0
         for path in sorted(GOLDEN.glob("err/*/spec.yaml")):
             with self.subTest(path.parent.name):
                 before = path.read_bytes()
                 after, _, _ = self.fix_text(before)
+                if after == before:  # as most are: no fix is certain
+                    continue
+                fixed += 1
                 if len(before) <= 1 << 20:
                     self.is_layout_kept(before, after)
                 self.assertLessEqual(self.errors(after), self.errors(before))
                 self.assertEqual(self.fix_text(after)[0], after)
+        self.assertGreater(fixed, 20)
 
     def errors(self, data):
         done = subprocess.run(
