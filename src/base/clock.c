@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -21,6 +22,17 @@ uint64_t jr_clock_ns(void)
 uint64_t jr_clock_wall_ns(void)
 {
     return read_system_clock(CLOCK_REALTIME);
+}
+
+int jr_clock_poll_ms(uint64_t until_ns)
+{
+    uint64_t now = jr_clock_ns();
+    if (until_ns == 0)
+        return -1;
+    if (until_ns <= now)
+        return 0;
+    uint64_t ms = (until_ns - now - 1) / 1000000 + 1;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns)

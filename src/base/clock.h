@@ -13,6 +13,10 @@ uint64_t jr_clock_ns(void);
 /* Nanoseconds of CLOCK_REALTIME since the epoch. */
 uint64_t jr_clock_wall_ns(void);
 
+/* The time until a moment of CLOCK_MONOTONIC in milliseconds, rounded up, as
+ * poll(2) takes it: 0 where it is over, -1, without an end, where it is 0. */
+int jr_clock_poll_ms(uint64_t until_ns);
+
 /* How far another process's clock is ahead of one of ours. Its value comes from
  * outside, so a difference that does not fit in an int64_t wraps. */
 static inline int64_t jr_clock_ahead(int64_t other, uint64_t ours)

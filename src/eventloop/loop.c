@@ -47,7 +47,8 @@ void jr_loop_close(struct jr_watch *watch)
 
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer)
 {
-    if (loop->timer_count < JR_LOOP_TIMERS)
+    loop->crowded |= loop->timer_count == JR_LOOP_TIMERS;
+    if (!loop->crowded)
         loop->timers[loop->timer_count++] = timer;
 }
 

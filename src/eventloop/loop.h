@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define JR_LOOP_BATCH  128 /* events taken from the kernel at once */
-#define JR_LOOP_TIMERS 24
+#define JR_LOOP_TIMERS 32  /* a runner has 22 at most */
 
 /* A descriptor that is looked at. Embedded in what it belongs to, and valid
  * until the loop ends, for an event may be on its way while it is removed. */
@@ -32,6 +32,7 @@ struct jr_loop {
     int epoll_fd;
     struct jr_timer *timers[JR_LOOP_TIMERS];
     unsigned timer_count;
+    bool crowded;       /* a timer found no room, and would never be due */
     uint64_t paused_ns; /* since when, monotonic; 0: it is not paused */
 };
 
@@ -56,7 +57,8 @@ void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch);
  * -1; one that was -1 stays so. */
 void jr_loop_close(struct jr_watch *watch);
 
-/* Make a timer known to the loop; it is armed by setting `at`. */
+/* Make a timer known to the loop; it is armed by setting `at`. Where there are
+ * JR_LOOP_TIMERS already, the loop is crowded. */
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);
 
 /* Stop the timers that pause. */

@@ -276,19 +276,6 @@ static int watch_run_folder(const char *log_dir, const char *id)
     return jr_steal_fd(&fd);
 }
 
-/* The milliseconds that are left until then, as poll(2) takes them; -1: there
- * is no such moment. */
-static int left_until(uint64_t until_ns)
-{
-    uint64_t now = jr_clock_ns();
-    if (until_ns == 0)
-        return -1;
-    if (until_ns <= now)
-        return 0;
-    uint64_t ms = (until_ns - now) / 1000000 + 1;
-    return ms < INT_MAX ? (int)ms : INT_MAX;
-}
-
 /* Sleep until the jobrun ends or a file comes into the folder. False where the
  * moment was first. */
 static bool sleep_beside(const struct jr_live *live, int folder,
@@ -298,8 +285,8 @@ static bool sleep_beside(const struct jr_live *live, int folder,
     struct pollfd fds[] = {{.fd = live->held.fd, .events = POLLIN},
                            {.fd = folder, .events = POLLIN}};
     int ready =
-        poll(fds, 2, jr_hold_poll_ms(&live->held, left_until(until_ns)));
-    if (ready == 0 && left_until(until_ns) == 0)
+        poll(fds, 2, jr_hold_poll_ms(&live->held, jr_clock_poll_ms(until_ns)));
+    if (ready == 0 && jr_clock_poll_ms(until_ns) == 0)
         return false;
     if (ready > 0 && fds[1].revents != 0)
         (void)!read(folder, events, sizeof events);

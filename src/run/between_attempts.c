@@ -1,6 +1,5 @@
 #include "run/between_attempts.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 
@@ -31,9 +30,7 @@ static void show_replay_until(const struct jr_between_attempts *pause,
                            {.fd = signals, .events = POLLIN}};
     jr_replay_turn(replay);
     while (signals >= 0 && !jr_replay_is_done(replay)) {
-        uint64_t now = jr_clock_ns();
-        uint64_t ms = now < until_ns ? (until_ns - now) / 1000000 + 1 : 0;
-        if (poll(fds, 2, ms < INT_MAX ? (int)ms : INT_MAX) <= 0 ||
+        if (poll(fds, 2, jr_clock_poll_ms(until_ns)) <= 0 ||
             fds[1].revents != 0)
             return;
         jr_replay_turn(replay);

@@ -428,6 +428,10 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
                             ? "could not set up the runner"
                             : "could not set up the runner, which needs "
                               "/dev/null");
+    if (runner.loop.crowded)
+        fail_before_run(args->shared,
+                        "could not set up the runner: it has more timers than "
+                        "its loop, a defect of jobrun");
     args->shared->began = true;
     if (args->stop_signal != 0)
         jr_stop_signal(&runner, args->stop_signal);

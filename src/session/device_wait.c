@@ -1,7 +1,6 @@
 #include "session/device_wait.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -57,15 +56,6 @@ static void note_waiting_for_devices(const struct jr_session *session,
         jr_session_note(session, line.data);
 }
 
-static int poll_limit(uint64_t until_ns)
-{
-    uint64_t now = jr_clock_ns();
-    if (until_ns == UINT64_MAX)
-        return -1;
-    uint64_t ms = now < until_ns ? (until_ns - now) / NS_PER_MS + 1 : 0;
-    return ms < INT_MAX ? (int)ms : INT_MAX;
-}
-
 int jr_session_sleep_in_queue(struct jr_device_queue *queue,
                               const struct jr_device_request *request,
                               const struct jr_policy *policy, uint64_t until_ns)
@@ -79,7 +69,7 @@ int jr_session_sleep_in_queue(struct jr_device_queue *queue,
     struct pollfd fds[] = {{.fd = queue->epoll_fd, .events = POLLIN},
                            {.fd = fd, .events = POLLIN}};
     while (!jr_device_queue_is_ready(queue, request)) {
-        int ready = poll(fds, 2, poll_limit(until_ns));
+        int ready = poll(fds, 2, jr_clock_poll_ms(until_ns));
         int sig = ready > 0 && fds[1].revents != 0
                       ? jr_signals_await(&signals, jr_clock_ns())
                       : 0;

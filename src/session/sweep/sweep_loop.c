@@ -4,7 +4,6 @@
  * sweep_run_parts.h declares it.
  */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,16 +249,6 @@ static uint64_t nearer_of(uint64_t one_ns, uint64_t other_ns)
                                                                : one_ns;
 }
 
-/* The time until a moment, for poll(2); 0, which is none, has no end. */
-static int until_ms(uint64_t due_ns)
-{
-    uint64_t now = jr_clock_ns();
-    if (due_ns == 0)
-        return -1;
-    uint64_t ms = due_ns <= now ? 0 : (due_ns - now) / 1000000 + 1;
-    return ms < INT_MAX ? (int)ms : INT_MAX;
-}
-
 static void await_event(struct jr_sweep_run *run)
 {
     const struct jr_sampler_process *sampler = &run->sampler.process;
@@ -276,7 +265,7 @@ static void await_event(struct jr_sweep_run *run)
                              jr_journal_sync(&run->journal, false));
     due = nearer_of(due, jr_sweep_devices_due(run));
     due = nearer_of(due, jr_sweep_nodes_due(run));
-    int wait_ms = until_ms(nearer_of(due, jr_sweep_sampler_due(run)));
+    int wait_ms = jr_clock_poll_ms(nearer_of(due, jr_sweep_sampler_due(run)));
     if (poll(fds, sizeof fds / sizeof *fds, wait_ms) > 0 && fds[0].revents != 0)
         take_signal(run);
 }

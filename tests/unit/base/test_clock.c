@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <limits.h>
 #include <math.h>
 #include <time.h>
 
@@ -67,6 +68,21 @@ static void counts_nanoseconds(void)
     CU_ASSERT_EQUAL(jr_clock_ns_of((double)NAN), 0);
 }
 
+static void tells_poll_how_long(void)
+{
+    const uint64_t now = jr_clock_ns(), ms = 1000000, day = 86400000;
+    CU_ASSERT_EQUAL(jr_clock_poll_ms(0), -1);
+    CU_ASSERT_EQUAL(jr_clock_poll_ms(now), 0);
+    CU_ASSERT_EQUAL(jr_clock_poll_ms(1), 0);
+    /* Not one before it is over. */
+    CU_ASSERT_TRUE(jr_clock_poll_ms(now + day * ms) <= (int)day);
+    CU_ASSERT_TRUE(jr_clock_poll_ms(now + day * ms) > (int)day - 3600000);
+    CU_ASSERT_EQUAL(jr_clock_poll_ms(UINT64_MAX), INT_MAX);
+    uint64_t soon = jr_clock_ns() + ms / 2;
+    int left = jr_clock_poll_ms(soon);
+    CU_ASSERT_TRUE(left == 1 || (left == 0 && jr_clock_ns() >= soon));
+}
+
 static void speaks_to_people(void)
 {
     static const struct {
@@ -95,4 +111,4 @@ static void speaks_to_people(void)
 
 JR_UNIT_MAIN("clock", CASE(moves_forward), CASE(tells_wall_time),
              CASE(reads_wall_time), CASE(counts_nanoseconds),
-             CASE(speaks_to_people))
+             CASE(tells_poll_how_long), CASE(speaks_to_people))

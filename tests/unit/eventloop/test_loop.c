@@ -171,6 +171,26 @@ static void timers_stand_still(void)
     (void)close(loop.epoll_fd);
 }
 
+/* A timer too many would never be due: the loop says that there was one. */
+static void is_crowded_by_one_too_many(void)
+{
+    struct jr_loop loop;
+    struct record record = {0};
+    struct jr_timer timers[JR_LOOP_TIMERS + 1];
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    for (unsigned i = 0; i <= JR_LOOP_TIMERS; i++) {
+        CU_ASSERT_FALSE(loop.crowded);
+        timers[i] = (struct jr_timer){.due = on_due, .owner = &record};
+        jr_loop_timer(&loop, &timers[i]);
+    }
+    CU_ASSERT_TRUE(loop.crowded);
+    CU_ASSERT_EQUAL(loop.timer_count, JR_LOOP_TIMERS);
+    timers[JR_LOOP_TIMERS - 1].at = timers[JR_LOOP_TIMERS].at = 1;
+    (void)jr_loop_turn(&loop, true);
+    CU_ASSERT_EQUAL(record.count, 1);
+    (void)close(loop.epoll_fd);
+}
+
 JR_UNIT_MAIN("loop", CASE(calls_in_the_kernels_order),
              CASE(forgets_what_was_removed), CASE(calls_what_is_due),
-             CASE(timers_stand_still))
+             CASE(timers_stand_still), CASE(is_crowded_by_one_too_many))
