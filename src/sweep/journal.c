@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +13,13 @@
 
 #include "base/banned.h"
 
-#define SYNC_NS   UINT64_C(1000000000)
-#define MOST_READ (UINT64_C(256) << 20)
+#define SYNC_NS UINT64_C(1000000000)
+
+/* Bytes that are read at once, and of a line at most. */
+enum { PIECE_BYTES = 64 << 10, LINE_MOST = 8 << 20 };
+
+/* No sweep writes so much. A sparse file may be longer, and was planted. */
+#define MOST_READ ((off_t)1 << 30)
 
 #define WORD(name, word) word,
 static const char *const words[] = {JR_JOURNAL_EVENTS(WORD) NULL};
@@ -134,34 +140,72 @@ void jr_journal_close(struct jr_journal *journal)
     journal->fd = -1;
 }
 
-static void take_line(const char *text, size_t len,
-                      void (*take)(void *data, enum jr_journal_event event,
-                                   const json_t *line),
-                      void *data)
+/* Who is told of the lines. */
+struct line_taker {
+    void (*take)(void *data, enum jr_journal_event event, const json_t *line);
+    void *data;
+};
+
+static void take_line(const struct line_taker *taker, const char *text,
+                      size_t len)
 {
     json_t *line = jr_json_parse(text, len, NULL);
     const char *word =
         json_is_object(line) ? jr_json_get_str(line, "event") : NULL;
     for (unsigned i = 0; word != NULL && words[i] != NULL; i++)
         if (strcmp(words[i], word) == 0)
-            take(data, (enum jr_journal_event)i, line);
+            taker->take(taker->data, (enum jr_journal_event)i, line);
     json_decref(line);
 }
 
-static void take_lines(const struct jr_buf *text,
-                       void (*take)(void *data, enum jr_journal_event event,
-                                    const json_t *line),
-                       void *data)
+/* A line whose end was not read yet. */
+struct begun_line {
+    struct jr_buf text;
+    bool too_long; /* it is none of a journal, and not kept */
+};
+
+/* Take the lines that end in a piece, and keep the beginning of the last. */
+static void take_journal_piece(const struct line_taker *taker,
+                               struct begun_line *begun, const char *at,
+                               size_t len)
 {
-    const char *at = text->data == NULL ? "" : text->data;
-    const char *end = at + text->len;
+    const char *end = at + len;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL) /* torn */
-            break;
-        take_line(at, (size_t)(stop - at), take, data);
+        size_t part = (size_t)((stop == NULL ? end : stop) - at);
+        begun->too_long |= begun->text.len + part > LINE_MOST;
+        if (!begun->too_long && stop != NULL && begun->text.len == 0)
+            take_line(taker, at, part);
+        else if (!begun->too_long)
+            jr_buf_add(&begun->text, at, part);
+        if (stop == NULL)
+            return;
+        if (!begun->too_long && begun->text.len > 0)
+            take_line(taker, begun->text.data, begun->text.len);
+        jr_buf_clear(&begun->text);
+        begun->too_long = false;
         at = stop + 1;
     }
+}
+
+/* A journal is as long as its sweep: it is read in pieces. */
+static bool take_journal_lines(int fd, const struct line_taker *taker)
+{
+    struct begun_line begun = {.text = JR_BUF_INIT};
+    JR_FREE char *piece = malloc(PIECE_BYTES);
+    ssize_t got = piece == NULL ? -1 : 0;
+    off_t at = 0;
+    while (piece != NULL && at < MOST_READ) {
+        got = pread(fd, piece, PIECE_BYTES, at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        take_journal_piece(taker, &begun, piece, (size_t)got);
+        at += got;
+    }
+    jr_buf_release(&begun.text); /* it is torn */
+    return got == 0 && at < MOST_READ;
 }
 
 bool jr_journal_read(int dir_fd,
@@ -169,11 +213,11 @@ bool jr_journal_read(int dir_fd,
                                   const json_t *line),
                      void *data)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (jr_io_read_file(&text, dir_fd, JR_JOURNAL_FILE, MOST_READ, NULL) != 0)
-        return false;
-    take_lines(&text, take, data);
-    return true;
+    struct stat st;
+    JR_CLOSE int fd = openat(dir_fd, JR_JOURNAL_FILE,
+                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           take_journal_lines(fd, &(struct line_taker){take, data});
 }
 
 bool jr_journal_read_own(const struct jr_journal *journal,
@@ -181,10 +225,5 @@ bool jr_journal_read_own(const struct jr_journal *journal,
                                       const json_t *line),
                          void *data)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (lseek(journal->fd, 0, SEEK_SET) != 0 ||
-        jr_io_read_fd(&text, journal->fd, MOST_READ, NULL) != 0)
-        return false;
-    take_lines(&text, take, data);
-    return true;
+    return take_journal_lines(journal->fd, &(struct line_taker){take, data});
 }

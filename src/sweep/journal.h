@@ -73,7 +73,9 @@ uint64_t jr_journal_sync(struct jr_journal *journal, bool now);
 void jr_journal_close(struct jr_journal *journal);
 
 /* Call `take` for each whole line of the journal in the folder, in order; what
- * is no line of it is passed over. False where there is no journal. */
+ * is no line of it is passed over, and so is one of more than 8 MiB. False
+ * where there is no journal, or it cannot be read to its end: it has more than
+ * 1 GiB, or reading fails. */
 bool jr_journal_read(int dir_fd,
                      void (*take)(void *data, enum jr_journal_event event,
                                   const json_t *line),

@@ -537,7 +537,10 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
         past.course_count = 0;
     learn_list(&past, json_object_get(sweep, "cells"));
     learn_list(&past, json_object_get(sweep, "former"));
-    (void)jr_journal_read_own(&run->journal, learn_line, &past);
+    if (!jr_journal_read_own(&run->journal, learn_line, &past))
+        jr_session_note(run->session, "the journal of the sweep could not be "
+                                      "read to its end: cells go on by their "
+                                      "own records");
     json_decref(sweep);
     propose_again(&past);
     if (number_cells(&past) != 0)

@@ -221,9 +221,37 @@ static void is_a_regular_file(void)
     scratch_end(&scratch);
 }
 
+/* Lines lie across the pieces in which it is read, and far behind each other:
+ * the hole is a line that is too long, and takes nothing from the disk. */
+static void reads_all_of_a_long_one(void)
+{
+    static const char line[] =
+        "{\"event\": \"cell_ended\", \"cell\": 7, \"status\": \"failed\"}\n";
+    struct scratch scratch;
+    struct read_lines lines = {JR_BUF_INIT};
+    int dir = open_scratch(&scratch);
+    int fd = openat(dir, JR_JOURNAL_FILE, O_CREAT | O_RDWR | O_APPEND, 0600);
+    for (int i = 0; i < 5000; i++)
+        CU_ASSERT_EQUAL(write(fd, line, sizeof line - 1), sizeof line - 1);
+    CU_ASSERT_TRUE(jr_journal_read(dir, take, &lines));
+    CU_ASSERT_EQUAL(lines.text.len, 5000 * strlen("3:7:failed "));
+    jr_buf_release(&lines.text);
+    CU_ASSERT_EQUAL(ftruncate(fd, 10), 0); /* torn, as by a full disk */
+    CU_ASSERT_EQUAL(ftruncate(fd, (off_t)300 << 20), 0);
+    CU_ASSERT_EQUAL(write(fd, "\n", 1), 1);
+    CU_ASSERT_EQUAL(write(fd, line, sizeof line - 1), sizeof line - 1);
+    check_lines(dir, "3:7:failed ");
+    CU_ASSERT_EQUAL(ftruncate(fd, ((off_t)1 << 30) + 1), 0);
+    CU_ASSERT_FALSE(jr_journal_read(dir, take, &lines));
+    jr_buf_release(&lines.text);
+    (void)close(fd);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
 JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(reads_back_what_was_written),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
-             CASE(is_a_regular_file))
+             CASE(is_a_regular_file), CASE(reads_all_of_a_long_one))
