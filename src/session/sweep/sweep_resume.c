@@ -491,6 +491,20 @@ static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
                         run->dir.id, (int)holder, run->dir.id, run->dir.id);
 }
 
+/* A `prune` that had the journal locked before us may have removed the sweep:
+ * it takes away its name first. */
+static int check_place(const struct jr_sweep_run *run, struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &run->dir;
+    struct stat own, named;
+    if (fstat(dir->fd, &own) == 0 &&
+        fstatat(dir->log_fd, dir->id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        own.st_ino == named.st_ino && own.st_dev == named.st_dev)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "the sweep %s was removed meanwhile", dir->id);
+}
+
 /* The tasks of a job array that goes on would run cells a second time. */
 static int check_array(struct jr_sweep_run *run, struct jr_error *err)
 {
@@ -592,8 +606,8 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
         return jr_error_set(err, JR_STATUS_USAGE, "%s/%s is not a sweep",
                             run->log_dir, id);
     *ret_found = true;
-    if (open_journal(run, err) != 0 || check_array(run, err) != 0 ||
-        jr_sweep_make_cells(run, err) != 0)
+    if (open_journal(run, err) != 0 || check_place(run, err) != 0 ||
+        check_array(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
         return -1;
     jr_sweep_code_open(run);
     jr_journal_add(&run->journal,
