@@ -110,6 +110,10 @@ void jr_journal_add(struct jr_journal *journal,
         jr_json_set_str(object, "status", line->status);
     if (line->interrupted)
         jr_json_set_bool(object, "interrupted", true);
+    if (line->host != NULL)
+        jr_json_set_str(object, "host", line->host);
+    if (line->job != NULL)
+        jr_json_set_str(object, "job", line->job);
     jr_json_print(&text, object, 0);
     json_decref(object);
     jr_buf_char(&text, '\n');

@@ -58,6 +58,8 @@ struct jr_journal_line {
     const json_t *values; /* of the cell; NULL: none are said */
     const char *status;   /* it ended with; NULL: it did not */
     bool interrupted;     /* it ended because the sweep was stopped */
+    const char *host;     /* of who leads the sweep, or runs the cell; NULL */
+    const char *job;      /* of Slurm's, in which that is; NULL: in none */
 };
 
 /* Append a line. */

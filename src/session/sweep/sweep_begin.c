@@ -13,6 +13,7 @@
 #include "resolve/resolve.h"
 #include "session/begin.h"
 #include "session/stages.h"
+#include "session/sweep/settle_cell.h"
 #include "session/sweep/session_cells.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
@@ -109,9 +110,10 @@ static int make_sweep_folder(struct jr_sweep_run *run,
                         err) != 0)
         return -1;
     jr_sweep_code_open(run);
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_STARTED,
-                                             .cell = JR_JOURNAL_NO_CELL});
+    struct jr_journal_line started = {.event = JR_JOURNAL_SWEEP_STARTED,
+                                      .cell = JR_JOURNAL_NO_CELL};
+    jr_leader_of_now(run, &started);
+    jr_journal_add(&run->journal, &started);
     if (jr_sweep_write(run, err) != 0)
         return -1;
     return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);

@@ -8,10 +8,8 @@
  * that the cell has now. Neither sweep.json nor the journal is believed about
  * that. The folder of a cell that runs again is put aside, as 0007.1.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,25 +20,26 @@
 #include "base/clock.h"
 #include "base/diff_table.h"
 #include "base/io.h"
-#include "record/live_run.h"
 #include "resolve/spec_diff.h"
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/stages.h"
 #include "session/sweep/cell_hosts.h"
+#include "session/sweep/latest_sweep.h"
 #include "session/sweep/live_sweep.h"
 #include "session/sweep/load_sweep.h"
+#include "session/sweep/settle_cell.h"
 #include "session/sweep/sweep_run_parts.h"
 
 #include "base/banned.h"
 
-enum { MOST_BYTES = 256 << 20, MOST_ASIDE = 10000 };
+enum { MOST_ASIDE = 10000 };
 
 /* A number that is larger is none that a sweep has given. */
 enum { MOST_NUMBER = 1000000000 };
 
 /* What the journal says last of a cell. */
-enum course { COURSE_UNKNOWN, COURSE_CUT_SHORT, COURSE_ENDED };
+enum course { COURSE_UNKNOWN, COURSE_CUT_SHORT, COURSE_LOST, COURSE_ENDED };
 
 /* What is known of the sweep from before. */
 struct past {
@@ -50,6 +49,7 @@ struct past {
     char *course;    /* by number: a word of enum course, by the journal */
     size_t course_count;
     uint32_t next; /* number that no cell has had */
+    struct jr_former_leader leader;
 };
 
 /* The values of a cell as a text, whatever their order. NULL without memory. */
@@ -85,30 +85,24 @@ static void learn_line(void *data, enum jr_journal_event event,
                        const json_t *line)
 {
     struct past *past = data;
+    jr_former_leader_learn(&past->leader, event, line);
     if (event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED)
         return;
     learn_number(past, line);
     json_int_t number = jr_json_get_int(line, "cell");
     bool whole = event == JR_JOURNAL_CELL_ENDED &&
                  !jr_json_get_bool(line, "interrupted");
-    if (number >= 0 && (size_t)number < past->course_count)
-        past->course[number] = whole ? COURSE_ENDED : COURSE_CUT_SHORT;
+    if (number < 0 || (size_t)number >= past->course_count)
+        return;
+    past->course[number] = jr_journal_says_lost(event, line) ? COURSE_LOST
+                           : whole                           ? COURSE_ENDED
+                                                             : COURSE_CUT_SHORT;
 }
 
 static void learn_list(struct past *past, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
         learn_number(past, json_array_get(list, i));
-}
-
-/* sweep.json of an open folder; NULL: it is not there, or none. */
-static json_t *read_sweep_file(int dir_fd)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (jr_io_read_file(&text, dir_fd, JR_SWEEP_FILE, MOST_BYTES, NULL) != 0 ||
-        text.data == NULL)
-        return NULL;
-    return jr_json_parse(text.data, text.len, NULL);
 }
 
 static int compare_cell_numbers(const void *left, const void *right)
@@ -314,59 +308,6 @@ static int put_aside(struct jr_sweep_run *run, const char *folder,
                         run->cells_dir, folder);
 }
 
-/* Whether a signal that stops runs has come. */
-static bool is_told_to_stop(void)
-{
-    sigset_t pending;
-    static const int stops[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-    if (sigpending(&pending) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (sigismember(&pending, stops[i]) == 1)
-            return true;
-    return false;
-}
-
-/* A cell that a jobrun which was killed is still ending: wait for its record.
- * What one left that is gone is ended. One on another machine goes on for all
- * that is known, unless it was a task of an array which Slurm has ended. -1
- * with `err`: it goes on. */
-static int settle_cell(struct jr_sweep_run *run, const char *folder,
-                       struct jr_error *err)
-{
-    enum { TURN_NS = 1000000000 };
-    struct jr_live live;
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    bool told = false;
-    if (jr_live_open(&live, run->cells_dir, folder, NULL) != 0)
-        return 0;
-    while (live.standing == JR_STANDING_RUNNING) {
-        if (!told) {
-            jr_buf_printf(&line,
-                          "waiting for cell %s, which an earlier jobrun "
-                          "is still ending",
-                          folder);
-            jr_session_note(run->session, line.failed ? "" : line.data);
-            told = true;
-        }
-        if (is_told_to_stop() ||
-            jr_live_await(&live, run->cells_dir, folder,
-                          jr_clock_ns() + TURN_NS, NULL) < 0)
-            break;
-    }
-    bool running = live.standing == JR_STANDING_RUNNING ||
-                   (live.standing == JR_STANDING_ELSEWHERE && !run->array_over);
-    jr_live_close(&live);
-    if (running)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "cell %s is being run: jobrun stop %s --log-dir %s",
-                            folder, folder, run->cells_dir);
-    jr_buf_clear(&line);
-    if (jr_lost_sweep(&line, run->cells_dir, folder) > 0 && !line.failed)
-        jr_session_note(run->session, line.data);
-    return 0;
-}
-
 static enum course course_of(const struct past *past, uint32_t number)
 {
     return number < past->course_count ? (enum course)past->course[number]
@@ -396,8 +337,9 @@ static bool is_left(struct past *past, size_t cell, bool good)
     struct jr_sweep_run *run = past->run;
     if (good)
         return is_still_so(run, cell) && !is_to_run_changed(run, cell);
-    return run->options->skip_failed &&
-           course_of(past, run->states[cell].number) != COURSE_CUT_SHORT;
+    enum course course = course_of(past, run->states[cell].number);
+    return run->options->skip_failed && course != COURSE_CUT_SHORT &&
+           course != COURSE_LOST;
 }
 
 /* Look at what a cell left, and decide whether it runs. */
@@ -410,7 +352,8 @@ static int review_cell(struct past *past, size_t cell, struct jr_error *err)
     jr_cell_folder(folder, state->number);
     if (fstatat(run->cells_fd, folder, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
-    if (settle_cell(run, folder, err) != 0)
+    bool lost = course_of(past, state->number) == COURSE_LOST;
+    if (jr_settle_cell(run, &past->leader, folder, lost, err) != 0)
         return -1;
     bool known = jr_sweep_read_cell(run, cell);
     bool good = known && strcmp(state->status, "succeeded") == 0;
@@ -426,50 +369,6 @@ static int review_cell(struct past *past, size_t cell, struct jr_error *err)
     *state = (struct jr_cell_state){.number = state->number,
                                     .status = "not_started"};
     return put_aside(run, folder, err);
-}
-
-/* Whether the folder is that of a sweep of this spec; *ret_ns: when it was last
- * written to. */
-static bool is_of_spec(int log_fd, const char *name, const char *spec,
-                       uint64_t *ret_ns)
-{
-    struct stat st;
-    JR_CLOSE int fd =
-        openat(log_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fstat(fd, &st) != 0 || st.st_uid != geteuid())
-        return false;
-    json_t *sweep = read_sweep_file(fd);
-    const char *own = jr_json_get_str(sweep, "spec");
-    bool same = spec == NULL ? own == NULL && sweep != NULL
-                             : own != NULL && strcmp(own, spec) == 0;
-    json_decref(sweep);
-    if (fstatat(fd, JR_JOURNAL_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    *ret_ns =
-        (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-    return same;
-}
-
-/* The id of the latest sweep of this spec; false: there is none. */
-static bool find_latest(const struct jr_sweep_run *run, char ret[static 128])
-{
-    JR_FREE char *spec = jr_sweep_spec_path(run);
-    JR_CLOSE int log_fd =
-        open(run->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int again = log_fd < 0 ? -1 : dup(log_fd);
-    DIR *entries = again < 0 ? NULL : fdopendir(again);
-    uint64_t latest = 0, when;
-    const struct dirent *entry;
-    while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (jr_run_folder_is_id(entry->d_name) &&
-            is_of_spec(log_fd, entry->d_name, spec, &when) && when >= latest) {
-            latest = when;
-            (void)stpcpy(ret, entry->d_name); /* 127 at most */
-        }
-    if (entries != NULL)
-        (void)closedir(entries);
-    return latest > 0;
 }
 
 static int open_journal(struct jr_sweep_run *run, struct jr_error *err)
@@ -511,14 +410,14 @@ static int check_array(struct jr_sweep_run *run, struct jr_error *err)
     const char *job;
     struct jr_slurm_queue queue;
     int status = 0;
-    json_t *sweep = read_sweep_file(run->dir.fd);
+    json_t *sweep = jr_read_sweep_file(run->dir.fd);
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_slurm_queue_init(&queue, run->session->options.envp);
     enum jr_queue_place place = jr_sweep_is_submitted(sweep, &job)
                                     ? jr_slurm_queue_find(&queue, job)
                                     : JR_QUEUE_ENDED;
-    run->array_over =
-        jr_sweep_is_submitted(sweep, &job) && place == JR_QUEUE_ENDED;
+    run->was_submitted = jr_sweep_is_submitted(sweep, &job);
+    run->array_over = run->was_submitted && place == JR_QUEUE_ENDED;
     if (place == JR_QUEUE_QUEUED)
         status =
             jr_error_set(err, JR_STATUS_USAGE,
@@ -544,7 +443,7 @@ static int review_cells(struct jr_sweep_run *run, struct jr_error *err)
                         .numbers = json_object(),
                         .values = json_object(),
                         .course_count = 4 * JR_SWEEP_CELLS_MAX};
-    json_t *sweep = read_sweep_file(run->dir.fd);
+    json_t *sweep = jr_read_sweep_file(run->dir.fd);
     int status = 0;
     past.course = calloc(past.course_count, sizeof *past.course);
     if (past.course == NULL)
@@ -590,7 +489,7 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
     const char *given = run->options->resume;
     struct stat st;
     *ret_found = false;
-    if (*given == '\0' && !find_latest(run, id)) {
+    if (*given == '\0' && !jr_find_latest_sweep(run, id)) {
         jr_session_note(run->session, "there is no sweep of this spec to "
                                       "resume: a new one begins");
         return 0;
@@ -610,10 +509,14 @@ int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
         check_array(run, err) != 0 || jr_sweep_make_cells(run, err) != 0)
         return -1;
     jr_sweep_code_open(run);
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_SWEEP_RESUMED,
-                                             .cell = JR_JOURNAL_NO_CELL});
-    if (review_cells(run, err) != 0 || jr_sweep_write(run, err) != 0)
+    if (review_cells(run, err) != 0)
+        return -1;
+    /* Who leads it from now on: until here it is whoever did before. */
+    struct jr_journal_line resumed = {.event = JR_JOURNAL_SWEEP_RESUMED,
+                                      .cell = JR_JOURNAL_NO_CELL};
+    jr_leader_of_now(run, &resumed);
+    jr_journal_add(&run->journal, &resumed);
+    if (jr_sweep_write(run, err) != 0)
         return -1;
     note_other_code(run);
     return run->submits ? 0 : jr_run_folder_latest(&run->dir, err);

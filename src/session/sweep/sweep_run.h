@@ -4,6 +4,8 @@
  *
  *   sweep_begin.c   the folder, the needs, what cells there are
  *   sweep_resume.c  the folder of a sweep that is gone on with
+ *   latest_sweep.c  which one that is
+ *   settle_cell.c   whether a cell of it that has no results still runs
  *   sweep_loop.c    one loop: begins cells, sees them end, takes signals
  *   cell_process.c  a cell: a process that is forked, with a session of its own
  *   sweep_nodes.c   the same on a node of an allocation, by its agent

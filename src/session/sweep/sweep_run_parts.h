@@ -92,10 +92,10 @@ struct jr_sweep_run {
     int exit_code;
     /* Of a sweep whose cells are handed to Slurm (submit_sweep.h): */
     bool submits;
-    bool resumed; /* its folder was there before */
-    bool
-        array_over; /* its cells were tasks of an array which Slurm has ended */
-    bool assumes;   /* each cell is resolved for a machine as it states it */
+    bool resumed;       /* its folder was there before */
+    bool was_submitted; /* its cells were tasks of an array, */
+    bool array_over;    /* which Slurm has ended */
+    bool assumes;    /* each cell is resolved for a machine as it states it */
     const char *job; /* the array; NULL: not known yet */
     struct jr_sweep_screen screen;
 };

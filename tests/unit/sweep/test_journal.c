@@ -97,9 +97,13 @@ static void reads_back_what_was_written(void)
     CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
                           0);
     const struct jr_journal_line cell[] = {
-        {JR_JOURNAL_CELL_STARTED, 0, values, NULL, false},
-        {JR_JOURNAL_CELL_ENDED, 0, values, "failed", false},
-        {JR_JOURNAL_CELL_ENDED, 7, values, "stopped", true}};
+        {.event = JR_JOURNAL_CELL_STARTED, .values = values},
+        {.event = JR_JOURNAL_CELL_ENDED, .values = values, .status = "failed"},
+        {.event = JR_JOURNAL_CELL_ENDED,
+         .cell = 7,
+         .values = values,
+         .status = "stopped",
+         .interrupted = true}};
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
         jr_journal_add(&journal, &cell[i]);
