@@ -91,6 +91,23 @@ class Proposes(Sampled):
         self.assertEqual([cell["values"] for cell in self.sweep()["cells"]],
                          [{"vars.x": n} for n in range(4)])
 
+    def test_no_cell_at_all(self):
+        """Nothing was delivered, which is no success, whatever asks."""
+        self.sampler(COUNTS % 0)
+        told = self.sweep_it(5)
+        self.assertIn("scan: the sampler proposed no cell: nothing ran, and "
+                      "nothing was delivered", told)
+        self.assertEqual(self.sweep()["exit_code"], 5)
+        self.expect(self.jobrun("wait", "latest"), 5)
+        shown = self.expect(self.jobrun("runs", "--json"), 0).stdout
+        self.assertEqual([(run["status"], run["exit_code"]) for run in
+                          json.loads(shown)["runs"]], [("incomplete", 5)])
+        self.sweep_it(5, "--resume")
+        self.sampler(COUNTS % 2)
+        self.sweep_it(0, "--resume")
+        self.sampler(COUNTS % 0)  # all that there is has delivered
+        self.assertIn("2 of 2 cells delivered", self.sweep_it(0, "--resume"))
+
     def test_it_is_asked_while_there_is_room(self):
         self.sampler(COUNTS % 3, shell=f": > up.$X; while [ $(ls up.* | wc -l) "
                      f"-lt 3 ]; do sleep 0.02; done; {DELIVERS}",

@@ -41,7 +41,7 @@ static void take_time(void *data, enum jr_journal_event event,
 }
 
 /* What the sweep itself ended with, if it is more than its cells got: such as
- * that its sampler died. */
+ * that its sampler died, or proposed none. */
 static void take_own_code(struct jr_record *record, const json_t *sweep)
 {
     const json_t *code = json_object_get(sweep, "exit_code");
@@ -50,7 +50,9 @@ static void take_own_code(struct jr_record *record, const json_t *sweep)
         return;
     record->exit_code = (int)own;
     if (strcmp(record->status, "succeeded") == 0)
-        record->status = own > 128 ? "stopped" : "launch_failed";
+        record->status = own > 128                     ? "stopped"
+                         : own == JR_STATUS_INCOMPLETE ? "incomplete"
+                                                       : "launch_failed";
 }
 
 /* The worst that its cells got, and how many have delivered. */

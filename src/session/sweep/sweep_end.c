@@ -245,34 +245,45 @@ static int count_ends(const struct jr_sweep_run *run, size_t *ret_good,
     }
     if (lowest == 0 && *ret_good < cells->count)
         lowest = JR_STATUS_LAUNCH;
+    if (cells->count == 0) /* of nothing, not even all has delivered */
+        lowest = JR_STATUS_INCOMPLETE;
     if (run->sampler.failed)
         lowest = JR_STATUS_LAUNCH;
     return run->stop_signal != 0 ? 128 + run->stop_signal : lowest;
 }
 
-/* "lr-scan: 23 of 24 cells delivered, 1 failed; best cell 0002: accuracy 0.96"
- */
+/* "23 of 24 cells delivered, 1 did not; best cell 0002: accuracy 0.96" */
+static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record,
+                       size_t good, size_t bad)
+{
+    size_t count = record->cells->count, left = count - good - bad;
+    long best = jr_sweep_record_best(record);
+    jr_buf_printf(out, "%zu of %zu cells delivered", good, count);
+    if (bad > 0)
+        jr_buf_printf(out, ", %zu did not", bad);
+    if (left > 0)
+        jr_buf_printf(out, ", %zu did not begin", left);
+    if (best < 0)
+        return;
+    const char *field = record->cells->axes->best.field;
+    jr_buf_printf(out, "; best cell %04u: ", record->states[best].number);
+    jr_buf_safe(out, field);
+    jr_buf_char(out, ' ');
+    jr_cell_result_text(out,
+                        json_object_get(record->states[best].result, field));
+}
+
 static void tell_end(struct jr_sweep_run *run,
                      const struct jr_sweep_record *record, size_t good,
                      size_t bad)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    size_t count = record->cells->count, left = count - good - bad;
-    long best = jr_sweep_record_best(record);
-    jr_buf_printf(&line, "%s: %zu of %zu cells delivered", run->name, good,
-                  count);
-    if (bad > 0)
-        jr_buf_printf(&line, ", %zu did not", bad);
-    if (left > 0)
-        jr_buf_printf(&line, ", %zu did not begin", left);
-    if (best >= 0) {
-        const char *field = record->cells->axes->best.field;
-        jr_buf_printf(&line, "; best cell %04u: ", record->states[best].number);
-        jr_buf_safe(&line, field);
-        jr_buf_char(&line, ' ');
-        jr_cell_result_text(
-            &line, json_object_get(record->states[best].result, field));
-    }
+    jr_buf_printf(&line, "%s: ", run->name);
+    if (record->cells->count > 0)
+        add_counts(&line, record, good, bad);
+    else
+        jr_buf_str(&line, "the sampler proposed no cell: nothing ran, and "
+                          "nothing was delivered");
     tell_line(run, &line);
     jr_buf_clear(&line);
     jr_buf_printf(&line, "        %s/%s", run->log_dir, run->dir.id);
