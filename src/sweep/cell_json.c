@@ -52,6 +52,11 @@ static json_t *make_code(const struct jr_sweep_record *record, size_t i)
     return known_text(record->states[i].code);
 }
 
+static json_t *make_host(const struct jr_sweep_record *record, size_t i)
+{
+    return known_text(record->states[i].host);
+}
+
 static json_t *make_seconds(const struct jr_sweep_record *record, size_t i)
 {
     const struct jr_cell_state *state = &record->states[i];
@@ -113,6 +118,11 @@ static const struct row rows[] = {
      make_code,
      {.text = JR_SHAPE_TEXT, .null = true},
      "The name of the git tree that it ran with; null: not known."},
+    {"host",
+     make_host,
+     {.text = JR_SHAPE_TEXT, .null = true, .optional = true},
+     "The machine that it runs or ran on, of several nodes that of its first "
+     "rank; null: not known. Sweeps of earlier builds have none."},
     {"seconds",
      make_seconds,
      {.text = JR_SHAPE_SECONDS, .null = true},
@@ -155,7 +165,8 @@ json_t *jr_cell_json_schema(void)
     json_t *schema = json_object();
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < ROWS; i++)
-        jr_json_shape_add(properties, required, rows[i].key,
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
+                          rows[i].key,
                           jr_json_shape_schema(&rows[i].shape, rows[i].help));
     jr_json_set_str(schema, "description", "One cell.");
     jr_json_set_str(schema, "type", "object");

@@ -27,7 +27,8 @@ struct jr_cell_state {
     uint32_t number;    /* by which it is known, whatever becomes of the axes */
     const char *status; /* a word of JR_CELL_STATUSES */
     char fingerprint[65]; /* of what ran; "": it did not */
-    char code[72]; /* the name of the tree that it ran in; "": not known */
+    char code[72];    /* the name of the tree that it ran in; "": not known */
+    const char *host; /* that it runs or ran on; NULL: not known; borrowed */
     double seconds;
     json_t *result; /* jr_cell_result; NULL: none; owned */
 };

@@ -26,6 +26,7 @@ enum { MOST_BYTES = 256 << 20 };
 struct known {
     json_t *ends;  /* how it ended if it left no results; null: it has not */
     json_t *lines; /* the last one of each cell */
+    json_t *hosts; /* that they run or ran on */
     bool ended;    /* the sweep, as its last line says */
 };
 
@@ -51,6 +52,8 @@ static void take_cell_line(void *data, enum jr_journal_event event,
                                   ? json_string(end_word(line))
                                   : json_null());
     (void)json_object_set_new(known->lines, key, json_deep_copy(line));
+    if (json_is_string(json_object_get(line, "host")))
+        (void)json_object_set(known->hosts, key, json_object_get(line, "host"));
 }
 
 /* Cells that a sampler has proposed meanwhile are in the journal alone. */
@@ -74,6 +77,11 @@ static void add_new_cells(json_t *cells, const struct known *known)
     }
 }
 
+static const json_t *first_rank(const json_t *results)
+{
+    return json_array_get(json_object_get(results, "ranks"), 0);
+}
+
 /* What a cell's own record says; false: it has no results. */
 static bool take_results(json_t *cell, int dir_fd, uint32_t number)
 {
@@ -94,6 +102,7 @@ static bool take_results(json_t *cell, int dir_fd, uint32_t number)
     jr_json_set_str(cell, "status", jr_run_status_word(status));
     jr_json_share(cell, results, "fingerprint");
     jr_json_share(cell, results, "seconds");
+    jr_json_share(cell, first_rank(results), "host");
     jr_json_set(cell, "result", result == NULL ? json_null() : result);
     jr_json_set_str(cell, "run", path);
     json_decref(results);
@@ -157,6 +166,9 @@ static void update_cell(json_t *cell, const struct known *known, int dir_fd,
                     json_is_string(end) ? json_string_value(end)
                     : led               ? "running"
                                         : "lost");
+    json_t *host = json_object_get(known->hosts, key);
+    if (host != NULL)
+        jr_json_set(cell, "host", json_incref(host));
 }
 
 static void count_cells(json_t *sweep, const json_t *cells)
@@ -243,7 +255,8 @@ bool jr_sweep_is_over(const json_t *sweep)
 /* A sweep that ended is as its file says. */
 static void update_cells(json_t *sweep, int dir_fd)
 {
-    struct known known = {.ends = json_object(), .lines = json_object()};
+    struct known known = {
+        .ends = json_object(), .lines = json_object(), .hosts = json_object()};
     json_t *cells = json_object_get(sweep, "cells");
     (void)jr_journal_read(dir_fd, take_cell_line, &known);
     bool led = jr_journal_holder(dir_fd) != 0;
@@ -257,6 +270,7 @@ static void update_cells(json_t *sweep, int dir_fd)
     }
     json_decref(known.ends);
     json_decref(known.lines);
+    json_decref(known.hosts);
 }
 
 json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)

@@ -73,6 +73,19 @@ static bool is_name(const struct jr_row_table *table, const char *name)
     return *always != NULL || json_object_get(table->names, name) != NULL;
 }
 
+/* Whether a field of the results has the name, and goes before it. */
+static bool does_yield(const struct jr_row_table *table, const char *name)
+{
+    struct jr_buf field JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *const *at = table->kind->yielding;
+    while (at != NULL && *at != NULL && strcmp(*at, name) != 0)
+        at++;
+    if (at == NULL || *at == NULL)
+        return false;
+    jr_buf_printf(&field, JR_ROW_RESULTS "%s", name);
+    return !field.failed && json_object_get(table->names, field.data) != NULL;
+}
+
 const char *jr_row_table_name(struct jr_row_table *table, const char *word,
                               size_t len)
 {
@@ -82,6 +95,8 @@ const char *jr_row_table_name(struct jr_row_table *table, const char *word,
     for (; alias != NULL && name != NULL && alias->word != NULL; alias++)
         if (strcmp(alias->word, name) == 0)
             return alias->name;
+    if (name != NULL && does_yield(table, name))
+        return jr_arena_printf(&table->arena, JR_ROW_RESULTS "%s", name);
     if (name == NULL || is_name(table, name))
         return name;
     if (strncmp(name, first_of_labels, own) == 0)

@@ -28,10 +28,12 @@ struct jr_row_alias {
 
 /* What rows of a kind have. */
 struct jr_row_kind {
-    const char *what;          /* "cell": for messages */
-    const char *const *always; /* names that are known without any row; the
-                                  first is that of the row itself, and of the
-                                  first column; NULL at the end */
+    const char *what;            /* "cell": for messages */
+    const char *const *always;   /* names that are known without any row; the
+                                    first is that of the row itself, and of the
+                                    first column; NULL at the end */
+    const char *const *yielding; /* names that a field of the results goes
+                                    before; NULL at the end; NULL: none */
     const struct jr_row_alias *aliases; /* NULL at the end; NULL: none */
     bool bare; /* a bare name is a field of the results; else it has to have
                   its dot, and headings are whole names */

@@ -49,6 +49,25 @@ static void read_code(struct jr_cell_state *state, int dir_fd)
     json_decref(run);
 }
 
+const char *jr_sweep_keep_host(struct jr_sweep_run *run, const char *host)
+{
+    struct jr_arena *arena = &run->session->arena;
+    for (size_t i = 0; host != NULL && i < run->hosts.count; i++)
+        if (strcmp(run->hosts.items[i], host) == 0)
+            return run->hosts.items[i];
+    char *kept = jr_arena_strdup(arena, host);
+    if (kept != NULL)
+        jr_strv_push(&run->hosts, arena, kept);
+    return kept;
+}
+
+/* The machine of its first rank. */
+static const char *read_host(const json_t *results)
+{
+    return jr_json_get_str(json_array_get(json_object_get(results, "ranks"), 0),
+                           "host");
+}
+
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_cell_state *state = &run->states[cell];
@@ -61,8 +80,11 @@ bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell)
     if (results == NULL)
         return false;
     read_code(state, fd);
-    const char *print = jr_json_get_str(results, "fingerprint");
+    const char *print = jr_json_get_str(results, "fingerprint"),
+               *host = read_host(results);
     json_decref(state->result);
+    if (host != NULL)
+        state->host = jr_sweep_keep_host(run, host);
     state->status = known_status(results);
     state->seconds = jr_json_get_real(results, "seconds");
     state->result = jr_cell_result(results);
@@ -131,6 +153,7 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
                                          .cell = state->number,
                                          .values = values,
                                          .status = state->status,
+                                         .host = state->host,
                                          .interrupted = interrupted};
     jr_journal_add(&run->journal, &line);
     json_decref(values);
@@ -155,6 +178,7 @@ static bool has_waited_in_vain(struct jr_sweep_run *run,
         process->grant.devices_count == 0 || run->session->options.wait_ms == 0)
         return false;
     run->states[process->cell].status = "not_started";
+    run->states[process->cell].host = NULL;
     run->devices.over = run->closing = true;
     return true;
 }
@@ -198,8 +222,8 @@ static bool read_ended_cell(struct jr_sweep_run *run,
     } else if (strcmp(state->status, "succeeded") == 0 &&
                has_process_failed(process)) {
         json_decref(state->result);
-        *state =
-            (struct jr_cell_state){.number = number, .status = "launch_failed"};
+        *state = (struct jr_cell_state){
+            .number = number, .status = "launch_failed", .host = state->host};
     }
     return true;
 }

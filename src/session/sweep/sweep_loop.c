@@ -174,16 +174,22 @@ static void take_signal(struct jr_sweep_run *run)
 }
 
 /* Note that a cell has begun. */
-static void enter_cell(struct jr_sweep_run *run, size_t cell)
+static void enter_cell(struct jr_sweep_run *run,
+                       const struct jr_cell_process *process)
 {
+    size_t cell = process->cell;
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
     run->running_count++;
     jr_sweep_screen_stir(run);
     run->states[cell].status = "running";
+    run->states[cell].host = process->on_node
+                                 ? run->nodes.hosts[process->grant.node]
+                                 : run->machine.host;
     jr_journal_add(&run->journal,
                    &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
                                              .cell = run->states[cell].number,
-                                             .values = values});
+                                             .values = values,
+                                             .host = run->states[cell].host});
     json_decref(values);
 }
 
@@ -214,7 +220,7 @@ static enum begun begin_cell(struct jr_sweep_run *run)
     bool taken =
         jr_sweep_nodes_has(run, process) || jr_sweep_devices_take(run, process);
     if (taken && start_cell(run, process, &err) == 0) {
-        enter_cell(run, process->cell);
+        enter_cell(run, process);
         return BEGUN;
     }
     if (taken) {

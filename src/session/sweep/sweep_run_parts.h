@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/strv.h"
 #include "eventloop/signals.h"
 #include "session/session.h"
 #include "session/sweep/cell_needs.h"
@@ -72,6 +73,7 @@ struct jr_sweep_run {
     struct jr_sweep_code code;
     struct jr_record_machine machine; /* that the cells run on */
     char group_home[PATH_MAX];        /* of their control groups */
+    struct jr_strv hosts;             /* names that states of cells have */
     struct jr_sweep_sampler sampler;
     uint64_t idle_ns;                /* when the last cell that ran ended */
     struct jr_cell_state *states;    /* of each cell */
@@ -158,6 +160,9 @@ void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted);
 /* Read the record of a cell in the folder of that number into its state. False
  * where it has no results. */
 bool jr_sweep_read_cell(struct jr_sweep_run *run, size_t cell);
+
+/* The same name of a machine for as long as the run; NULL without memory. */
+const char *jr_sweep_keep_host(struct jr_sweep_run *run, const char *host);
 
 /* Write the record of the sweep, tell the end, and return the exit status. */
 int jr_sweep_end(struct jr_sweep_run *run);

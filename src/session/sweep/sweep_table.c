@@ -11,16 +11,18 @@
 #include "base/banned.h"
 
 static const char *const always[] = {"cell", "status", "seconds", NULL};
+static const char *const yielding[] = {"code", "host", NULL};
 
 static const struct jr_row_kind cell_kind = {
-    .what = "cell", .always = always, .bare = true};
+    .what = "cell", .always = always, .yielding = yielding, .bare = true};
 
 static json_t *flat_cell(const json_t *cell)
 {
     json_t *row = json_object();
     for (size_t i = 0; always[i] != NULL; i++)
         jr_json_share(row, cell, always[i]);
-    jr_json_share(row, cell, "code");
+    for (size_t i = 0; yielding[i] != NULL; i++)
+        jr_json_share(row, cell, yielding[i]);
     jr_row_add_members(row, json_object_get(cell, "values"), "");
     jr_row_add_members(row, json_object_get(cell, "result"), JR_ROW_RESULTS);
     return row;
@@ -105,6 +107,20 @@ static void add_result_columns(struct jr_sweep_table *table)
     }
 }
 
+static bool has_several_hosts(const struct jr_sweep_table *table)
+{
+    const json_t *rows = table->rows.rows;
+    const char *first = NULL;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *host = jr_json_get_str(json_array_get(rows, i), "host");
+        if (first == NULL)
+            first = host;
+        else if (host != NULL && strcmp(host, first) != 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_usual_columns(struct jr_sweep_table *table)
 {
     bool csv = table->rows.format == JR_ROWS_CSV;
@@ -117,6 +133,8 @@ static void add_usual_columns(struct jr_sweep_table *table)
     }
     add_result_columns(table);
     jr_row_table_add_column(&table->rows, "seconds");
+    if (!csv && has_several_hosts(table))
+        jr_row_table_add_column(&table->rows, "host");
 }
 
 int jr_sweep_table_arrange(struct jr_sweep_table *table,

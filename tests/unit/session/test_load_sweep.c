@@ -56,13 +56,14 @@ static void put_cell(const char *number, const char *status, double seconds,
     (void)snprintf(path, sizeof path, "scan-1/cells/%s", number);
     put_folder(path);
     (void)snprintf(path, sizeof path, "scan-1/cells/%s/results.json", number);
-    (void)snprintf(text, sizeof text,
-                   "{\"status\": \"%s\", \"seconds\": %.1f, \"fingerprint\": "
-                   "\"f%s\", \"root_cause\": {\"rank\": 1, \"message\": "
-                   "\"exit \\u0007 3\"}, \"ranks\": [{\"state\": "
-                   "\"succeeded\", \"result\": {\"loss\": %s}}, {\"state\": "
-                   "\"succeeded\", \"result\": {\"loss\": %s}}]}",
-                   status, seconds, number, loss0, loss1);
+    (void)snprintf(
+        text, sizeof text,
+        "{\"status\": \"%s\", \"seconds\": %.1f, \"fingerprint\": "
+        "\"f%s\", \"root_cause\": {\"rank\": 1, \"message\": "
+        "\"exit \\u0007 3\"}, \"ranks\": [{\"host\": \"n7\", \"state\": "
+        "\"succeeded\", \"result\": {\"loss\": %s}}, {\"state\": "
+        "\"succeeded\", \"result\": {\"loss\": %s}}]}",
+        status, seconds, number, loss0, loss1);
     scratch_write(&scratch, path, text);
 }
 
@@ -151,6 +152,7 @@ static void a_sweep_that_was_killed_is_what_its_cells_say(void)
     const json_t *cell = json_array_get(json_object_get(sweep, "cells"), 3);
     CU_ASSERT_EQUAL(json_number_value(json_object_get(cell, "seconds")), 2.5);
     JR_ASSERT_TEXT(jr_json_get_str(cell, "fingerprint"), "f0003");
+    JR_ASSERT_TEXT(jr_json_get_str(cell, "host"), "n7");
     JR_ASSERT_TEXT(jr_json_get_str(cell, "run"), "cells/0003");
     check_text(json_object_get(cell, "result"),
                "{\"loss\": {\"mean\": 3.0, \"min\": 2.0, \"max\": 4.0, "
@@ -199,8 +201,8 @@ static void cells_of_a_sampler_are_in_the_journal(void)
 {
     static const char journal[] =
         "{\"event\": \"cell_started\", \"cell\": 0, \"values\": {\"a\": 1}}\n"
-        "{\"event\": \"cell_started\", \"cell\": 1, \"values\": {\"a\": 2}}\n"
-        "{\"event\": \"cell_started\", \"cell\": 2}\n"
+        "{\"event\": \"cell_started\", \"cell\": 1, \"values\": {\"a\": 2}, "
+        "\"host\": \"n2\"}\n{\"event\": \"cell_started\", \"cell\": 2}\n"
         "{\"event\": \"sweep_resumed\", \"cell\": 3, \"values\": {}}\n";
     for (int sampled = 0; sampled < 2; sampled++) {
         begin(sampled ? SWEEP("\"sampler\": true, ", CELL(0, 1, 1, "lost"))
@@ -212,7 +214,9 @@ static void cells_of_a_sampler_are_in_the_journal(void)
             check_text(json_array_get(json_object_get(sweep, "cells"), 1),
                        "{\"cell\": 1, \"values\": {\"a\": 2}, \"status\": "
                        "\"lost\", \"fingerprint\": null, \"code\": null, "
-                       "\"seconds\": null, \"result\": null, \"run\": null}");
+                       "\"host\": \"n2\", \"seconds\": null, \"result\": null, "
+                       "\"run\": "
+                       "null}");
         json_decref(sweep);
         scratch_end(&scratch);
     }

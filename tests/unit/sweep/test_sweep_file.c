@@ -49,7 +49,7 @@ static void says_what_has_not_begun(void)
     open_goal(&s, "min");
     struct jr_cell_state states[] = {
         {.number = 0, .status = "not_started"},
-        {.number = 5, .status = "running", .code = "0123"}};
+        {.number = 5, .status = "running", .code = "0123", .host = "n2"}};
     json_t *json = write_file(&s, states);
     check_part(json, "axes",
                "[{\"path\": \"vars.lr\", \"values\": [0.1, 0.01]}, {\"path\": "
@@ -63,6 +63,8 @@ static void says_what_has_not_begun(void)
     check_part(json, "exit_code", "null");
     check_part(json_array_get(cells, 0), "code", "null");
     check_part(json_array_get(cells, 1), "code", "\"0123\"");
+    check_part(json_array_get(cells, 0), "host", "null");
+    check_part(json_array_get(cells, 1), "host", "\"n2\"");
     check_part(json_array_get(cells, 0), "run", "null");
     check_part(json_array_get(cells, 0), "seconds", "null");
     check_part(json_array_get(cells, 0), "fingerprint", "null");
@@ -207,7 +209,7 @@ static void has_a_schema_of_its_keys(void)
     json_t *parts = json_object_get(schema, "$defs");
     check_keys(json, schema, 4); /* exit_code, sampler, submitted, former */
     check_keys(json_array_get(json_object_get(json, "cells"), 0),
-               json_object_get(parts, "cell"), 0);
+               json_object_get(parts, "cell"), 1); /* host */
     check_keys(json_object_get(json, "best"), json_object_get(parts, "best"),
                0);
     check_part(json, "former", "[{\"cell\": 7, \"values\": {}}]");
@@ -230,7 +232,8 @@ static void makes_a_cell_that_has_not_begun(void)
     JR_ASSERT_TEXT(out.data,
                    "{\"cell\": 3, \"values\": {\"n\": 1}, \"status\": "
                    "\"not_started\", \"fingerprint\": null, \"code\": null, "
-                   "\"seconds\": null, \"result\": null, \"run\": null}");
+                   "\"host\": null, \"seconds\": null, \"result\": null, "
+                   "\"run\": null}");
     jr_buf_release(&out);
     json_decref(cell);
     json_decref(values);
