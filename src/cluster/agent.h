@@ -39,6 +39,8 @@ struct jr_agent_cell_end {
     char cell[16]; /* its number */
     int code;      /* the exit status of its process */
     char *note;    /* a line about it, or NULL; to be freed */
+    char *gone;    /* of its devices, those that are not there any more, numbers
+                      in the facts of the node: "0,2"; NULL: none; the same */
 };
 
 /* The cells of sweeps, each a run of its own on this node (protocol.h: cell).

@@ -12,11 +12,13 @@
 
 #include "base/banned.h"
 
-static void send_cell_end(struct jr_agent *agent, const char *cell, int code)
+static void send_cell_end(struct jr_agent *agent, const char *cell, int code,
+                          const char *gone)
 {
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_CELL_ENDED,
                                               .cell = cell,
-                                              .code = code});
+                                              .code = code,
+                                              .devices = gone});
 }
 
 /* What the cells have said, whole lines: those of two are not mixed. */
@@ -52,9 +54,10 @@ static void on_children(void *owner, uint32_t events)
         if (end.note != NULL)
             jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
                            end.note, strlen(end.note));
-        send_cell_end(agent, end.cell, end.code);
+        send_cell_end(agent, end.cell, end.code, end.gone);
         free(end.note);
-        end.note = NULL;
+        free(end.gone);
+        end.note = end.gone = NULL;
     }
 }
 
@@ -104,7 +107,7 @@ static void refuse_cell(struct jr_agent *agent, const char *cell,
     if (!line.failed)
         jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
                        line.data, line.len);
-    send_cell_end(agent, cell, (int)why->status);
+    send_cell_end(agent, cell, (int)why->status, NULL);
 }
 
 void jr_agent_begin_cell(struct jr_agent *agent, const struct jr_message *word)

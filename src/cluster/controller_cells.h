@@ -34,8 +34,11 @@ struct jr_controller_cell {
 /* Who is told what becomes of cells. Nothing may be closed meanwhile. */
 struct jr_cell_watcher {
     void *data;
-    /* The cell of that number is over, and its process ended with `code`. */
-    void (*ended)(void *data, uint32_t node, const char *cell, int code);
+    /* The cell of that number is over, and its process ended with `code`. Of
+     * its devices, `gone` are not there any more, numbers in the node's facts;
+     * NULL: none. */
+    void (*ended)(void *data, uint32_t node, const char *cell, int code,
+                  const char *gone);
     /* A line about a cell of the node. */
     void (*said)(void *data, uint32_t node, const char *line);
     /* The cluster ends what runs on the node, as where its time is over. */

@@ -150,7 +150,7 @@ static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
     switch ((int)action) {
     case JR_NODE_DO_CELL:
         watcher->ended(watcher->data, node, cause->message->cell,
-                       (int)cause->message->code);
+                       (int)cause->message->code, cause->message->devices);
         return true;
     case JR_NODE_DO_CEASE:
         watcher->ceased(watcher->data, node);

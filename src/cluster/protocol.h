@@ -136,8 +136,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     /* SIGTERM came there, or a rank died of it. */                            \
     FROM(TERMINATED, "terminated", 0)                                          \
     /* A cell is over, and nothing is left of it there. `status` is the exit   \
-       status of its process. */                                               \
-    FROM(CELL_ENDED, "cell_ended", JR_KEY(CELL) | JR_KEY(STATUS))              \
+       status of its process; `devices` are those of its own that are not      \
+       there any more. */                                                      \
+    FROM(CELL_ENDED, "cell_ended",                                             \
+         JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES))                      \
     /* A rank of the node has called MPI_Init. */                              \
     FROM(INITIALIZED, "initialized", 0)                                        \
     /* The answer to `listen`; port 0: it could not, and `why` says why. */    \

@@ -27,6 +27,8 @@ static void init_node(struct jr_schedule *schedule, uint32_t i)
                                         sizeof *node->device_taken);
     node->device_away = jr_arena_array(arena, node->room.devices + 1,
                                        sizeof *node->device_away);
+    node->device_lost = jr_arena_array(arena, node->room.devices + 1,
+                                       sizeof *node->device_lost);
 }
 
 void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
@@ -64,7 +66,7 @@ static uint32_t count_free_devices(const struct jr_schedule *schedule,
     uint32_t count = 0;
     for (uint32_t k = 0; k < node->room.devices; k++)
         count += may_have(need, i, k) && !node->device_taken[k] &&
-                 (none_away || !node->device_away[k]);
+                 !node->device_lost[k] && (none_away || !node->device_away[k]);
     return count;
 }
 
@@ -173,7 +175,7 @@ static uint32_t *take_free_devices(struct jr_schedule *schedule, uint32_t i,
     for (uint32_t k = 0; numbers != NULL && k < room && found < need->devices;
          k++) {
         if (!may_have(need, i, k) || node->device_taken[k] ||
-            node->device_away[k])
+            node->device_away[k] || node->device_lost[k])
             continue;
         node->device_taken[k] = true;
         numbers[found++] = k;
@@ -287,6 +289,41 @@ void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node)
 void jr_schedule_regain(struct jr_schedule *schedule, uint32_t node)
 {
     schedule->nodes[node].gone = false;
+}
+
+bool jr_schedule_lose_device(struct jr_schedule *schedule, uint32_t node,
+                             uint32_t device)
+{
+    bool *lost = &schedule->nodes[node].device_lost[device];
+    bool known = *lost;
+    *lost = true;
+    return !known;
+}
+
+/* The devices of a node that will do and are not lost. */
+static uint32_t count_left_devices(const struct jr_schedule *schedule,
+                                   uint32_t i, const struct jr_slots *need)
+{
+    const struct jr_schedule_node *node = &schedule->nodes[i];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < node->room.devices; k++)
+        count += may_have(need, i, k) && !node->device_lost[k];
+    return count;
+}
+
+bool jr_schedule_could_begin(const struct jr_schedule *schedule, uint32_t kind,
+                             uint32_t *ret_left)
+{
+    const struct jr_slots *need = &schedule->kinds[kind];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < schedule->nodes_count; i++) {
+        uint32_t left = count_left_devices(schedule, i, need);
+        most = left > most ? left : most;
+    }
+    *ret_left = most;
+    return schedule->next[kind] >= schedule->count || need->alone ||
+           need->shares || need->devices <= most ||
+           exceeds_all_rooms(schedule, need);
 }
 
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind)

@@ -39,6 +39,7 @@ struct jr_schedule_node {
     uint32_t running;
     bool *core_taken, *device_taken;
     bool *device_away; /* not to be had now: the caller keeps these */
+    bool *device_lost; /* given to no other cell */
     bool gone;         /* no other cell begins there */
 };
 
@@ -101,6 +102,15 @@ void jr_schedule_lose(struct jr_schedule *schedule, uint32_t node);
 
 /* The node is there again. */
 void jr_schedule_regain(struct jr_schedule *schedule, uint32_t node);
+
+/* A device of a node is given to no other cell. False: it was lost before. */
+bool jr_schedule_lose_device(struct jr_schedule *schedule, uint32_t node,
+                             uint32_t device);
+
+/* Whether a cell of that kind could begin if nothing ran: true also where none
+ * is left. *ret_left is how many devices of one node would do at most. */
+bool jr_schedule_could_begin(const struct jr_schedule *schedule, uint32_t kind,
+                             uint32_t *ret_left);
 
 /* No other cell of a kind begins. */
 void jr_schedule_drop(struct jr_schedule *schedule, uint32_t kind);

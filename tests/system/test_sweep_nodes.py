@@ -135,6 +135,54 @@ class Packing(SweepNodes):
                           for device in range(2)})
         self.assertEqual(self.steps(), 1)
 
+    def vanishing(self, shell, cells=24, more=""):
+        """A spec whose cells each have a device of two on their node, which is
+        gone once there is a file of its name."""
+        self.write("acme.facts", ACME.replace(
+            "do echo", "do [ -e gone.$FAKE_NODE.$i ] || echo").replace(
+            'echo "devices:"', "[ -e gone.$FAKE_NODE.0 ] && "
+            "[ -e gone.$FAKE_NODE.1 ] && exec echo 'devices: []'\n"
+            'echo "devices:"') % "$FAKE_NODE").chmod(0o755)
+        spec = self.sweep_spec(
+            f"me=$FAKE_NODE.$ACME_VISIBLE; echo $N >> ran; {shell}\n"
+            f"[ ! -e gone.$me ] && {DELIVER}", cells, more)
+        spec.write_text(spec.read_text().replace(
+            "device: cpu", "device: custom:acme\nbackends: custom:acme"))
+        return spec
+
+    def test_a_device_that_disappears(self):
+        """The cell that had it fails, no other one gets it, and all others run."""
+        spec = self.vanishing("[ $me != 1.0 ] || : > gone.1.0")
+        done = self.on_nodes(spec, nodes=3, code=1)
+        self.assertIn("n2: the custom:acme device 0 is not there any more: no "
+                      "other cell gets it", done.stderr)
+        self.assertEqual(done.stderr.count("not there any more"), 1)
+        self.assertIn("23 of 24 cells delivered, 1 did not", done.stderr)
+        self.assertEqual(len((self.folder / "ran").read_text().split()), 24)
+        self.nobody_is_left()
+        (self.folder / "gone.1.0").unlink()
+        self.write("scan.jobrun.yaml", spec.read_text().replace(
+            "[ $me != 1.0 ]", "true"))
+        self.on_nodes(spec, "--resume", nodes=3)
+        self.assertEqual(set(self.statuses()), {"succeeded"})
+
+    def test_all_devices_disappear(self):
+        """Those that could not begin are no failures, and that is said."""
+        spec = self.vanishing(": > gone.$me")
+        done = self.on_nodes(spec, nodes=2, code=1)
+        self.assertEqual(done.stderr.count("not there any more"), 4)
+        self.assertIn("cells that need 1 custom:acme device cannot begin any "
+                      "more: 0 are left", done.stderr)
+        self.assertIn("0 of 24 cells delivered, 4 did not, 20 did not begin",
+                      done.stderr)
+        self.nobody_is_left()
+
+    def test_cells_that_fail_and_keep_their_devices(self):
+        done = self.on_nodes(self.vanishing("[ $N -ge 4 ] || exit 3"), nodes=2,
+                             code=1)
+        self.assertNotIn("not there any more", done.stderr)
+        self.assertIn("20 of 24 cells delivered, 4 did not", done.stderr)
+
     def test_devices_that_others_hold_are_waited_for(self):
         """Both nodes have the same cards, which is a case of its own: who comes
         second waits."""
@@ -388,6 +436,35 @@ class Failing(SweepNodes):
         self.assertIn(f"{len(lost)} did not", err)
         self.on_nodes(spec, "--resume")
         self.assertEqual(self.statuses(), ["succeeded"] * 8)
+
+    def test_a_lost_node_whose_records_are_another_machine_s(self):
+        """Nothing there is seen from here, and yet its cells run again."""
+        spec = self.sweep_spec(WAIT, 8)
+        process = self.begin_sweep(spec, "--parallel", "4")
+        self.started(4)
+        agent = self.agents()[0]
+        both = [pid for guard in harness.children(agent)
+                for pid in (guard, harness.runner_of(guard))]
+        os.kill(agent, signal.SIGSTOP)  # its guards would die with it
+        for sig in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in both:
+                os.kill(pid, sig)
+        os.kill(agent, signal.SIGKILL)
+        self.go()
+        self.finish(process, 7)
+        lost = [cell for cell in self.cells() if cell["status"] == "lost"]
+        self.assertTrue(lost)
+        for cell in lost:
+            self.assertEqual(cell["host"], "n1")
+            path = self.latest() / cell["run"] / "run.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()),
+                                        "host": "n1"}))
+        done = self.on_nodes(spec, "--resume")
+        for cell in lost:
+            self.assertIn(f"cell {cell['cell']:04} was lost on n1, and runs "
+                          "again", done.stderr)
+        self.assertEqual(self.statuses(), ["succeeded"] * 8)
+        self.nobody_is_left()
 
     def test_two_agents_that_are_killed(self):
         def kill(process):

@@ -118,6 +118,9 @@ static int run_cell(struct beginning *beginning)
         say_line(beginning, err.text);
     int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
                                                : (int)status;
+    if (code != 0 && code < 128)
+        jr_node_devices_check(&beginning->cell->devices, options.envp,
+                              session->file);
     jr_session_close(session); /* with it go the port and the control group */
     return code;
 }
@@ -311,6 +314,7 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
         ret->code = cell->code;
         ret->note = cell->note;
         cell->note = NULL;
+        ret->gone = jr_node_devices_list_gone(&cell->devices);
         drop_cell(cells, cell);
         return true;
     }

@@ -1,14 +1,41 @@
 #include "session/sweep/node_devices.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "resolve/device_queue.h"
 #include "session/device_wait.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+
+bool jr_device_is_there(const struct jr_host *host, const char *kind,
+                        const char *key)
+{
+    char other[JR_DEVICE_KEY_SIZE], name[16];
+    for (uint32_t i = 0; i < host->devices_count; i++) {
+        const struct jr_host_device *device = &host->devices[i];
+        (void)snprintf(name, sizeof name, "%u", device->index);
+        jr_device_key(other, device, kind, name);
+        if (device->visible && strcmp(key, other) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the process of the cell finds out. */
+static void share_gone(struct jr_node_devices *devices)
+{
+    void *shared = devices->list.count == 0
+                       ? MAP_FAILED
+                       : mmap(NULL, devices->list.count, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    devices->gone = shared == MAP_FAILED ? NULL : shared;
+}
 
 void jr_node_devices_name(struct jr_node_devices *ret,
                           const struct jr_host *host, const char *kind,
@@ -16,6 +43,8 @@ void jr_node_devices_name(struct jr_node_devices *ret,
 {
     struct jr_device_list *list = &ret->list;
     char key[JR_DEVICE_KEY_SIZE];
+    share_gone(ret);
+    ret->kind = jr_arena_strdup(arena, kind);
     list->names = jr_arena_array(arena, list->count, sizeof *list->names);
     list->keys = jr_arena_array(arena, list->count, sizeof *list->keys);
     ret->leases = jr_arena_array(arena, list->count, sizeof *ret->leases);
@@ -99,8 +128,40 @@ void jr_node_devices_holders(struct jr_buf *out,
     jr_device_claims_release(&claims);
 }
 
+void jr_node_devices_check(struct jr_node_devices *devices, char *const *envp,
+                           const struct jr_spec_file *file)
+{
+    const struct jr_session_options options = {.envp = envp};
+    const struct jr_device_list *list = &devices->list;
+    struct jr_error err = {0};
+    struct jr_session *now = devices->gone == NULL || file == NULL
+                                 ? NULL
+                                 : jr_session_open(&options);
+    if (now != NULL && jr_session_facts(now, NULL, &err) == JR_STATUS_OK &&
+        jr_session_read_devices(now, file) == JR_STATUS_OK)
+        for (uint32_t i = 0; i < list->count; i++)
+            devices->gone[i] =
+                !jr_device_is_there(&now->host, devices->kind, list->keys[i]);
+    jr_session_close(now);
+}
+
+/* What there is no room for is found out by the next cell that gets it. */
+char *jr_node_devices_list_gone(const struct jr_node_devices *devices)
+{
+    enum { MOST_BYTES = 256 }; /* of a message, see protocol.h */
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (uint32_t i = 0; devices->gone != NULL && i < devices->list.count; i++)
+        if (devices->gone[i] && text.len < MOST_BYTES)
+            jr_buf_printf(&text, "%s%u", text.len == 0 ? "" : ",",
+                          devices->numbers[i]);
+    return text.len == 0 || text.failed ? NULL : jr_buf_detach(&text);
+}
+
 void jr_node_devices_give(struct jr_node_devices *devices)
 {
+    if (devices->gone != NULL)
+        (void)munmap(devices->gone, devices->list.count);
+    devices->gone = NULL;
     for (uint32_t i = 0; i < devices->leased; i++)
         jr_device_lease_release(&devices->leases[i]);
     devices->leased = 0;

@@ -38,7 +38,8 @@ static bool runs_on(const struct jr_cell_process *process,
     return process->crew == crew && process->grant.node == crew->nodes[node];
 }
 
-static void take_cell_end(void *data, uint32_t node, const char *cell, int code)
+static void take_cell_end(void *data, uint32_t node, const char *cell, int code,
+                          const char *gone)
 {
     const struct jr_sweep_crew *crew = data;
     struct jr_sweep_run *run = crew->run;
@@ -52,6 +53,8 @@ static void take_cell_end(void *data, uint32_t node, const char *cell, int code)
             continue;
         process->over = true;
         process->code = code;
+        process->gone =
+            gone == NULL ? NULL : jr_arena_strdup(&process->arena, gone);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/strv.h"
 #include "session/stages.h"
+#include "session/sweep/node_devices.h"
 #include "session/sweep/sweep_run_parts.h"
 
 #include "base/banned.h"
@@ -282,34 +283,64 @@ uint64_t jr_sweep_devices_due(const struct jr_sweep_run *run)
     return devices->since_ns + ms * NS_PER_MS;
 }
 
-static bool is_device_there(const struct jr_session *now,
-                            const struct jr_device_list *list,
-                            const struct jr_cell_needs *needs, uint32_t device)
+/* Tell that a device is not there any more; `node`: where that is, or "". */
+static void note_lost_device(const struct jr_sweep_run *run, const char *node,
+                             const char *kind, const char *name)
 {
-    char key[JR_DEVICE_KEY_SIZE];
-    const char *kind = find_kind_name(needs, device);
-    for (uint32_t i = 0; i < now->host.devices_count; i++) {
-        const struct jr_host_device *other = &now->host.devices[i];
-        char name[16];
-        (void)snprintf(name, sizeof name, "%u", other->index);
-        jr_device_key(key, other, kind, name);
-        if (other->visible && strcmp(key, list->keys[device]) == 0)
-            return true;
-    }
-    return false;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_safe(&line, node);
+    jr_buf_printf(
+        &line,
+        "%sthe %s device %s is not there any more: no other cell gets "
+        "it",
+        node[0] == '\0' ? "" : ": ", kind, name);
+    if (!line.failed)
+        jr_session_note(run->session, line.data);
 }
 
 static void lose_device(struct jr_sweep_run *run, uint32_t device)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *kind = find_kind_name(&run->needs, device);
     run->devices.gone[device] = true;
-    jr_buf_printf(&line,
-                  "the %s device %s is not there any more: no other cell gets "
-                  "it",
-                  kind, run->devices.list.names[device]);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    note_lost_device(run, "", find_kind_name(&run->needs, device),
+                     run->devices.list.names[device]);
+}
+
+/* Kinds of cells that no node can hold any more do not begin. */
+static void drop_kinds(struct jr_sweep_run *run)
+{
+    for (size_t i = 0; i < run->needs.count; i++) {
+        uint32_t kind = (uint32_t)i, left;
+        if (jr_schedule_could_begin(&run->schedule, kind, &left))
+            continue;
+        run->devices.request.count = left;
+        drop_kind(run, kind);
+    }
+}
+
+/* Take it from an agent that devices of its node, numbers of its facts, are not
+ * there any more. */
+static void lose_remote_devices(struct jr_sweep_run *run,
+                                const struct jr_cell_process *process)
+{
+    const struct jr_grant *grant = &process->grant;
+    const struct jr_host *host = &run->session->cell_hosts[grant->node];
+    const struct jr_cell_need *need =
+        &run->needs.kinds[run->needs.kind_of[process->cell]];
+    const char *at = process->gone;
+    uint64_t device;
+    char name[16];
+    while (at != NULL && jr_num_digits(&at, &device) &&
+           device < run->schedule.nodes[grant->node].room.devices) {
+        if (jr_schedule_lose_device(&run->schedule, grant->node,
+                                    (uint32_t)device)) {
+            (void)snprintf(name, sizeof name, "%u",
+                           host->devices[device].index);
+            note_lost_device(run, run->nodes.hosts[grant->node],
+                             need->device_name, name);
+        }
+        at += *at == ',';
+    }
+    drop_kinds(run);
 }
 
 void jr_sweep_devices_check(struct jr_sweep_run *run,
@@ -319,6 +350,10 @@ void jr_sweep_devices_check(struct jr_sweep_run *run,
                                                    run->session->options.envp};
     struct jr_session *now = NULL;
     struct jr_error err = {0};
+    if (process->gone != NULL)
+        lose_remote_devices(run, process);
+    if (process->on_node)
+        return;
     if (process->grant.devices_count > 0 && run->session->cell_files_count > 0)
         now = jr_session_open(&options);
     if (now != NULL && jr_session_facts(now, NULL, &err) == JR_STATUS_OK &&
@@ -326,7 +361,9 @@ void jr_sweep_devices_check(struct jr_sweep_run *run,
             JR_STATUS_OK)
         for (uint32_t i = 0; i < process->grant.devices_count; i++) {
             uint32_t device = process->grant.devices[i];
-            if (!is_device_there(now, &run->devices.list, &run->needs, device))
+            if (!jr_device_is_there(&now->host,
+                                    find_kind_name(&run->needs, device),
+                                    run->devices.list.keys[device]))
                 lose_device(run, device);
         }
     jr_session_close(now);

@@ -81,8 +81,9 @@ bool jr_sweep_devices_await(struct jr_sweep_run *run);
  * 0: none. */
 uint64_t jr_sweep_devices_due(const struct jr_sweep_run *run);
 
-/* A cell with devices did not deliver: see whether they are all still there.
- * Those that are not are given to no other cell. */
+/* A cell with devices did not deliver: see whether they are all still there, or
+ * what its agent says of that. Those that are not are given to no other cell.
+ */
 void jr_sweep_devices_check(struct jr_sweep_run *run,
                             const struct jr_cell_process *process);
 

@@ -40,7 +40,7 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
 {
     jr_sweep_devices_give(process);
     jr_schedule_end(&run->schedule, &process->grant);
-    if (!jr_sweep_take_cell(run, process) && !process->on_node)
+    if (!jr_sweep_take_cell(run, process))
         jr_sweep_devices_check(run, process);
     jr_sweep_sampler_tell(run, process->cell);
     run->idle_ns = jr_clock_ns();

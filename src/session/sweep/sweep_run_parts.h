@@ -30,8 +30,9 @@ struct jr_cell_process {
     int exit_status;                  /* of the guard, as waitpid(2) has it */
     bool on_node;                     /* an agent runs it: sweep_nodes.h */
     const struct jr_sweep_crew *crew; /* whose; NULL */
-    bool over, lost;       /* it is over; and so because its node is lost */
-    int code;              /* how it ended there, an exit status */
+    bool over, lost;  /* it is over; and so because its node is lost */
+    int code;         /* how it ended there, an exit status */
+    const char *gone; /* of its devices there, those that are no more; NULL */
     struct jr_arena arena; /* of the grant and the leases */
     struct jr_grant grant;
     struct jr_device_lease *leases; /* of the devices that it was granted */

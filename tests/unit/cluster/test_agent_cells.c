@@ -76,6 +76,7 @@ static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
         (void)snprintf(ret->cell, sizeof ret->cell, "%s", hooks->cells[i]);
         ret->code = WEXITSTATUS(status);
         ret->note = ret->code == 9 ? strdup("it was killed\n") : NULL;
+        ret->gone = ret->code == 3 ? strdup("0,2") : NULL;
         hooks->count--;
         hooks->pids[i] = hooks->pids[hooks->count];
         memmove(hooks->cells[i], hooks->cells[hooks->count], 16);
@@ -225,6 +226,7 @@ static void runs_cells_of_its_node(void)
     tell_cell(&peer, NODE + 1, "6", "note");
     tell_cell(&peer, NODE, "7", "note");
     check_end(&peer, "7", 3);
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "devices"), "0,2");
     JR_ASSERT_TEXT(peer.notes.data, "a line\n");
     end(&peer);
 }

@@ -12,10 +12,12 @@ struct seen {
     struct jr_buf text;
 };
 
-static void see_end(void *data, uint32_t node, const char *cell, int code)
+static void see_end(void *data, uint32_t node, const char *cell, int code,
+                    const char *gone)
 {
     struct seen *seen = data;
-    jr_buf_printf(&seen->text, "ended%u:%s=%d ", node, cell, code);
+    jr_buf_printf(&seen->text, "ended%u:%s=%d%s%s ", node, cell, code,
+                  gone == NULL ? "" : " without ", gone == NULL ? "" : gone);
 }
 
 static void see_line(void *data, uint32_t node, const char *line)
@@ -129,6 +131,9 @@ static void hands_on_ends_and_lines(void)
     hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"7\","
                 "\"status\":5}");
     check_seen(&side, "said1(cell 8) ended1:7=5 ");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"8\","
+                "\"status\":1,\"devices\":\"0,2\"}");
+    check_seen(&side, "ended1:8=1 without 0,2 ");
     hear(&side, "{\"n\":2,\"t\":\"terminated\",\"at\":1}");
     check_seen(&side, "ceased2 ");
     end(&side);

@@ -420,6 +420,36 @@ static void puts_what_has_no_room_where_least_runs(void)
     finish(&play, "b0 b1 b2 b3 e0 e2 b4 ");
 }
 
+/* Also once the cell that had it gives it back. */
+static void gives_what_is_lost_to_nobody(void)
+{
+    static const struct jr_slots kinds[] = {{.devices = 1}, {.devices = 2}};
+    static const uint32_t kind_of[] = {0, 0, 0, 1, 0};
+    static const struct jr_node_room rooms[] = {{.devices = 2}, {.devices = 1}};
+    struct play play = {0};
+    uint32_t left;
+    start_on(&play, kinds, 2, kind_of, 5, rooms, 2, 0);
+    begin(&play);
+    CU_ASSERT_TRUE(jr_schedule_could_begin(&play.schedule, 1, &left));
+    CU_ASSERT_EQUAL(left, 2);
+    CU_ASSERT_TRUE(jr_schedule_lose_device(&play.schedule, 0, 0));
+    CU_ASSERT_FALSE(jr_schedule_lose_device(&play.schedule, 0, 0));
+    CU_ASSERT_FALSE(jr_schedule_could_begin(&play.schedule, 1, &left));
+    CU_ASSERT_EQUAL(left, 1);
+    CU_ASSERT_TRUE(jr_schedule_could_begin(&play.schedule, 0, &left));
+    end(&play, 0);
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &left));
+    jr_schedule_drop(&play.schedule, 1);
+    end(&play, 1);
+    CU_ASSERT_EQUAL(play.grants[4].node, 0);
+    CU_ASSERT_EQUAL(play.grants[4].devices[0], 1);
+    end(&play, 4);
+    end(&play, 2);
+    CU_ASSERT_TRUE(jr_schedule_could_begin(&play.schedule, 1, &left));
+    CU_ASSERT_FALSE(jr_schedule_has_more(&play.schedule));
+    finish(&play, "b0 b1 b2 e0 e1 b4 e4 e2 ");
+}
+
 JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
              CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
@@ -435,4 +465,5 @@ JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(gives_all_nodes_to_a_cell_of_several),
              CASE(begins_nothing_on_a_node_that_is_lost),
              CASE(counts_the_limit_over_all_nodes),
-             CASE(puts_what_has_no_room_where_least_runs))
+             CASE(puts_what_has_no_room_where_least_runs),
+             CASE(gives_what_is_lost_to_nobody))
