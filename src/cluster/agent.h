@@ -43,13 +43,19 @@ struct jr_agent_cell_end {
                       in the facts of the node: "0,2"; NULL: none; the same */
 };
 
+/* Where the processes of cells write: lines for the user, each with its cell,
+ * and what the ranks of one print whose console that is. */
+struct jr_agent_cell_ends {
+    int notes_fd, out_fd, err_fd;
+};
+
 /* The cells of sweeps, each a run of its own on this node (protocol.h: cell).
  * They outlive nothing: once the last is told of, nothing is left of it. */
 struct jr_agent_cell_hooks {
-    /* Begin one, in a process that leaves descriptors 0 to 2 alone, and writes
-     * lines for the user to `notes_fd`. -1 with `err`. */
-    int (*begin)(void *data, const struct jr_message *cell, int notes_fd,
-                 struct jr_error *err);
+    /* Begin one, in a process that leaves descriptors 0 to 2 alone. -1 with
+     * `err`. */
+    int (*begin)(void *data, const struct jr_message *cell,
+                 const struct jr_agent_cell_ends *ends, struct jr_error *err);
     /* A child may have ended: the next cell that is over. False: none is. */
     bool (*next_end)(void *data, struct jr_agent_cell_end *ret);
     /* Signal all. */

@@ -51,6 +51,7 @@ static void on_children(void *owner, uint32_t events)
         continue;
     while (hooks->cells->next_end(hooks->data, &end)) {
         send_notes(agent);
+        jr_agent_drain_console(agent);
         if (end.note != NULL)
             jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
                            end.note, strlen(end.note));
@@ -61,17 +62,39 @@ static void on_children(void *owner, uint32_t events)
     }
 }
 
-/* Both ends stay open: cells come and go. */
-static int open_notes(struct jr_agent *agent, int *ret_in)
+/* A pipe whose both ends stay open: cells come and go. Returns the one to read
+ * from, or -1. */
+static int open_agent_pipe(int *ret_in)
 {
     int pair[2];
     if (pipe2(pair, O_CLOEXEC) != 0)
         return -1;
-    agent->notes = (struct jr_watch){pair[0], on_notes, agent};
     *ret_in = pair[1];
-    return fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0)
+        return pair[0];
+    (void)close(pair[0]);
+    return -1;
+}
+
+static int open_notes(struct jr_agent *agent)
+{
+    agent->notes = (struct jr_watch){open_agent_pipe(&agent->ends.notes_fd),
+                                     on_notes, agent};
+    return agent->notes.fd < 0
                ? -1
                : jr_loop_add(&agent->loop, &agent->notes, EPOLLIN);
+}
+
+/* What ranks print whose cell has the console. */
+static int open_console(struct jr_agent *agent)
+{
+    int out = open_agent_pipe(&agent->ends.out_fd);
+    int err = out < 0 ? -1 : open_agent_pipe(&agent->ends.err_fd);
+    return err < 0 || jr_agent_open_source(agent, JR_AGENT_END_OUT, out,
+                                           JR_CHANNEL_OUT) != 0
+               ? -1
+               : jr_agent_open_source(agent, JR_AGENT_END_ERR, err,
+                                      JR_CHANNEL_ERR);
 }
 
 static int open_children(struct jr_agent *agent)
@@ -93,8 +116,8 @@ void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
     if (agent->serves)
         return;
     agent->serves = true;
-    agent->notes_in = -1;
-    if (open_notes(agent, &agent->notes_in) != 0 || open_children(agent) != 0)
+    if (open_notes(agent) != 0 || open_console(agent) != 0 ||
+        open_children(agent) != 0)
         jr_agent_leave(agent); /* the controller sees that it is gone */
 }
 
@@ -118,7 +141,7 @@ void jr_agent_begin_cell(struct jr_agent *agent, const struct jr_message *word)
     if (!agent->serves || word->as != agent->sender.node ||
         word->cell == NULL || !jr_num_u32(word->cell, &number))
         return;
-    if (hooks->cells->begin(hooks->data, word, agent->notes_in, &err) != 0)
+    if (hooks->cells->begin(hooks->data, word, &agent->ends, &err) != 0)
         refuse_cell(agent, word->cell, &err);
 }
 
@@ -149,6 +172,11 @@ void jr_agent_close_cells(struct jr_agent *agent)
         return;
     jr_loop_close(&agent->notes);
     jr_loop_close(&agent->children);
-    if (agent->notes_in >= 0)
-        (void)close(agent->notes_in);
+    jr_loop_close(&agent->sources[JR_AGENT_END_OUT].watch);
+    jr_loop_close(&agent->sources[JR_AGENT_END_ERR].watch);
+    const int ends[] = {agent->ends.notes_fd, agent->ends.out_fd,
+                        agent->ends.err_fd};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
 }

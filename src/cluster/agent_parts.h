@@ -45,7 +45,7 @@ struct jr_agent {
     bool abandoned;  /* the controller is gone, and nobody reads */
     bool serves;     /* it runs cells: agent_cells.h */
     struct jr_watch notes, children; /* of these */
-    int notes_in;                    /* where they write */
+    struct jr_agent_cell_ends ends;  /* where they write; -1: closed */
     bool heartbeats; /* heartbeat.h: the controller gives signs of life */
     bool away;       /* and none now */
     unsigned silent; /* turns since it sent something */
@@ -87,6 +87,15 @@ void jr_agent_on_reach(struct jr_agent *agent, const struct jr_message *word);
 
 /* Close the listener, if there is one. agent_survey.c. */
 void jr_agent_stop_listening(struct jr_agent *agent);
+
+/* Hand on what comes from a pipe, whose end is the agent's from now on, as
+ * bytes of a channel: 0, or -1 with errno. agent_run.c. */
+int jr_agent_open_source(struct jr_agent *agent, int end, int fd,
+                         enum jr_channel type);
+
+/* Hand on what the pipes of the console hold by now, be it held or not.
+ * agent_run.c. */
+void jr_agent_drain_console(struct jr_agent *agent);
 
 /* Do what the controller says at descriptor 0, until that ends. agent.c. */
 void jr_agent_on_input(void *owner, uint32_t events);

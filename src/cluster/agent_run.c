@@ -149,9 +149,7 @@ static void end_source(struct jr_agent_source *source)
     close_agent_fd(&source->watch.fd);
 }
 
-/* The console's pipes hold all that is left, even if other processes still have
- * them open. */
-static void end_console(struct jr_agent *agent)
+void jr_agent_drain_console(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
     for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
@@ -161,9 +159,17 @@ static void end_console(struct jr_agent *agent)
                    0)
             jr_channel_put(&agent->outbox, &agent->sender, sources[i].type,
                            agent->bytes, (size_t)len);
-        if (sources[i].watch.fd >= 0)
-            end_source(&sources[i]);
     }
+}
+
+/* The console's pipes hold all that is left, even if other processes still have
+ * them open. */
+static void end_console(struct jr_agent *agent)
+{
+    jr_agent_drain_console(agent);
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++)
+        if (agent->sources[i].watch.fd >= 0)
+            end_source(&agent->sources[i]);
 }
 
 /* The process that shows the console ends when its output is no longer read. */
@@ -320,6 +326,18 @@ static void on_bytes(void *owner, uint32_t events)
     jr_agent_flush(agent);
 }
 
+int jr_agent_open_source(struct jr_agent *agent, int end, int fd,
+                         enum jr_channel type)
+{
+    struct jr_agent_source *source = &agent->sources[end];
+    *source = (struct jr_agent_source){
+        .watch = {fd, on_bytes, source}, .agent = agent, .type = type};
+    if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) == 0)
+        return 0;
+    end_source(source);
+    return -1;
+}
+
 int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err)
 {
@@ -340,15 +358,7 @@ int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
     agent->pid = run.pid;
     agent->commands_fd = run.commands_fd;
-    for (int i = 0; i < JR_AGENT_ENDS; i++) {
-        struct jr_agent_source *source = &agent->sources[i];
-        *source = (struct jr_agent_source){
-            .watch = {run.fds[i], on_bytes, source},
-            .agent = agent,
-            .type = types[i],
-        };
-        if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) != 0)
-            end_source(source);
-    }
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        (void)jr_agent_open_source(agent, i, run.fds[i], types[i]);
     return 0;
 }

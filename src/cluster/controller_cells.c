@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/controller_console.h"
 #include "cluster/controller_parts.h"
 
 #include "base/banned.h"
@@ -21,24 +22,30 @@ void jr_controller_serve(struct jr_controller *controller,
 void jr_controller_begin_cell(struct jr_controller *controller,
                               const struct jr_controller_cell *cell)
 {
-    jr_controller_send(
-        controller, &(struct jr_message){.type = JR_TO_NODES_CELL,
-                                         .as = cell->node,
-                                         .spec = cell->spec,
-                                         .folder = cell->folder,
-                                         .name = cell->name,
-                                         .inject = cell->inject,
-                                         .cell = cell->cell,
-                                         .sweep = cell->sweep,
-                                         .cells = cell->cells,
-                                         .device = cell->device,
-                                         .devices = cell->devices,
-                                         .cores = cell->cores,
-                                         .limit_ms = (int64_t)cell->limit_ms});
+    jr_controller_send(controller,
+                       &(struct jr_message){.type = JR_TO_NODES_CELL,
+                                            .as = cell->node,
+                                            .spec = cell->spec,
+                                            .folder = cell->folder,
+                                            .name = cell->name,
+                                            .inject = cell->inject,
+                                            .cell = cell->cell,
+                                            .sweep = cell->sweep,
+                                            .cells = cell->cells,
+                                            .device = cell->device,
+                                            .devices = cell->devices,
+                                            .cores = cell->cores,
+                                            .limit_ms = (int64_t)cell->limit_ms,
+                                            .console = cell->console});
 }
 
-/* Whether nothing may be sent: see controller_cells.h. */
-static bool is_mute(const struct jr_controller *controller)
+void jr_controller_show_cells(struct jr_controller *controller, int out_fd,
+                              int err_fd)
+{
+    jr_controller_open_console(controller, out_fd, err_fd);
+}
+
+bool jr_controller_is_mute(const struct jr_controller *controller)
 {
     bool lost = controller->ended;
     for (uint32_t i = 0; i < controller->options.nodes; i++)
@@ -49,7 +56,7 @@ static bool is_mute(const struct jr_controller *controller)
 void jr_controller_signal_cells(struct jr_controller *controller, int sig,
                                 bool stop)
 {
-    if (!is_mute(controller))
+    if (!jr_controller_is_mute(controller))
         jr_controller_send(
             controller,
             &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});

@@ -29,6 +29,7 @@ struct jr_controller_cell {
     const char *device;               /* what they are called: "cuda" */
     const char *devices, *cores;      /* numbers in the node's facts: "0,2" */
     uint64_t limit_ms;                /* of waiting for them; 0: none */
+    const char *console;              /* see protocol.h */
 };
 
 /* Who is told what becomes of cells. Nothing may be closed meanwhile. */
@@ -51,6 +52,11 @@ struct jr_cell_watcher {
  * borrowed until jr_controller_close. */
 void jr_controller_serve(struct jr_controller *controller,
                          const struct jr_cell_watcher *watcher);
+
+/* Show what ranks print whose cells have the console, on these descriptors (-1:
+ * closed). Then jr_controller_show_rest is to be called at the end. */
+void jr_controller_show_cells(struct jr_controller *controller, int out_fd,
+                              int err_fd);
 
 /* Begin a cell on a node that is not lost. */
 void jr_controller_begin_cell(struct jr_controller *controller,
@@ -80,6 +86,10 @@ pid_t jr_controller_child(const struct jr_controller *controller);
 /* In a process that was forked: let go of the streams, so that the agents see
  * their end when the controller is gone. Nothing else may be done with it. */
 void jr_controller_forget(struct jr_controller *controller);
+
+/* For the other files of the controller: whether nothing may be sent, since
+ * srun runs cells and has lost a node. */
+bool jr_controller_is_mute(const struct jr_controller *controller);
 
 /* For the other files of the controller: an agent's `note` has got bytes. */
 void jr_controller_read_notes(struct jr_controller *controller, uint32_t node);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/controller_cells.h"
 
 #include "base/banned.h"
 
@@ -17,6 +18,10 @@ static void hold_agents(struct jr_controller *controller, bool on)
     if (controller->held == on)
         return;
     controller->held = on;
+    if (controller->watcher != NULL && jr_controller_is_mute(controller)) {
+        controller->cut |= on; /* nobody can be held: the files have it all */
+        return;
+    }
     jr_controller_send(
         controller, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
 }

@@ -45,8 +45,9 @@
  *   facts... hello          ->
  *                           <-   serve     once
  *                           <-   cell      for one of them, again and again
- *   note... cell_ended      ->
- *                           <-   signal
+ *   note... out err...
+ *   cell_ended              ->
+ *                           <-   signal, hold
  *   heartbeat               ->             unasked
  *                           <-   end of input: stop all cells, and leave
  *
@@ -100,7 +101,9 @@
     X(MPI, "mpi", TEXT, mpi) /* the protocol of its ranks' world */            \
     X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
-    X(TOKEN, "token", TEXT, token)          /* of a listener, or of a folder */
+    X(TOKEN, "token", TEXT, token)       /* of a listener, or of a folder */   \
+    X(CONSOLE, "console", TEXT, console) /* "plain" or "color": what its ranks \
+                                            print is shown; left out: not */
 
 #define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
 enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
@@ -169,7 +172,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(CELL, "cell",                                                           \
        JR_KEY(AS) | JR_KEY(SPEC) | JR_KEY(NAME) | JR_KEY(FOLDER) |             \
            JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) | JR_KEY(CELLS) |     \
-           JR_KEY(DEVICE) | JR_KEY(DEVICES) | JR_KEY(CORES) | JR_KEY(LIMIT))   \
+           JR_KEY(DEVICE) | JR_KEY(DEVICES) | JR_KEY(CORES) | JR_KEY(LIMIT) |  \
+           JR_KEY(CONSOLE))                                                    \
     /* End the ranks. */                                                       \
     TO(STOP, "stop", 0)                                                        \
     /* The exit barrier is open. */                                            \
@@ -226,7 +230,7 @@ struct jr_message {
     const char *env, *device, *folder;                   /* the same */
     const char *name, *devices, *cores;                  /* the same */
     const char *bytes, *mpi, *library, *obstacle;        /* the same */
-    const char *token;                                   /* the same */
+    const char *token, *console;                         /* the same */
     bool behind, heartbeats, on;
 };
 

@@ -317,12 +317,13 @@ static void show_replay(void *data)
 /* Cells of a sweep. */
 
 static int begin_agent_cell(void *data, const struct jr_message *word,
-                            int notes_fd, struct jr_error *err)
+                            const struct jr_agent_cell_ends *ends,
+                            struct jr_error *err)
 {
     struct node_session *agent = data;
     agent->cells.node = agent->session;
     drop_lease(agent); /* each cell takes a port of its own */
-    return jr_node_cells_begin(&agent->cells, word, notes_fd, err);
+    return jr_node_cells_begin(&agent->cells, word, ends, err);
 }
 
 static bool next_agent_cell_end(void *data, struct jr_agent_cell_end *ret)

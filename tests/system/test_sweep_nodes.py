@@ -247,6 +247,59 @@ class Packing(SweepNodes):
         self.assertEqual(self.steps(), 0)
 
 
+class Console(SweepNodes):
+    """What ranks print, with --parallel 1, as of a run."""
+
+    PRINT = "echo loss $N; echo warning $N >&2\n" + DELIVER
+
+    def test_of_one_cell_at_a_time(self):
+        spec = self.sweep_spec(self.PRINT, 6)
+        done = self.on_nodes(spec, "--parallel", "1", nodes=3)
+        self.assertEqual(done.stdout.splitlines(),
+                         [f"[0] loss {n}" for n in range(6)])
+        self.assertEqual([line for line in done.stderr.splitlines()
+                          if "warning" in line],
+                         [f"[0] warning {n}" for n in range(6)])
+        self.nobody_is_left()
+        done = self.on_nodes(spec)
+        self.assertEqual(done.stdout, "")
+        self.assertNotIn("warning", done.stderr)
+
+    def test_a_console_that_is_not_read(self):
+        """It holds no rank, and shows all once it is read."""
+        spec = self.sweep_spec(
+            "i=0; while [ $i -lt 20000 ]; do echo $N line $i of many; "
+            f"i=$((i + 1)); done; : > printed.$N\n{DELIVER}", 2)
+        process = self.begin_sweep(spec, "--parallel", "1", nodes=2)
+        self.until((self.folder / "printed.0").exists, "all is printed")
+        out, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(out.splitlines(), [
+            f"[0] {n} line {i} of many" for n in range(2)
+            for i in range(20000)])
+        self.nobody_is_left()
+
+    def test_a_console_that_goes_away(self):
+        spec = self.sweep_spec(self.PRINT, 4)
+        process = self.start(spec, "--parallel", "1", env=self.allocation(2))
+        process.stdout.close()
+        err = process.stderr.read()
+        self.assertEqual(process.wait(harness.LIMIT), 0, err)
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+        self.nobody_is_left()
+
+    def test_a_signal_while_nobody_reads(self):
+        spec = self.sweep_spec(
+            "echo $$ > pid.$N; while :; do echo $N and so on; done", 2)
+        process = self.begin_sweep(spec, "--parallel", "1", nodes=2)
+        pids = self.started(1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(harness.LIMIT), 128 + 15)
+        for pid in pids.values():
+            self.await_end(pid)
+        self.nobody_is_left()
+
+
 class Specs(SweepNodes):
     def test_all_of_a_spec_comes_through(self):
         self.write("base.yaml", "version: 1\nenv: {FROM: base, GONE: null}\n"

@@ -32,7 +32,7 @@ struct beginning {
     struct jr_host_part part;
     char folder[16];
     const char *run_id; /* among those of all sweeps */
-    int notes_fd;
+    const struct jr_agent_cell_ends *ends;
 };
 
 /* "cell 7: ...", as one piece of the pipe, which does not mix it with others.
@@ -46,7 +46,7 @@ static void say_line(void *data, const char *text)
     size_t size = len < 0 ? 0 : (size_t)len;
     size = size < sizeof line - 1 ? size : sizeof line - 2;
     line[size] = '\n';
-    (void)!write(beginning->notes_fd, line, size + 1);
+    (void)!write(beginning->ends->notes_fd, line, size + 1);
 }
 
 /* In the process of the cell: the session up to where it is resolved. */
@@ -91,6 +91,19 @@ static int await_devices(struct beginning *beginning)
     return ended < 0 ? (int)err.status : ended > 0 ? 128 + ended : 0;
 }
 
+/* What its ranks print goes to the console, plain or in color; NULL: to their
+ * files alone. */
+static enum jr_status run_shown(struct jr_session *session, const char *console,
+                                struct jr_error *err)
+{
+    const struct jr_session_console shown = {
+        .out_fd = STDOUT_FILENO,
+        .err_fd = STDERR_FILENO,
+        .in_fd = -1,
+        .color = console != NULL && strcmp(console, "color") == 0};
+    return jr_session_run(session, console == NULL ? NULL : &shown, err);
+}
+
 /* The whole of the cell. Returns the exit status. */
 static int run_cell(struct beginning *beginning)
 {
@@ -113,7 +126,7 @@ static int run_cell(struct beginning *beginning)
         status = jr_session_begin(session, &err);
     bool begun = status == JR_STATUS_OK;
     if (begun)
-        status = jr_session_run(session, NULL, &err);
+        status = run_shown(session, beginning->word->console, &err);
     if (status != JR_STATUS_OK)
         say_line(beginning, err.text);
     int code = begun && status == JR_STATUS_OK ? jr_session_exit_code(session)
@@ -125,12 +138,15 @@ static int run_cell(struct beginning *beginning)
     return code;
 }
 
-/* The agent's streams are its own. */
-static int leave_streams(void)
+/* The agent's streams are its own; a cell that has the console has pipes. */
+static int leave_streams(const struct beginning *beginning)
 {
+    const struct jr_agent_cell_ends *ends = beginning->ends;
+    bool shown = beginning->word->console != NULL;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+        dup2(shown ? ends->out_fd : null, STDOUT_FILENO) < 0 ||
+        dup2(shown ? ends->err_fd : null, STDERR_FILENO) < 0)
         return -1;
     return close(null);
 }
@@ -146,7 +162,8 @@ static void fork_cell(struct beginning *beginning)
     for (size_t i = 0; i < cells->count; i++)
         if (&cells->cells[i] != beginning->cell)
             jr_node_devices_give(&cells->cells[i].devices);
-    _exit(leave_streams() != 0 ? JR_STATUS_LAUNCH : run_cell(beginning));
+    _exit(leave_streams(beginning) != 0 ? JR_STATUS_LAUNCH
+                                        : run_cell(beginning));
 }
 
 /* "0,2", each below `most`. False: it is not that. */
@@ -220,7 +237,8 @@ static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
 }
 
 int jr_node_cells_begin(struct jr_node_cells *cells,
-                        const struct jr_message *word, int notes_fd,
+                        const struct jr_message *word,
+                        const struct jr_agent_cell_ends *ends,
                         struct jr_error *err)
 {
     if (word->spec == NULL || word->folder == NULL || word->sweep == NULL ||
@@ -229,7 +247,7 @@ int jr_node_cells_begin(struct jr_node_cells *cells,
                             "the jobrun of the sweep did not say what to run");
     struct jr_node_cell *cell = push_cell(cells);
     struct beginning beginning = {
-        .cells = cells, .cell = cell, .word = word, .notes_fd = notes_fd};
+        .cells = cells, .cell = cell, .word = word, .ends = ends};
     if (cell == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (!cells->ready) {

@@ -38,7 +38,8 @@ struct jr_node_cells {
 
 /* Begin a cell, as jr_agent_cell_hooks has it; so it is with the others. */
 int jr_node_cells_begin(struct jr_node_cells *cells,
-                        const struct jr_message *word, int notes_fd,
+                        const struct jr_message *word,
+                        const struct jr_agent_cell_ends *ends,
                         struct jr_error *err);
 
 /* The next cell that is over. */

@@ -164,6 +164,16 @@ static void watch_crew(struct jr_sweep_run *run,
     run->closing = true;
 }
 
+/* Its agents are there. */
+static void serve_crew(struct jr_sweep_crew *crew)
+{
+    const struct jr_session_console *console = crew->run->options->console;
+    jr_controller_serve(crew->controller, &crew->watcher);
+    if (console != NULL)
+        jr_controller_show_cells(crew->controller, console->out_fd,
+                                 console->err_fd);
+}
+
 void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -251,7 +261,7 @@ void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
                              "are left");
         return;
     }
-    jr_controller_serve(crew->controller, &crew->watcher);
+    serve_crew(crew);
     for (uint32_t i = 0; i < crew->count; i++)
         jr_schedule_regain(&run->schedule, crew->nodes[i]);
     jr_buf_printf(&line,
@@ -286,6 +296,6 @@ int jr_sweep_crews_open(struct jr_sweep_run *run,
         return -1;
     crew->controller = controller;
     watch_crew(run, crew);
-    jr_controller_serve(controller, &crew->watcher);
+    serve_crew(crew);
     return arena->failed ? -1 : 0;
 }

@@ -276,17 +276,22 @@ static void await_event(struct jr_sweep_run *run)
         take_signal(run);
 }
 
-static int open_loop(struct jr_sweep_run *run)
+/* What signals mean, by the spec of the first cell. */
+static const struct jr_policy *policy_of(const struct jr_sweep_run *run)
 {
-    sigset_t set, ignored;
     static const struct jr_policy none;
     const struct jr_session *session = run->session;
     const struct jr_spec *spec = session->cell_files_count > 0
                                      ? jr_spec_get(session->cell_files[0])
                                      : NULL;
+    return spec != NULL ? &spec->policy : &none;
+}
+
+static int open_loop(struct jr_sweep_run *run)
+{
+    sigset_t set, ignored;
     jr_signals_ignored(&ignored);
-    jr_signals_make(&run->signals, spec != NULL ? &spec->policy : &none,
-                    &ignored);
+    jr_signals_make(&run->signals, policy_of(run), &ignored);
     jr_signals_set(&run->signals, &set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, &run->mask);
@@ -316,6 +321,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         await_event(run);
     }
     jr_sweep_sampler_close(run);
+    jr_sweep_nodes_show_rest(run, policy_of(run));
     jr_sweep_nodes_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);
     jr_sweep_screen_close(run);

@@ -42,6 +42,19 @@ void jr_sweep_nodes_open(struct jr_sweep_run *run)
     }
 }
 
+void jr_sweep_nodes_show_rest(struct jr_sweep_run *run,
+                              const struct jr_policy *policy)
+{
+    sigset_t ignored;
+    jr_signals_ignored(&ignored);
+    for (size_t i = 0; run->options->console != NULL && i < run->nodes.count;
+         i++)
+        if (!jr_controller_show_rest(run->nodes.crews[i]->controller, policy,
+                                     &ignored, run->stop_signal != 0))
+            jr_session_note(run->session, "not all of the output was shown: "
+                                          "`jobrun logs` shows the rest");
+}
+
 void jr_sweep_nodes_close(struct jr_sweep_run *run)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
@@ -124,7 +137,10 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
         .devices = list_numbers(arena, grant->devices, grant->devices_count),
         .cores = binds ? list_numbers(arena, grant->cores, grant->cores_count)
                        : NULL,
-        .limit_ms = session->options.wait_ms};
+        .limit_ms = session->options.wait_ms,
+        .console = run->options->console == NULL  ? NULL
+                   : run->options->console->color ? "color"
+                                                  : "plain"};
     if (cell.spec == NULL)
         return -1;
     if (arena->failed)

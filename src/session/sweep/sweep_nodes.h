@@ -20,6 +20,7 @@
 #include "cluster/controller_cells.h"
 
 struct jr_cell_process;
+struct jr_policy;
 struct jr_sweep_run;
 
 struct jr_sweep_crew {
@@ -43,6 +44,11 @@ struct jr_sweep_nodes {
 
 /* Begin, where the session has agents. */
 void jr_sweep_nodes_open(struct jr_sweep_run *run);
+
+/* Show what the console has not taken yet of what cells have printed, unless a
+ * signal comes by which the policy means a stop. */
+void jr_sweep_nodes_show_rest(struct jr_sweep_run *run,
+                              const struct jr_policy *policy);
 
 /* Let them go. */
 void jr_sweep_nodes_close(struct jr_sweep_run *run);

@@ -36,13 +36,17 @@ static uint32_t hook_offer(void *data)
     return 0;
 }
 
-static _Noreturn void run_cell(const char *what, int notes_fd)
+static _Noreturn void run_cell(const char *what,
+                               const struct jr_agent_cell_ends *ends)
 {
     sigset_t set;
     int sig = 0;
     (void)sigfillset(&set);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    if (write(notes_fd, "a line\n", 7) != 7)
+    if (write(ends->notes_fd, "a line\n", 7) != 7 ||
+        (strcmp(what, "print") == 0 &&
+         (write(ends->out_fd, "loss 1\n", 7) != 7 ||
+          write(ends->err_fd, "a warning\n", 10) != 10)))
         _exit(1);
     while (strcmp(what, "wait") == 0 && sig != SIGTERM && sig != SIGUSR1)
         (void)sigwait(&set, &sig);
@@ -51,7 +55,8 @@ static _Noreturn void run_cell(const char *what, int notes_fd)
     _exit(sig == 0 ? 3 : 128 + sig);
 }
 
-static int hook_begin(void *data, const struct jr_message *cell, int notes_fd,
+static int hook_begin(void *data, const struct jr_message *cell,
+                      const struct jr_agent_cell_ends *ends,
                       struct jr_error *err)
 {
     struct hooks *hooks = data;
@@ -59,7 +64,7 @@ static int hook_begin(void *data, const struct jr_message *cell, int notes_fd,
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "not here");
     pid_t pid = fork();
     if (pid == 0)
-        run_cell(cell->spec, notes_fd);
+        run_cell(cell->spec, ends);
     hooks->pids[hooks->count] = pid;
     (void)snprintf(hooks->cells[hooks->count++], 16, "%s", cell->cell);
     return 0;
@@ -123,7 +128,7 @@ struct peer {
     pid_t pid;
     int to, from;
     struct jr_inlet inlet;
-    struct jr_buf notes;
+    struct jr_buf notes, out, err;
     json_t *word; /* the one that came last */
 };
 
@@ -139,6 +144,10 @@ static const char *next_word(struct peer *peer)
         const char *word = jr_json_get_str(frame, "t");
         if (word != NULL && strcmp(word, "note") == 0)
             (void)jr_channel_take(&peer->notes, frame);
+        if (word != NULL && strcmp(word, "out") == 0)
+            (void)jr_channel_take(&peer->out, frame);
+        if (word != NULL && strcmp(word, "err") == 0)
+            (void)jr_channel_take(&peer->err, frame);
         else if (word != NULL && jr_channel_find(word) == JR_CHANNEL_COUNT &&
                  strcmp(word, "heartbeat") != 0) {
             json_decref(peer->word);
@@ -178,7 +187,8 @@ static void tell_cell(const struct peer *peer, int64_t node, const char *cell,
 static void start(struct peer *peer)
 {
     int to[2], from[2];
-    *peer = (struct peer){.notes = JR_BUF_INIT};
+    *peer = (struct peer){
+        .notes = JR_BUF_INIT, .out = JR_BUF_INIT, .err = JR_BUF_INIT};
     CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
     CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
     peer->pid = fork();
@@ -216,6 +226,8 @@ static void end(struct peer *peer)
     (void)close(peer->from);
     jr_inlet_release(&peer->inlet);
     jr_buf_release(&peer->notes);
+    jr_buf_release(&peer->out);
+    jr_buf_release(&peer->err);
     json_decref(peer->word);
 }
 
@@ -293,7 +305,25 @@ static void ends_cells_with_its_input(void)
     end(&peer);
 }
 
+/* All of it comes before the end of the cell, also where the console is full.
+ */
+static void hands_on_what_ranks_print(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "print");
+    check_end(&peer, "7", 3);
+    JR_ASSERT_TEXT(peer.out.data, "loss 1\n");
+    JR_ASSERT_TEXT(peer.err.data, "a warning\n");
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = true});
+    tell_cell(&peer, NODE, "8", "print");
+    check_end(&peer, "8", 3);
+    JR_ASSERT_TEXT(peer.out.data, "loss 1\nloss 1\n");
+    end(&peer);
+}
+
 JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
+             CASE(hands_on_what_ranks_print),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
              CASE(hands_on_signals), CASE(tells_that_the_cluster_ends_it),
              CASE(ends_cells_with_its_input))

@@ -101,7 +101,8 @@ static void says_what_to_run_and_where(void)
                                             .cells = "/runs/s/cells",
                                             .device = "cuda",
                                             .devices = "0,2",
-                                            .limit_ms = 5};
+                                            .limit_ms = 5,
+                                            .console = "color"};
     struct jr_message message;
     start(&side);
     jr_controller_begin_cell(&side.fake.controller, &cell);
@@ -115,6 +116,7 @@ static void says_what_to_run_and_where(void)
     JR_ASSERT_TEXT(message.cells, "/runs/s/cells");
     JR_ASSERT_TEXT(message.device, "cuda");
     JR_ASSERT_TEXT(message.devices, "0,2");
+    JR_ASSERT_TEXT(message.console, "color");
     CU_ASSERT_PTR_NULL(message.cores);
     CU_ASSERT_PTR_NULL(message.name);
     json_decref(sent);
