@@ -14,7 +14,8 @@ enum {
     MOST_MATCH = 100000,    /* steps of backtracking */
     MOST_HEAP_KIB = 16384,  /* of the interpreter */
     FIRST_STACK = 32 << 10, /* of compiled code */
-    MOST_STACK = 1 << 20
+    MOST_STACK = 1 << 20,
+    SHORT_TEXT = 256 /* bytes */
 };
 
 struct jr_regex {
@@ -23,6 +24,7 @@ struct jr_regex {
     pcre2_match_data *found;
     pcre2_jit_stack *stack; /* NULL: 32 KiB of the machine's were enough */
     bool tried, matched;    /* tried: has been searched for */
+    bool compiled;          /* to machine code, where that can be */
     uint32_t names, name_size;
     PCRE2_SPTR table; /* of named groups: 2 bytes of number, the name, NUL */
 };
@@ -137,10 +139,12 @@ static bool get_stack(struct jr_regex *regex)
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
                    size_t from, struct jr_match *ret, bool *ret_limited)
 {
-    /* Many patterns are only checked and never used, so machine code for them
-     * would be wasted. */
-    if (!regex->tried)
+    /* Machine code for a pattern that is only checked, or held against one
+     * short text, takes longer to make than it saves. */
+    if (!regex->compiled && (regex->tried || len > SHORT_TEXT)) {
         (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+        regex->compiled = true;
+    }
     regex->tried = true;
     int result = match_subject(regex, subject, len, from);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
