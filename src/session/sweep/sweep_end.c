@@ -113,14 +113,16 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
     tell_line(run, &line);
 }
 
-/* Whether there is no room for the files of a cell. */
+/* Whether there is no room for the files of a cell, which has removed its own
+ * by now: that there is one for a single file says little. */
 static bool is_disk_full(int dir_fd)
 {
-    enum { CELL_BYTES = 64 << 10 };
+    enum { CELL_BYTES = 64 << 10, CELL_FILES = 16 };
     static const char bytes[CELL_BYTES];
     struct statvfs disk;
     if (fstatvfs(dir_fd, &disk) == 0 &&
-        disk.f_bavail * disk.f_frsize < CELL_BYTES)
+        (disk.f_bavail * disk.f_frsize < CELL_BYTES ||
+         (disk.f_files > 0 && disk.f_favail < CELL_FILES)))
         return true;
     /* A quota is not seen before a file is made, or a byte is written. */
     JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
