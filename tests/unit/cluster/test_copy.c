@@ -194,7 +194,8 @@ static void refuses_a_folder_that_is_not_its_own(void)
         {"mkdir -m 755 home/.cache/jobrun;", "others may use "},
         {"mkdir -m 700 home/.cache/jobrun; mkdir -m 770 home/.cache/jobrun/$d;",
          "others may use "},
-        {"mkdir -m 700 home/.cache/jobrun; ln -s /tmp home/.cache/jobrun/$d;",
+        {"mkdir -m 700 home/.cache/jobrun; ln -s $PWD/other "
+         "home/.cache/jobrun/$d;",
          " is a link"},
         {": >home/.cache/jobrun;", "cannot copy jobrun: no room: mkdir: "},
         {"HOME=;", "there is no home folder"},
