@@ -596,7 +596,8 @@ class Arrays(Rendering):
         self.tool("squeue", "#!/bin/sh\nexit 1\n")
         self.assertEqual(self.statuses(), expected)
         done = self.on("s.jobrun.yaml", "--resume", code=2)
-        self.assertIn("cell 0002 is being run", done.stderr)
+        self.assertIn("cell 0002 began on far, has no results, and may still "
+                      "run there", done.stderr)
         self.tool("squeue", "#!/bin/sh\n")
         expected[2] = "lost"
         self.assertEqual(self.statuses(), expected)
