@@ -107,12 +107,32 @@ static int check_table_options(const struct jr_cli *cli, int format)
                                        option);
 }
 
+/* What only one run has. */
+static int check_run_options(const struct jr_cli *cli, const char *id)
+{
+    const char *option = cli->stacks            ? "--stacks"
+                         : cli->code            ? "--code"
+                         : cli->ranks != NULL   ? "--rank"
+                         : cli->attempt != NULL ? "--attempt"
+                                                : NULL;
+    return option == NULL
+               ? 0
+               : jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is for one run, and %s is a sweep: name one of "
+                            "its cells, jobrun show %s/0; `jobrun show %s` "
+                            "lists them",
+                            option, id, id, id);
+}
+
 int jr_cmd_show(struct jr_cli *cli)
 {
     char id[256];
     int format = jr_cli_table_format(cli);
-    if (format >= 0 && jr_cli_find_sweep(cli, id))
-        return show_sweep(cli, id, (enum jr_row_format)format);
+    if (format >= 0 && jr_cli_find_sweep(cli, id)) {
+        int refused = check_run_options(cli, id);
+        return refused != 0 ? refused
+                            : show_sweep(cli, id, (enum jr_row_format)format);
+    }
     struct jr_error err = {0};
     struct jr_buf out = JR_BUF_INIT;
     int status =

@@ -109,6 +109,7 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
     int code = 0, status = read_timeout(cli, &wait.until_ns);
     if (status != 0)
         return status;
+    bool over = !jr_sweep_goes_on(jr_cli_log_dir(cli), id);
     int ended = jr_sweep_await(jr_cli_log_dir(cli), id, &wait, &code, &err);
     if (ended < 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
@@ -116,6 +117,9 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
         return jr_cli_say(cli, EXPIRED,
                           "%s is still running after %s (jobrun wait %s)", id,
                           cli->timeout, id);
+    if (stop && over)
+        (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id,
+                         id);
     if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
     jr_cli_err(cli, &out);

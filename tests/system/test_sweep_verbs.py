@@ -45,7 +45,8 @@ ROWS = {
     "report": ("W", (0, r"^scan: 2 of 3 delivered, 1 failed"),
                (0, "rank 0 exited with code 3")),
     "wait": ("W", (1, "2 of 3 delivered"), (1, "exited with code 3")),
-    "stop": ("W", (0, "2 of 3 delivered"),
+    "stop": ("W", (0, r"S has already ended \(jobrun show S\)\n(.*\n)*.*2 of 3 "
+                      "delivered"),
              (0, r"S/2 has already ended: failed \(jobrun show S/2")),
     "rerun": ("W", (2, NAME_ONE), (1, "exited with code 3")),
     "diff": ("W S/0", (2, NAME_ONE), (0, r"results\.loss +- +3")),
@@ -114,6 +115,15 @@ class Verbs(harness.Case):
                     done = self.expect(self.jobrun(
                         verb, *words.replace("W", word).split()), 2)
                     self.assertRegex(done.stderr, "has no cell|not the id|sweep")
+
+    def test_what_only_a_run_has(self):
+        """It is not passed over in silence."""
+        for words in ("--stacks", "--code", "--rank 0", "--attempt 0"):
+            with self.subTest(words):
+                done = self.expect(self.jobrun("show", "S", *words.split()), 2)
+                self.assertIn(f"{words.split()[0]} is for one run, and S is a "
+                              "sweep: name one of its cells, jobrun show S/0",
+                              done.stderr)
 
     def test_what_is_shown_can_be_typed(self):
         for words in ("show", "S/2"), ("wait", "S/2"), ("report", "S/1"):

@@ -121,7 +121,8 @@ static bool has_values(const json_t *cell, const char *text)
     }
 }
 
-static int find_cell_number(uint32_t *ret, const json_t *sweep,
+/* `id`: of the sweep, for what is said. */
+static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
                             const char *word, struct jr_error *err)
 {
     const json_t *cells = json_object_get(sweep, "cells");
@@ -143,10 +144,12 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep,
     if (found == 1)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
-                        found == 0 ? "the sweep has no cell '%s'"
+                        found == 0 ? "the sweep has no cell '%s': jobrun show "
+                                     "%s lists those that it has"
                                    : "several cells of the sweep have %s: "
-                                     "state more values, or a number",
-                        word);
+                                     "state more values, or a number, as "
+                                     "jobrun show %s lists them",
+                        word, id);
 }
 
 int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
@@ -156,8 +159,9 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
     uint32_t number = 0;
     char folder[16];
     json_t *sweep = jr_load_sweep(log_dir, sweep_id, err);
-    int status =
-        sweep == NULL ? -1 : find_cell_number(&number, sweep, cell, err);
+    int status = sweep == NULL
+                     ? -1
+                     : find_cell_number(&number, sweep, sweep_id, cell, err);
     json_decref(sweep);
     if (status != 0)
         return -1;

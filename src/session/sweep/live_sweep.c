@@ -96,6 +96,21 @@ static bool find_array(const char *log_dir, const char *id,
     return submitted;
 }
 
+bool jr_sweep_goes_on(const char *log_dir, const char *id)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *job;
+    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int fd =
+        log_fd < 0 ? -1
+                   : openat(log_fd, id,
+                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 ||
+                               find_array(log_dir, id, &arena, &job));
+    jr_arena_release(&arena);
+    return goes_on;
+}
+
 static int stop_array(struct jr_slurm_queue *queue, int dir_fd, const char *job,
                       struct jr_error *err)
 {

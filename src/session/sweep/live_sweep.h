@@ -22,6 +22,10 @@ int jr_sweep_await(const char *log_dir, const char *id,
                    const struct jr_sweep_wait *wait, int *ret_code,
                    struct jr_error *err);
 
+/* Whether somebody leads the sweep LOG_DIR/ID, or it was submitted, and cells
+ * of it have not ended. */
+bool jr_sweep_goes_on(const char *log_dir, const char *id);
+
 /* Where the leader of a sweep is that cannot be seen from here. */
 #define JR_SWEEP_UNSEEN                                                        \
     "by a process that is not seen from here, in another container or on "     \

@@ -346,6 +346,8 @@ static void a_sweep_is_found_by_its_name(void)
     scratch_end(&scratch);
 }
 
+#define LISTED ": jobrun show scan-1 lists those that it has"
+
 static void a_cell_is_found_by_number_or_values(void)
 {
     static const struct {
@@ -356,18 +358,18 @@ static void a_cell_is_found_by_number_or_values(void)
         {"0", "0000", NULL},
         {"vars.lr=0.1,vars.seed=2", "0001", NULL},
         {"vars.seed=1,vars.lr=1e-2", "0002", NULL},
-        {"4", NULL, "the sweep has no cell '4'"},
-        {"-1", NULL, "the sweep has no cell '-1'"},
+        {"4", NULL, "the sweep has no cell '4'" LISTED},
+        {"-1", NULL, "the sweep has no cell '-1'" LISTED},
         {"vars.lr=0.1", NULL,
          "several cells of the sweep have vars.lr=0.1: state more values, or a "
-         "number"},
-        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'"},
+         "number, as jobrun show scan-1 lists them"},
+        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" LISTED},
         {"vars.lr=\"0.1\",vars.seed=2", NULL,
-         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'"},
-        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'"},
+         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" LISTED},
+        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'" LISTED},
         {"vars.lr=0.1,vars.seed=2,", NULL,
-         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'"},
-        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['"},
+         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'" LISTED},
+        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['" LISTED},
     };
     begin(SWEEP("", FOUR), NULL);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
