@@ -255,7 +255,9 @@ void jr_agent_on_input(void *owner, uint32_t events)
 
 /* From the begin to the end. */
 
-#define ASSIGNMENT_MOST (1U << 20)
+/* With all the variables that a process can have: a quarter of its stack, and
+ * 6 MiB (execve(2)). */
+#define ASSIGNMENT_MOST (16U << 20)
 
 /* Byte by byte: what follows the line belongs to whoever reads on. */
 static bool read_assignment_line(struct jr_buf *line)

@@ -90,7 +90,7 @@
     X(ON, "on", FLAG, on)                                                      \
     X(AS, "as", INT, as)              /* the index of the agent's node */      \
     X(PIECE, "piece", INT, piece)     /* bytes of a channel in one line */     \
-    X(ENV, "env", TEXT, env)          /* a JSON list of NAME=VALUE */          \
+    X(ENV, "env", TEXT, env)          /* base64: NAME=VALUE and a NUL each */  \
     X(DEVICE, "device", TEXT, device) /* of the user's own kind: its name */   \
     X(FOLDER, "folder", TEXT, folder) /* and where its facts are */            \
     X(NAME, "name", TEXT, name)       /* of the spec, for its record */        \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/hash.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
 #include "cluster/copy.h"
@@ -62,23 +62,29 @@ char *const *jr_ssh_session_sets(struct jr_session *session)
     return sets.items;
 }
 
-/* The variables from here that ranks there get, as a list of JSON. */
+static bool is_variable_named(const struct jr_ssh *ssh, const char *name)
+{
+    for (uint32_t i = 0; i < ssh->env_count; i++)
+        if (fnmatch(ssh->env[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* The variables from here that ranks there get: NAME=VALUE, each with a NUL, as
+ * base64, because a value may be any bytes. */
 static const char *collect_environment(struct jr_session *session,
                                        const struct jr_ssh *ssh)
 {
+    struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    json_t *list = json_array();
     for (char *const *entry = session->options.envp; *entry != NULL; entry++) {
         const char *name =
             jr_arena_strndup(&session->arena, *entry, strcspn(*entry, "="));
-        bool wanted = false;
-        for (uint32_t i = 0; i < ssh->env_count && name != NULL; i++)
-            wanted = wanted || fnmatch(ssh->env[i], name, 0) == 0;
-        if (wanted)
-            jr_json_append(list, jr_json_str(*entry));
+        if (name != NULL && is_variable_named(ssh, name))
+            jr_buf_add(&all, *entry, strlen(*entry) + 1);
     }
-    jr_json_print(&text, list, 0);
-    json_decref(list);
+    text.failed |= all.failed;
+    jr_base64_add(&text, all.data, all.len);
     return jr_buf_keep(&text, &session->arena);
 }
 
@@ -144,22 +150,22 @@ int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,
                                     const struct jr_message *assignment)
 {
     const char *text = assignment->env;
-    json_t *list =
-        text == NULL ? NULL : jr_json_parse(text, strlen(text), NULL);
-    int failed = text != NULL && !json_is_array(list) ? -1 : 0;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *entry = json_string_value(json_array_get(list, i));
-        if (entry == NULL || strchr(entry, '=') == NULL) {
-            failed = -1;
-            continue;
-        }
+    struct jr_buf all JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (text == NULL)
+        return 0;
+    if (!jr_base64_take(&all, text, strlen(text)) || all.failed ||
+        (all.len > 0 && all.data[all.len - 1] != '\0'))
+        return -1;
+    for (size_t at = 0; at < all.len; at += strlen(all.data + at) + 1) {
+        const char *entry = all.data + at;
+        if (strchr(entry, '=') == NULL)
+            return -1;
         const char *name = jr_arena_strndup(arena, entry, strcspn(entry, "="));
         if (name != NULL)
             jr_env_unset(env, name);
         jr_strv_push(env, arena, jr_arena_strdup(arena, entry));
     }
-    json_decref(list);
-    return failed;
+    return 0;
 }
 
 int jr_ssh_session_check_address(const char *address, struct jr_error *err)

@@ -73,6 +73,19 @@ class Runs(cases.Runs, Ssh):
         self.assertEqual(sorted(done.stdout.splitlines()), [
             f"[{rank}] a b c [] [127.0.0.1 4711 127.0.0.1 22] []" for rank in (0, 1)])
 
+    def test_variables_of_any_bytes(self):
+        """And more of them than a message has otherwise."""
+        odd = b"\xff\xfe \xc3\n\x1b'"
+        large = {f"BIG_{i}": 100_000 * "x" for i in range(13)}
+        done = self.expect(self.run_on(
+            2, 'printf %s "$ODD" | od -An -tx1; '
+            'printf %s "$BIG_0$BIG_12" | wc -c',
+            "-s", "engine.ssh.env=[ODD, BIG_*]", local=1,
+            ODD=os.fsdecode(odd), **large), 0)
+        for rank in (0, 1):
+            self.assertIn(f"[{rank}]  {odd.hex(' ')}", done.stdout.splitlines())
+            self.assertIn(f"[{rank}] 200000", done.stdout.splitlines())
+
     def test_secrets_that_ranks_inherit(self):
         self.expect(self.run_on(
             2, 'test "$API_KEY" = s3cr3t"-"word', "-s", "engine.ssh.env=[API_KEY]",
