@@ -18,6 +18,7 @@
 #include "report/follow_logs.h"
 #include "report/show.h"
 #include "report/watch_ranks.h"
+#include "session/fetch_logs.h"
 #include "session/sweep/show_sweep.h"
 
 #include "base/banned.h"
@@ -270,6 +271,25 @@ static int print_logs(const struct jr_cli *cli, const char *id,
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
 
+static void note_log(void *data, const char *line)
+{
+    (void)jr_cli_say(data, 0, "%s", line);
+}
+
+/* Those of which the end alone is here, unless that is what is wanted. */
+static void fetch_logs(struct jr_cli *cli, const char *id,
+                       const struct jr_set *ranks)
+{
+    const struct jr_fetch_logs wanted = {.log_dir = jr_cli_log_dir(cli),
+                                         .id = id,
+                                         .ranks = ranks,
+                                         .attempt = cli->attempt,
+                                         .envp = cli->environ,
+                                         .note = note_log,
+                                         .data = cli};
+    jr_fetch_logs(&wanted);
+}
+
 int jr_cmd_logs(struct jr_cli *cli)
 {
     char id[256];
@@ -280,8 +300,11 @@ int jr_cmd_logs(struct jr_cli *cli)
         return status;
     jr_cli_say_whose(cli, id);
     status = jr_cli_ranks(cli, &arena, &ranks);
-    if (status == 0)
+    if (status == 0) {
+        if (cli->tail == NULL)
+            fetch_logs(cli, id, &ranks);
         status = print_logs(cli, id, &ranks);
+    }
     jr_arena_release(&arena);
     return status;
 }

@@ -23,20 +23,25 @@
 
 #define OUTBOX_MOST (256U << 10) /* bytes that wait for srun; readers pause */
 
-/* Console pipes rest while nobody takes what they hold. */
+static void pause_source(struct jr_agent *agent, int end, bool full)
+{
+    struct jr_agent_source *source = &agent->sources[end];
+    if (source->watch.fd < 0 || source->paused == full)
+        return;
+    source->paused = full;
+    if (full)
+        jr_loop_remove(&agent->loop, &source->watch);
+    else
+        (void)jr_loop_add(&agent->loop, &source->watch, EPOLLIN);
+}
+
+/* Pipes that hold any number of bytes rest while nobody takes them. */
 static void pace_agent(struct jr_agent *agent)
 {
-    bool full = agent->held || agent->outbox.len - agent->sent > OUTBOX_MOST;
-    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
-        struct jr_agent_source *source = &agent->sources[i];
-        if (source->watch.fd < 0 || source->paused == full)
-            continue;
-        source->paused = full;
-        if (full)
-            jr_loop_remove(&agent->loop, &source->watch);
-        else
-            (void)jr_loop_add(&agent->loop, &source->watch, EPOLLIN);
-    }
+    bool full = agent->outbox.len - agent->sent > OUTBOX_MOST;
+    pause_source(agent, JR_AGENT_END_OUT, full || agent->held);
+    pause_source(agent, JR_AGENT_END_ERR, full || agent->held);
+    pause_source(agent, JR_AGENT_END_LEFT, full);
 }
 
 /* The output is not read. What ends already is not told so again. */
@@ -107,9 +112,7 @@ void jr_agent_send(struct jr_agent *agent, const struct jr_message *message)
     jr_agent_flush(agent);
 }
 
-/* This node cannot do what it is to do. */
-static void refuse_controller(struct jr_agent *agent,
-                              const struct jr_error *why)
+void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 {
     jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_WHY, why->text,
                    strlen(why->text));
@@ -125,7 +128,7 @@ static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
     struct jr_agent_answer answer = {0};
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     if (agent->hooks->resolve(agent->hooks->data, spec, &answer, &err) != 0) {
-        refuse_controller(agent, &err);
+        jr_agent_refuse(agent, &err);
     } else {
         jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
                        answer.resources.data, answer.resources.len);
@@ -142,8 +145,11 @@ static void on_go(struct jr_agent *agent, const struct jr_message *go)
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     agent->heartbeats = go->heartbeats;
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
-    if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
-        refuse_controller(agent, &err);
+    int failed = agent->pid == 0 ? jr_agent_start(agent, go, &err) : 0;
+    if (failed == JR_AGENT_WANTS_CODE)
+        jr_agent_await_code(agent, go);
+    else if (failed != 0)
+        jr_agent_refuse(agent, &err);
 }
 
 static void on_exchange_message(struct jr_agent *agent,
@@ -191,6 +197,7 @@ struct response {
 static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_SPEC] = {on_spec, 0},
     [JR_TO_NODES_GO] = {on_go, 0},
+    [JR_TO_NODES_CODE] = {jr_agent_on_code, 0},
     [JR_TO_NODES_SERVE] = {jr_agent_serve_cells, 0},
     [JR_TO_NODES_CELL] = {jr_agent_begin_cell, 0},
     [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},
@@ -220,6 +227,8 @@ static void handle_message(struct jr_agent *agent,
         response->act(agent, message);
     else if (response->command != 0 && agent->commands_fd >= 0)
         (void)!write(agent->commands_fd, &response->command, 1);
+    else if (response->command != 0 && agent->waits)
+        jr_buf_char(&agent->pending, response->command);
 }
 
 static void handle_controller_line(struct jr_agent *agent, const char *line,
@@ -297,7 +306,7 @@ static void send_node_facts(struct jr_agent *agent)
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     jr_buf_char(&agent->outbox, '\n'); /* after the output of a prolog */
     if (hooks->describe(hooks->data, &facts, &err) != 0) {
-        refuse_controller(agent, &err);
+        jr_agent_refuse(agent, &err);
         return;
     }
     jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_FACTS, facts.data,
@@ -400,6 +409,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
                               self->node, host);
     jr_agent_close_cells(&agent);
     jr_agent_stop_listening(&agent);
+    jr_agent_end_code(&agent);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     jr_buf_release(&agent.exchange);

@@ -25,6 +25,8 @@ struct jr_agent_ends {
     int reports_fd;
     int commands_fd;
     int exchange_fd; /* a socket */
+    int left_fd;     /* for bytes that go to the controller's `left`, whole
+                        before the run returns */
 };
 
 /* What its node has for the ranks of a spec. */
@@ -64,6 +66,8 @@ struct jr_agent_cell_hooks {
     size_t (*count)(void *data);
 };
 
+#define JR_AGENT_WANTS_CODE 1
+
 /* What the agent is for; all return 0, or -1 with `err`, whose status is what
  * the controller's exit status becomes. */
 struct jr_agent_hooks {
@@ -77,9 +81,13 @@ struct jr_agent_hooks {
      * its ranks will have of it. */
     int (*resolve)(void *data, const struct jr_message *spec,
                    struct jr_agent_answer *ret, struct jr_error *err);
-    /* Make ready for an attempt (protocol.h: go). */
+    /* Make ready for an attempt (protocol.h: go); JR_AGENT_WANTS_CODE: it has
+     * to be tried again once the code is taken. */
     int (*prepare)(void *data, const struct jr_message *go,
                    struct jr_error *err);
+    /* Take bytes of the code (protocol.h: code). */
+    int (*take_code)(void *data, const struct jr_message *code,
+                     struct jr_error *err);
     /* In the forked process: run the ranks to their end. */
     int (*run)(void *data, const struct jr_agent_ends *ends,
                struct jr_outcome *ret, struct jr_error *err);

@@ -1,6 +1,6 @@
 /* What the files of the agent share: agent.c serves a controller, agent_run.c
  * has the process that runs the ranks, agent_cells.c the cells of sweeps,
- * agent_survey.c answers a survey,
+ * agent_survey.c answers a survey, agent_code.c waits for the code of a run,
  * heartbeat.c counts the turns of both sides. Not for other layers. */
 #ifndef JR_AGENT_PARTS_H
 #define JR_AGENT_PARTS_H
@@ -50,6 +50,9 @@ struct jr_agent {
     bool away;       /* and none now */
     unsigned silent; /* turns since it sent something */
     struct jr_timer turn;
+    bool waits;               /* for the code of a run that is to begin */
+    struct jr_message go;     /* by which it begins then */
+    struct jr_buf pending;    /* commands for it */
     struct jr_watch listener; /* of a survey: of who tries to reach it */
     char *token;              /* that they get; NULL: nobody listens */
     char *bytes;
@@ -65,6 +68,18 @@ void jr_agent_abandon(struct jr_agent *agent);
 /* Send a message, to which node and time are added. agent.c. */
 void jr_agent_send(struct jr_agent *agent, const struct jr_message *message);
 
+/* Say that this node cannot do what it is to do. agent.c. */
+void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
+
+/* A run cannot begin before its code is here: ask for it. agent_code.c. */
+void jr_agent_await_code(struct jr_agent *agent, const struct jr_message *go);
+
+/* Take bytes of it, and begin the run behind the last. agent_code.c. */
+void jr_agent_on_code(struct jr_agent *agent, const struct jr_message *code);
+
+/* Wait for none any more. agent_code.c. */
+void jr_agent_end_code(struct jr_agent *agent);
+
 /* Write what is in the outbox, as far as srun takes it. agent.c. */
 void jr_agent_flush(struct jr_agent *agent);
 
@@ -75,7 +90,8 @@ void jr_agent_end_showing(struct jr_agent *agent);
 void jr_agent_take_exchange(struct jr_agent *agent, const char *text);
 
 /* Fork the process that runs the ranks, and hand on what comes from it, to its
- * end. Returns 0, or -1 with `err`. agent_run.c. */
+ * end. Returns 0; JR_AGENT_WANTS_CODE, and nothing is forked; or -1 with `err`.
+ * agent_run.c. */
 int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err);
 

@@ -74,6 +74,7 @@ static int show_in_other_process(const struct jr_agent_hooks *hooks,
     (void)close(pipes[JR_AGENT_END_REPORT][1]);
     (void)close(pipes[JR_AGENT_END_OUTCOME][1]);
     (void)close(pipes[JR_AGENT_END_EXCHANGE][1]);
+    (void)close(pipes[JR_AGENT_END_LEFT][1]);
     (void)close(pipes[COMMANDS][0]);
     hooks->show(hooks->data);
     _exit(0);
@@ -87,7 +88,8 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     const struct jr_agent_ends ends = {
         pipes[JR_AGENT_END_EVENT][1], pipes[JR_AGENT_END_REPORT][1],
-        pipes[COMMANDS][0], pipes[JR_AGENT_END_EXCHANGE][1]};
+        pipes[COMMANDS][0], pipes[JR_AGENT_END_EXCHANGE][1],
+        pipes[JR_AGENT_END_LEFT][1]};
     if (take_streams(pipes) != 0)
         _exit(1);
     if (hooks->run(hooks->data, &ends, &outcome, &err) == 0)
@@ -227,13 +229,15 @@ static void finish_node_run(struct jr_agent *agent)
 }
 
 /* Both processes of the run have the pipes of events and reports, and the one
- * that writes the outcome its own. Once they have ended, so have all others. */
+ * that writes the outcome its own, as that of what is left. Once they have
+ * ended, so have all others. */
 static void end_run(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
     if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
         sources[JR_AGENT_END_REPORT].watch.fd >= 0 ||
-        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
+        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0 ||
+        sources[JR_AGENT_END_LEFT].watch.fd >= 0)
         return;
     finish_node_run(agent);
     check_console_shown(agent);
@@ -348,12 +352,14 @@ int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
         [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
         [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME,
         [JR_AGENT_END_EXCHANGE] = JR_CHANNEL_EXCHANGE,
+        [JR_AGENT_END_LEFT] = JR_CHANNEL_LEFT,
     };
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_agent_run run;
     jr_agent_end_showing(agent);
-    if (hooks->prepare(hooks->data, go, err) != 0)
-        return -1;
+    int failed = hooks->prepare(hooks->data, go, err);
+    if (failed != 0)
+        return failed;
     if (jr_agent_fork(&run, hooks) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
     agent->pid = run.pid;

@@ -15,6 +15,7 @@ enum {
     JR_AGENT_END_REPORT,   /* struct jr_report after struct jr_report */
     JR_AGENT_END_OUTCOME,  /* at the end: outcome_message.h */
     JR_AGENT_END_EXCHANGE, /* a socket: bytes of MPI's managers, both ways */
+    JR_AGENT_END_LEFT,     /* before the outcome: what its ranks have left */
     JR_AGENT_ENDS
 };
 
@@ -24,9 +25,9 @@ enum {
 
 struct jr_agent_run {
     pid_t pid;
-    int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events, reports and outcome
-                               end when
-                               all processes of the run have */
+    int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events, reports, outcome
+                               and what is left end when all processes of the
+                               run have */
     int commands_fd;        /* where it reads commands */
 };
 

@@ -24,6 +24,12 @@ struct jr_controller;
 struct jr_run_options;
 struct jr_transport;
 
+struct jr_code_archive {
+    int fd;                 /* of a file of tar(1); the controller closes it */
+    const char *top, *name; /* the folder that it is a copy of, without links
+                               and as the job has it; borrowed */
+};
+
 struct jr_controller_options {
     const struct jr_transport *transport; /* srun.h */
     const char *program;                  /* jobrun, as nodes find it */
@@ -40,6 +46,12 @@ struct jr_controller_options {
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
     void (*note)(void *data, const char *line); /* what its programs say;
                                                     NULL */
+    /* Bytes that the run on a node has written to `left_fd` (agent.h). */
+    void (*take_left)(void *data, uint32_t node, const char *bytes, size_t len);
+    /* The code of the run, for nodes that have no copy of it. -1 with `err`.
+     * NULL: all nodes have it. */
+    int (*open_code)(void *data, struct jr_code_archive *ret,
+                     struct jr_error *err);
     void *data;
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller_cells.h"
+#include "cluster/controller_code.h"
 #include "cluster/controller_console.h"
 #include "cluster/controller_mpi.h"
 #include "cluster/controller_preempt.h"
@@ -230,6 +231,9 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
         break;
     case JR_NODE_DO_INITIALIZED:
         jr_controller_mpi_begin(run);
+        break;
+    case JR_NODE_DO_CODE:
+        jr_controller_send_code(run, node);
         break;
     case JR_NODE_DO_SUSPECT:
         jr_controller_preempt_ask(run);

@@ -109,11 +109,28 @@ static void take_events(struct jr_controller_run *run, uint32_t node)
     stream->len -= len;
 }
 
+/* It may be much, and a node that is told to stop has time for it. */
+static void take_node_left(struct jr_controller_run *run, uint32_t node)
+{
+    struct jr_controller *controller = run->controller;
+    const struct jr_controller_options *options = &controller->options;
+    struct jr_buf *stream = &controller->nodes[node].streams[JR_CHANNEL_LEFT];
+    uint64_t due = jr_clock_ns() + SLACK_NS;
+    if (options->take_left != NULL && !stream->failed &&
+        controller->nodes[node].state == JR_NODE_RUNNING)
+        options->take_left(options->data, node, stream->data, stream->len);
+    jr_buf_clear(stream);
+    if (run->stopped && controller->deadline.at < due)
+        controller->deadline.at = due;
+}
+
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
                               enum jr_channel type)
 {
     if (type == JR_CHANNEL_EVENT)
         take_events(run, node);
+    else if (type == JR_CHANNEL_LEFT)
+        take_node_left(run, node);
     else if (type == JR_CHANNEL_EXCHANGE)
         jr_controller_mpi_take(run, node);
 }
@@ -422,6 +439,7 @@ static void close_run(struct jr_controller_run *run, const sigset_t *mask)
     jr_controller_steps_close(run);
     jr_controller_preempt_close(run);
     jr_controller_mpi_close(run);
+    jr_controller_code_close(run);
     run->controller->run = NULL;
     jr_events_close(&run->events);
     jr_folder_mark_remove(run->options->dir, run->mark);
@@ -446,6 +464,7 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         .outcome = &outcome,
         .signals = {.fd = -1},
         .answer = {.fd = -1},
+        .code = {.archive = {.fd = -1}},
         .events = {.fd = -1},
         .err = err,
     };

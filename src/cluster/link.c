@@ -68,13 +68,22 @@ static void send_link_input(struct jr_link *link)
         jr_buf_clear(box);
         link->sent = 0;
     }
-    watch_link_input(link, box->len > 0);
+    watch_link_input(link, box->len > 0 || link->feed != NULL);
 }
 
 static void on_link_room(void *owner, uint32_t events)
 {
     (void)events;
-    send_link_input(owner);
+    struct jr_link *link = owner;
+    send_link_input(link);
+    if (link->feed != NULL && link->outbox.len == 0)
+        link->feed(link);
+}
+
+void jr_link_feed(struct jr_link *link, void (*feed)(struct jr_link *link))
+{
+    link->feed = feed;
+    send_link_input(link);
 }
 
 void jr_link_send(struct jr_link *link, const char *bytes, size_t len)

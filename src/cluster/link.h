@@ -22,6 +22,8 @@ struct jr_link {
     size_t sent;
     const char *bulk; /* borrowed bytes that go before that; NULL: none do */
     size_t bulk_len, bulk_sent;
+    void (*feed)(struct jr_link *link); /* sends more, where nothing waits;
+                                           NULL: there is no more */
     bool in_watched;
     bool ended;          /* the program is gone, and all it had is read */
     int status;          /* of waitpid(2), then */
@@ -43,6 +45,10 @@ void jr_link_send(struct jr_link *link, const char *bytes, size_t len);
 /* Send bytes that stay where they are until jr_link_close, before all that
  * waits. Once. */
 void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len);
+
+/* Have `feed` called whenever the program has taken all that was sent, for what
+ * is too much to wait for room; NULL: no longer. */
+void jr_link_feed(struct jr_link *link, void (*feed)(struct jr_link *link));
 
 /* Send no more: who reads sees the end. */
 void jr_link_close_input(struct jr_link *link);

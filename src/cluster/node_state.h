@@ -49,6 +49,7 @@
     X(LEAVE, "lose cells")        /* all of its cells are lost */              \
     X(COPY, "copy program")       /* send its bytes */                         \
     X(ASSIGN, "assign")           /* say who it is */                          \
+    X(CODE, "send code")          /* of the run */                             \
     X(FAIL, "fail start")         /* without it there will be no run */        \
     X(LOSE, "lose")               /* its ranks are lost, and maybe the run */  \
     X(GIVE_UP, "give up")         /* its ranks are lost; the run is over */

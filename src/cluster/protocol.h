@@ -26,6 +26,8 @@
  *   why... refuse           ->
  *                           <-   go        for each attempt
  *   begun                   ->
+ *   want                    ->             where the code is not there
+ *                           <-   code...
  *   out err event...        ->
  *   all_returned, released,
  *   silent, quiet,
@@ -36,7 +38,7 @@
  *                                signal, hold, away, world, exchange
  *                           <-   heartbeat again and again: heartbeat.h
  *   heartbeat               ->
- *   outcome... done         ->             more of out and err may follow
+ *   left... outcome... done ->             more of out and err may follow
  *   out err... shown        ->             and then it has
  *                           <-   end of input: stop, and leave
  *
@@ -150,7 +152,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     /* The answer to `reach`: an enum jr_reach; `why` says more. */            \
     FROM(REACHED, "reached", JR_KEY(STATUS))                                   \
     /* Of the script in copy.h, before there is an agent: it waits for the     \
-     * program, whose bytes follow as they are; it is about to start it. */    \
+     * program, whose bytes follow as they are; it is about to start it. Of an \
+     * agent: it has heard `go`, and waits for the code of the run. */         \
     FROM(WANT, "want", 0)                                                      \
     FROM(PLACED, "placed", 0)                                                  \
     /* Who an agent is: the first message, where each has a link of its own.   \
@@ -166,6 +169,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(GO, "go",                                                               \
        JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS) |  \
            JR_KEY(TOKEN))                                                      \
+    /* Bytes of the code, a tar archive of `folder`, which the job may know by \
+     * another `name`; `on`: they are the last. */                             \
+    TO(CODE, "code",                                                           \
+       JR_KEY(FOLDER) | JR_KEY(NAME) | JR_KEY(BYTES) | JR_KEY(ON))             \
     /* Cells will come. */                                                     \
     TO(SERVE, "serve", 0)                                                      \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \
@@ -255,6 +262,7 @@ bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
     X(NOTE, "note")         /* lines about cells, for the user */              \
     X(EVENT, "event")       /* lines of events.jsonl, and of step_message.h */ \
     X(OUTCOME, "outcome")   /* of an attempt: outcome_message.h */             \
+    X(LEFT, "left")         /* what its ranks have left in files there */      \
     X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,

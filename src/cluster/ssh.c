@@ -91,7 +91,10 @@ const char *jr_ssh_command(struct jr_arena *arena,
 {
     struct jr_buf script JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    add_remote_script(&script, start);
+    if (start->command != NULL)
+        jr_buf_str(&script, start->command);
+    else
+        add_remote_script(&script, start);
     jr_buf_str(&line, "exec sh -c ");
     if (!script.failed)
         jr_shell_quote(&line, script.data);
@@ -108,7 +111,7 @@ char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start)
 {
     const struct jr_ssh *ssh = start->ssh;
     struct jr_strv words = {0};
-    if (is_reached_without(start->host)) {
+    if (is_reached_without(start->host) && start->command == NULL) {
         jr_strv_push(&words, arena, jr_arena_strdup(arena, start->program));
         jr_strv_push(&words, arena, jr_arena_strdup(arena, "agent"));
         jr_strv_push(&words, arena, jr_arena_strdup(arena, "ssh"));

@@ -19,13 +19,14 @@ struct jr_ssh;
  * (protocol.h). */
 extern const struct jr_transport jr_ssh_transport;
 
-/* An agent that is to be started. */
+/* An agent that is to be started, or another command. */
 struct jr_ssh_start {
     const struct jr_ssh *ssh;
     const char *program; /* the path of jobrun here */
     const char *host;
     uint32_t node;
     const struct jr_copy *copy; /* copy.h; NULL: it is there */
+    const char *command;        /* for sh there; NULL: the agent's */
 };
 
 /* The words of the line that reaches a host, NULL-terminated, in `arena`: a
@@ -33,7 +34,7 @@ struct jr_ssh_start {
  * ssh. NULL without memory. */
 char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start);
 
-/* The command that starts the agent there, for whatever shell the user has. */
+/* The command that starts it there, for whatever shell the user has. */
 const char *jr_ssh_command(struct jr_arena *arena,
                            const struct jr_ssh_start *start);
 

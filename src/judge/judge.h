@@ -31,6 +31,7 @@ struct jr_judge {
     const struct jr_plan *plan;
     const struct jr_outcome *outcome;
     const struct jr_artifacts *before; /* NULL: nothing is remembered */
+    json_t *const *deliveries;         /* see jr_left */
     const struct jr_results *wants;
     struct jr_set required;
     struct jr_regex *pattern;        /* of results.pattern; NULL: none */

@@ -5,6 +5,7 @@
 
 #include "judge/artifacts.h"
 #include "judge/cause.h"
+#include "judge/delivery.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
 #include "judge/restart.h"
@@ -26,18 +27,29 @@ static bool has_yielded(const struct jr_judge *judge, size_t i)
             error == JR_RESULT_STALE);
 }
 
+/* What a rank has delivered, where its files are or as its node has found it.
+ */
+static void judge_delivery(struct jr_judge *judge, size_t i)
+{
+    const json_t *delivery =
+        judge->deliveries == NULL ? NULL : judge->deliveries[i];
+    if (delivery != NULL) {
+        jr_delivery_take(judge, i, delivery);
+        return;
+    }
+    jr_result_find(judge, i);
+    jr_judge_fields(judge, i);
+    jr_artifact_check(judge, i);
+}
+
 /* Hold the ranks that ended well to the spec. */
 static void judge_results(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
     jr_artifact_open(judge);
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->ranks[i].state != JR_RANK_SUCCEEDED)
-            continue;
-        jr_result_find(judge, i);
-        jr_judge_fields(judge, i);
-        jr_artifact_check(judge, i);
-    }
+    for (size_t i = 0; i < report->count; i++)
+        if (report->ranks[i].state == JR_RANK_SUCCEEDED)
+            judge_delivery(judge, i);
     jr_result_part(judge);
     jr_compare(judge);
     for (size_t i = 0; i < report->count; i++)
@@ -238,17 +250,17 @@ static void judge_all_ranks(struct jr_judge *judge)
 
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
                       const struct jr_outcome *outcome,
-                      const struct jr_artifacts *before, int run_fd,
-                      struct jr_error *err)
+                      const struct jr_left *left, struct jr_error *err)
 {
     struct jr_judgement report = {.count = outcome->count};
     struct jr_judge judge = {
         .report = &report,
         .plan = plan,
         .outcome = outcome,
-        .before = before,
+        .before = left->before,
+        .deliveries = left->deliveries,
         .wants = &plan->policy->results,
-        .run_fd = run_fd,
+        .run_fd = left->run_fd,
     };
     report.ranks =
         jr_arena_array(&report.arena, report.count, sizeof *report.ranks);

@@ -96,11 +96,19 @@ uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
 
 struct jr_artifacts;
 
-/* Judge the outcome; `before` is of artifacts.h. `run_fd` is the run folder. */
+/* What the ranks have left, and where it is found. */
+struct jr_left {
+    int run_fd;                        /* the run folder */
+    const struct jr_artifacts *before; /* see artifacts.h; NULL: nothing is
+                                          remembered */
+    json_t *const *deliveries; /* of each rank whose own files are on another
+                                  node: delivery.h; NULL: all are here */
+};
+
+/* Judge the outcome. */
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
                       const struct jr_outcome *outcome,
-                      const struct jr_artifacts *before, int run_fd,
-                      struct jr_error *err);
+                      const struct jr_left *left, struct jr_error *err);
 
 /* The job ends because it stalled: that decides its exit status, and it is not
  * to be continued. */

@@ -35,8 +35,11 @@
 
 static int judge_attempt(struct jr_session *session, struct jr_error *err)
 {
+    const struct jr_left left = {.run_fd = session->dir.fd,
+                                 .before = session->before,
+                                 .deliveries = session->deliveries};
     if (jr_judgement_make(&session->report, &session->plan, &session->outcome,
-                          session->before, session->dir.fd, err) != 0)
+                          &left, err) != 0)
         return -1;
     if (session->refusal.text[0] != '\0')
         session->report.error = session->refusal.text;

@@ -9,6 +9,7 @@
 #include "cluster/srun.h"
 #include "resolve/device_profile.h"
 #include "resolve/node_resources.h"
+#include "session/left_files.h"
 #include "session/session.h"
 #include "session/session_mpi.h"
 #include "session/ssh_session.h"
@@ -474,10 +475,14 @@ int jr_session_run_nodes(struct jr_session *session,
                          const struct jr_run_options *options,
                          struct jr_error *err)
 {
-    if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0)
+    if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0 ||
+        jr_left_files_begin(session, err) != 0)
         return -1;
-    return jr_controller_run(session->controller, &session->outcome,
-                             &session->plan, options, session->attempt, err);
+    int failed =
+        jr_controller_run(session->controller, &session->outcome,
+                          &session->plan, options, session->attempt, err);
+    jr_left_files_finish(session);
+    return failed;
 }
 
 int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)

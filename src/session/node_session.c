@@ -18,8 +18,10 @@
 #include "resolve/node_resources.h"
 #include "resolve/port_lease.h"
 #include "session/attempts.h"
+#include "session/far_code.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/send_left.h"
 #include "session/session_mpi.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
@@ -44,6 +46,8 @@ struct node_session {
     struct jr_node_cells cells; /* of a sweep */
     int lease_fd;               /* of the port that was offered; -1 */
     uint32_t port;
+    bool grouped; /* the control group of the run is made, if it can be */
+    struct jr_far_code code;
 };
 
 static void drop_lease(struct node_session *agent)
@@ -208,19 +212,14 @@ static int join_run_folder(struct node_session *agent, const char *id,
     if (session->dir.fd >= 0)
         return 0;
     const char *folder = id == NULL ? NULL : find_folder(session, id);
-    if (folder == NULL ||
-        jr_run_folder_join(&session->dir, job->log_dir, folder,
-                           job->policy->log_mode, err) != 0)
-        return -1;
-    const char *name =
-        jr_arena_printf(&session->arena, "%s.%u", id, agent->node);
-    if (name != NULL)
-        jr_group_make(&session->group, name);
-    return 0;
+    return folder == NULL
+               ? -1
+               : jr_run_folder_join(&session->dir, job->log_dir, folder,
+                                    job->policy->log_mode, err);
 }
 
-/* It may be another one of the same name, on a disk of this node's own: an
- * earlier run's, or one that was copied. */
+/* The run folder that all nodes see; it may be another one of the same name, on
+ * a disk of this node's own: an earlier run's, or one that was copied. */
 static int check_run_folder(const struct jr_session *session, const char *mark,
                             struct jr_error *err)
 {
@@ -230,6 +229,32 @@ static int check_run_folder(const struct jr_session *session, const char *mark,
                         "the run folder %s/%s is another one there (log_dir "
                         "has to be where all nodes see it)",
                         session->resolution.job.log_dir, session->dir.path);
+}
+
+/* That folder; by ssh, where it is not there, one of this node's own. */
+static int enter_run_folder(struct node_session *agent,
+                            const struct jr_message *go, struct jr_error *err)
+{
+    struct jr_session *session = agent->session;
+    if (session->apart)
+        return 0;
+    int failed = join_run_folder(agent, go->run_id, err);
+    if (failed == 0)
+        failed = check_run_folder(session, go->token, err);
+    if (failed == 0 || agent->assignment == NULL || go->run_id == NULL)
+        return failed;
+    jr_run_folder_close(&session->dir);
+    return jr_own_folder_make(session, go->run_id, err);
+}
+
+static void make_agent_group(struct node_session *agent)
+{
+    struct jr_session *session = agent->session;
+    const char *name =
+        jr_arena_printf(&session->arena, "%s.%u", session->dir.id, agent->node);
+    if (name != NULL && !agent->grouped)
+        jr_group_make(&session->group, name);
+    agent->grouped = true;
 }
 
 /* With the port of this attempt, which may be the one that was offered. */
@@ -255,16 +280,27 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     session->attempt = (uint32_t)go->number;
     take_port(agent, (uint32_t)go->port);
     jr_session_forget(session);
-    if (join_run_folder(agent, go->run_id, err) != 0 ||
-        check_run_folder(session, go->token, err) != 0)
+    if (enter_run_folder(agent, go, err) != 0)
         return -1;
+    if (jr_far_code_lacks(session))
+        return JR_AGENT_WANTS_CODE;
+    make_agent_group(agent);
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
         jr_run_folder_join_attempt(&session->dir, agent->node, session->attempt,
                                    err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
-    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
+    if (status != JR_STATUS_OK)
+        return refuse_spec(session, status, err);
+    return session->apart ? jr_own_folder_prepare(session, err) : 0;
+}
+
+static int take_agent_code(void *data, const struct jr_message *code,
+                           struct jr_error *err)
+{
+    struct node_session *agent = data;
+    return jr_far_code_take(agent->session, &agent->code, code, err);
 }
 
 static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
@@ -294,7 +330,10 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
     jr_session_open_console(agent->session, &console);
     if (agent->session->replays)
         options.replay = &agent->session->replay;
-    return jr_run(ret, &agent->session->plan, &options, err);
+    int failed = jr_run(ret, &agent->session->plan, &options, err);
+    return failed == 0 && session->apart
+               ? jr_left_send(session, ret, ends->left_fd, err)
+               : failed;
 }
 
 static bool is_replay_behind(void *data)
@@ -396,6 +435,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
         .offer = offer_free_port,
         .resolve = resolve_agent_spec,
         .prepare = prepare_attempt,
+        .take_code = take_agent_code,
         .run = run_agent_plan,
         .is_behind = is_replay_behind,
         .show = show_replay,
@@ -405,6 +445,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
     int failed = jr_agent_serve(
         &hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
     drop_lease(agent);
+    jr_far_code_close(&agent->code);
     jr_node_cells_release(&agent->cells);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }

@@ -37,6 +37,7 @@
 struct jr_controller;
 struct jr_copy;
 struct jr_known_code;
+struct jr_left_files;
 struct jr_swept_spec;
 
 /* How far a session has come. */
@@ -100,8 +101,13 @@ struct jr_session {
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;
     struct jr_copy
-        *copy; /* for hosts without the program; NULL: none is made */
-    bool part; /* or one node's, of a run that has a jobrun on each node */
+        *copy;  /* for hosts without the program; NULL: none is made */
+    bool part;  /* or one node's, of a run that has a jobrun on each node */
+    bool apart; /* or an agent's, which has a run folder of its own */
+    const char *code_top, *code_name; /* of the copy of the code that such one
+                                         has got: see jr_frozen; NULL */
+    struct jr_left_files *left;       /* of such agents: left_files.h; NULL */
+    json_t *const *deliveries;        /* of their ranks: see jr_left */
 
     struct jr_slurm_self slurm; /* without a job it is none of Slurm's */
     bool over;                  /* there is nothing left of it to run */

@@ -427,6 +427,10 @@ int jr_freeze_join(struct jr_session *session, struct jr_error *err)
     frozen->top = frozen->name =
         code.frozen ? jr_arena_strdup(&session->arena, code.top) : NULL;
     json_decref(run);
+    if (session->code_top != NULL) {
+        frozen->top = session->code_top;
+        frozen->name = session->code_name;
+    }
     jr_freeze_plan_copy(session);
     if (frozen->copy != NULL && stat(frozen->copy, &st) == 0 &&
         S_ISDIR(st.st_mode))

@@ -12,6 +12,8 @@
 #include "cluster/reach.h"
 #include "cluster/ssh.h"
 #include "doc/emit.h"
+#include "session/far_code.h"
+#include "session/left_files.h"
 #include "session/session.h"
 #include "session/support.h"
 
@@ -119,6 +121,7 @@ static int read_copy(struct jr_session *session, const char *program,
 
 void jr_ssh_session_release(struct jr_session *session)
 {
+    jr_left_files_release(session);
     if (session->copy != NULL)
         jr_copy_release(session->copy);
     free(session->copy);
@@ -141,6 +144,8 @@ int jr_ssh_session_prepare(struct jr_session *session,
     if (ssh->copy && read_copy(session, ret->program, err) != 0)
         return -1;
     ret->copy = session->copy;
+    ret->take_left = jr_left_files_take;
+    ret->open_code = jr_far_code_open;
     return session->arena.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                : 0;

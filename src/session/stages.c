@@ -349,9 +349,10 @@ void jr_session_find_part(struct jr_session *session)
 /* The folder of a part in the run's; NULL: it is the whole run. */
 static const char *own_folder(struct jr_session *session)
 {
-    return session->part ? jr_arena_printf(&session->arena, JR_NODE_DIR,
-                                           session->resolution.job.node_rank)
-                         : NULL;
+    return session->part || session->apart
+               ? jr_arena_printf(&session->arena, JR_NODE_DIR,
+                                 session->resolution.job.node_rank)
+               : NULL;
 }
 
 static enum jr_status build_session_plan(struct jr_session *session,

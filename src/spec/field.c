@@ -30,6 +30,7 @@ static const struct jr_spec_word word_code[] = {JR_CODE_MODES(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
+static const struct jr_spec_word word_collect[] = {JR_COLLECTS(WORD){0}};
 static const struct jr_spec_word word_requeue[] = {JR_REQUEUE_CAUSES(WORD){0}};
 static const struct jr_spec_word word_trigger[] = {JR_TRIGGERS(WORD){0}};
 static const struct jr_spec_word word_goal[] = {JR_SWEEP_GOALS(WORD){0}};
@@ -158,6 +159,7 @@ TYPE(DEADLINE_SIGNAL, .kind = JR_KIND_TEXT,
      .pattern = "^(HUP|INT|QUIT|USR1|USR2|ALRM|TERM|XCPU|WINCH|URG|PWR|"
                 "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
 TYPE(REQUEUE_CAUSE, ONE_OF(word_requeue))
+TYPE(COLLECT, ONE_OF(word_collect))
 TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
      .wants = "a word; the only template in it may be %{pid}",
      .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
@@ -237,6 +239,8 @@ TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
      .wants = "a cause such as exit:75, or a list of them")
 TYPE(REQUEUE_CAUSES, LIST_OF(REQUEUE_CAUSE), .lone = true, .min = 1,
      .wants = "a cause such as preempted, or a list of them")
+TYPE(COLLECTS, LIST_OF(COLLECT), .lone = true, .min = 1,
+     .wants = "results, logs, or a list of them")
 TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
      .gone = true, .named = true,
      .wants = "a path, a list of paths, or a mapping of names to paths")
@@ -315,7 +319,7 @@ MAPPING(LIMITS, .wants = "a mapping of limits")
 MAPPING(KUBERNETES, .wants = "a mapping")
 MAPPING(MPI, .wants = "a mapping of dialect and launcher")
 MAPPING(SSH, .stated = true,
-        .wants = "a mapping of options, program, copy and env")
+        .wants = "a mapping of options, program, copy, collect and env")
 MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes, mpi and ssh")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(CODE, .shorthand = "mode", .stated = true,

@@ -41,6 +41,9 @@
       "the path of jobrun on the hosts")                                       \
     X("copy", FLAG, OPTIONAL, FLAG(copy), NULL, NULL, PLACEMENT, "false",      \
       "copy jobrun to hosts that lack this version of it")                     \
+    X("collect", COLLECTS, OPTIONAL, STRS(collect), NULL, NULL, PLACEMENT,     \
+      "results, and the last 64 KiB of each log",                              \
+      "what comes back whole from hosts that do not see `log_dir`")            \
     X("env", TEXTS, OPTIONAL, STRS(env), NULL, NULL, PLACEMENT, "none",        \
       "names or globs of variables that ranks get from here")
 

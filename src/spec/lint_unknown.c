@@ -50,6 +50,7 @@ static const struct member members[] = {
     {"engine", "mpi", false, "mpich mpiexec mpirun openmpi"},
     {"engine", "slurm", true, "sbatch"},
     {"engine", "ssh", false, "pdsh remote"},
+    {"engine.ssh", "collect", false, "download fetch gather pull"},
     {"engine.ssh", "copy", false, "bootstrap deploy install push upload"},
     {"engine.ssh", "env", false, "env_forward environment pass_env send_env"},
     {"engine.ssh", "options", true, "args flags opts ssh_options"},

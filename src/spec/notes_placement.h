@@ -113,6 +113,11 @@
       "need. That folder is the user's alone, and is checked by SHA-256 "      \
       "before each use.",                                                      \
       "hosts: [gpu01, gpu02]\nengine: {ssh: {copy: true}}")                    \
+    N("engine.ssh.collect",                                                    \
+      "Such a host has the run's files in a folder of its own, `node_N` in "   \
+      "the run's, and judges there what its ranks have delivered. The values " \
+      "of results and the last 64 KiB of each log always come back.",          \
+      "hosts: [gpu01, gpu02]\nengine: {ssh: {collect: [results, logs]}}")      \
     N("engine.ssh.env",                                                        \
       "All other variables are those of a login there that is not "            \
       "interactive.",                                                          \

@@ -107,8 +107,8 @@ static void judge(struct jr_plan_rank *ranks, enum jr_result_from from)
     struct jr_judgement report = {0};
     struct jr_error err = {0};
     int run_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(jr_judgement_make(&report, &plan, &outcome, NULL, run_fd, &err) ==
-            0);
+    require(jr_judgement_make(&report, &plan, &outcome,
+                              &(struct jr_left){.run_fd = run_fd}, &err) == 0);
     bool good = report.status == JR_RUN_SUCCEEDED;
     for (size_t i = 0; i < RANKS; i++)
         require(!good || report.ranks[i].result_error == JR_RESULT_NONE);

@@ -599,50 +599,6 @@ sys.exit(agent.wait())
                              r"new; set the clock \(chrony, ntpd\), or leave the "
                              rf"node out{self.EXCLUDE}\n")
 
-    def test_no_log_folder_on_a_node(self):
-        """The node sees another file system where the log folder is."""
-        hidden = self.write(
-            "hidden", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none "
-            "\"$1\" && shift && exec \"$@\"' sh '%s/logs' '%s' \"$@\"\n"
-            % (self.folder, harness.JOBRUN))
-        hidden.chmod(0o700)
-        (self.folder / "logs").mkdir()
-        tried = subprocess.run(
-            ["unshare", "-m", "mount", "-t", "tmpfs", "none",
-             self.folder / "logs"], capture_output=True)
-        if tried.returncode != 0:
-            self.skipTest("no mount namespace to hide a folder in")
-        done = self.expect(self.run_on(2, "true", more="log_dir: logs",
-                                       FAKE_PROGRAM={"1": str(hidden)}), 7)
-        self.assertIn("node 1 (n2): the run folder", done.stderr)
-        self.assertIn(f"{self.folder}/logs/", done.stderr)
-        self.nobody_is_left()
-
-    def test_another_log_folder_on_a_node(self):
-        """It has a run of the same name there, on a disk of its own."""
-        other = self.folder / "other"
-        (other / "r").mkdir(parents=True)
-        (self.folder / "logs").mkdir()
-        mounted = self.write(
-            "mounted", "#!/bin/sh\nexec unshare -m sh -c 'mount --bind \"$1\" "
-            "\"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s/logs' '%s' \"$@\"\n"
-            % (other, self.folder, harness.JOBRUN))
-        mounted.chmod(0o700)
-        tried = subprocess.run(["unshare", "-m", "mount", "--bind", other,
-                                self.folder / "logs"], capture_output=True)
-        if tried.returncode != 0:
-            self.skipTest("no mount namespace for a folder of its own")
-        done = self.expect(self.run_on(
-            2, "touch begun.$RANK; sleep 1000", "--run-id", "r",
-            more="log_dir: logs", FAKE_PROGRAM={"1": str(mounted)}), 7)
-        self.assertIn(f"node 1 (n2): the run folder {self.folder}/logs/r is "
-                      "another one there", done.stderr)
-        self.assertEqual([], [path.name for path in self.folder.glob("begun.[23]")])
-        self.assertEqual([], [path.name for path in
-                              (self.folder / "logs" / "r").glob(".mark*")])
-        self.assertEqual(os.listdir(other / "r"), [])
-        self.nobody_is_left()
-
     def test_what_is_for_ranks_on_this_machine(self):
         done = self.expect(self.run_on(2, "true", "--stdin", "0"), 2)
         self.assertIn("--stdin is for ranks on this machine", done.stderr)

@@ -343,6 +343,350 @@ class Wrong(cases.Wrong, Ssh):
         self.assertIn("the ranks are on other hosts", done.stderr)
 
 
+class Apart(Ssh):
+    """Hosts with a log folder of their own, where that of the controller is."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "runs").mkdir()
+        tried = subprocess.run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "none",
+             self.folder / "runs"], capture_output=True)
+        if tried.returncode != 0:
+            self.skipTest("no mount namespace for a folder of its own")
+
+    def disk(self, name, hidden=None):
+        """A program that sees the folder of this name as the log folder, and
+        not what is in another."""
+        (self.folder / name).mkdir(exist_ok=True)
+        hide = f'mount -t tmpfs none "{hidden}" && ' if hidden else ""
+        program = self.write(
+            f"with-{name}", "#!/bin/sh\nexec unshare -m sh -c '%smount --bind "
+            "\"$1\" \"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s/runs' '%s' "
+            "\"$@\"\n" % (hide, self.folder / name, self.folder, harness.JOBRUN))
+        program.chmod(0o700)
+        return str(program)
+
+    def run_apart(self, code, script, *words, disks=("", "disk"), **options):
+        """A host for each disk; one without a name sees the controller's."""
+        programs = {str(node): self.disk(name)
+                    for node, name in enumerate(disks) if name}
+        done = self.expect(self.run_on(
+            len(disks), script, *words, FAKE_PROGRAM=programs, **options), code)
+        self.nobody_is_left()
+        return done
+
+    def log(self, rank, stream="stdout", attempt=0):
+        return (self.folder / "runs" / "latest" / f"attempt_{attempt}" /
+                str(rank) / f"{stream}.log")
+
+    def test_what_ranks_leave_comes_back(self):
+        """Values, files and logs, and no mark is left."""
+        self.run_apart(
+            0, "echo out $RANK; echo err $RANK >&2; "
+            "echo \"{\\\"r\\\": $RANK, \\\"same\\\": 1}\" > "
+            "\"$JOBRUN_RESULT_FILE\"; touch \"$JOBRUN_RANK_DIR/big\"",
+            more="results: {fields: {r: {type: integer}, same: {type: integer}}, "
+            "distinct: [r], equal: [same]}")
+        results = self.results()
+        self.assertEqual([(rank["state"], rank["result"]["r"])
+                          for rank in results["ranks"]],
+                         [("succeeded", rank) for rank in range(4)])
+        [run] = [path for path in (self.folder / "runs").iterdir()
+                 if path.is_dir() and not path.is_symlink()]
+        for rank in range(4):
+            self.assertEqual(self.log(rank).read_text(), f"out {rank}\n")
+            self.assertEqual(self.log(rank, "stderr").read_text(),
+                             f"err {rank}\n")
+            folder = run / "attempt_0" / str(rank)
+            self.assertEqual(json.loads((folder / "result.json").read_text()),
+                             {"r": rank, "same": 1})
+            self.assertEqual((folder / "big").exists(), rank < 2)
+        there = self.folder / "disk" / run.name / "node_1" / "attempt_0"
+        self.assertTrue((there / "3" / "big").exists())
+        self.assertEqual(list(self.folder.glob("*/*/.mark*")), [])
+        shown = self.expect(self.jobrun("logs", "latest", "--rank", "3"), 0)
+        self.assertIn("out 3", shown.stdout)
+
+    def test_hosts_that_share_a_folder_among_themselves(self):
+        self.run_apart(0, "echo $RANK", disks=("disk", "disk"))
+        self.assertEqual([self.log(rank).read_text() for rank in range(4)],
+                         [f"{rank}\n" for rank in range(4)])
+        [run] = [path for path in (self.folder / "disk").iterdir()
+                 if path.is_dir()]
+        self.assertEqual(sorted(path.name for path in run.iterdir()),
+                         ["node_0", "node_1"])
+
+    def test_no_host_sees_it(self):
+        self.run_apart(0, "echo $RANK", disks=("one", "two", "three"))
+        self.assertEqual([self.log(rank).read_text() for rank in range(6)],
+                         [f"{rank}\n" for rank in range(6)])
+
+    def test_results_that_do_not_count(self):
+        """Missing, wrong, and different from those of other hosts."""
+        script = ("test $RANK = 1 || echo '{\"a\": '$RANK', \"same\": '"
+                  "$NODE_RANK'}' > \"$JOBRUN_RESULT_FILE\"; "
+                  "test $RANK != 2 || rm \"$JOBRUN_RESULT_FILE\"")
+        done = self.run_apart(5, script, disks=("one", "two"),
+                              more="results: {fields: {a: {type: integer, "
+                              "max: 2}}}")
+        self.assertIn("result.json was not written", done.stderr)
+        self.assertIn("'a' is 3, more than 2", done.stderr)
+        self.assertEqual([rank["state"] for rank in self.results()["ranks"]],
+                         ["succeeded"] + 3 * ["incomplete"])
+        done = self.run_apart(5, script, more="results: {fields: {same: {type: "
+                              "integer}}, equal: [same], required: '0,3'}")
+        self.assertRegex(done.stderr, "same")
+
+    def test_artifacts_are_looked_for_where_they_are(self):
+        made = "echo x > runs/ck.$RANK"
+        more = "results: {required: none, artifacts: ['runs/ck.%{rank}']}"
+        self.run_apart(0, made, more=more)
+        self.assertFalse((self.folder / "runs" / "ck.3").exists())
+        done = self.run_apart(5, "test $RANK != 3 && " + made + " || true",
+                              more=more)
+        self.assertIn("artifact runs/ck.3 is the one from before the start",
+                      done.stderr)
+        for rank in range(4):
+            self.write(f"runs/ck.{rank}", "the controller's")
+        done = self.run_apart(5, "test $RANK -ge 2 || " + made,
+                              disks=("", "empty"), more=more)
+        self.assertIn("artifact runs/ck.2 was not written", done.stderr)
+
+    def test_a_failure(self):
+        done = self.run_apart(
+            1, "test $RANK != 3 || { echo 'why it failed' >&2; exit 7; }; "
+            "sleep 1000", disks=("one", "two"))
+        self.assertIn("rank 3 exited with code 7", done.stderr)
+        self.assertIn("| why it failed", done.stderr)
+        self.assertIn("ranks 0-2 stopped by jobrun", done.stderr)
+        shown = self.expect(self.jobrun("show", "latest"), 0)
+        self.assertIn("why it failed", shown.stdout)
+
+    def test_an_exception(self):
+        self.write("train.py", "import os\ndef main():\n"
+                   "    if os.environ['RANK'] == '3':\n"
+                   "        raise ValueError('loss is NaN')\n"
+                   "    return {'a': 1}\n")
+        done = self.run_apart(
+            1, "true", "-s", "entrypoint={python: {function: 'train:main'}}")
+        self.assertIn("ValueError: loss is NaN", done.stderr)
+        self.assertIn("train.py:4 in main", done.stderr)
+
+    def test_secrets_in_what_comes_back(self):
+        self.write("train.py", "import os\ndef main():\n"
+                   "    raise ValueError(os.environ['API_KEY'])\n")
+        self.run_apart(
+            1, "true", "-s", "entrypoint={python: {function: 'train:main'}}",
+            "-s", "env={API_KEY: s3cr3t-word}", disks=("one", "two"))
+        for path in self.folder.rglob("error.json"):
+            self.assertNotIn("s3cr3t-word", path.read_text(), path)
+
+    def test_the_setup_fails(self):
+        done = self.run_apart(
+            7, "true", more="setup: 'test $NODE_RANK = 0 || { echo no compiler "
+            ">&2; exit 3; }'", disks=("one", "two"))
+        self.assertIn("no compiler", done.stderr)
+
+    def test_results_in_the_begin_of_a_long_log(self):
+        """Where they are searched, the whole log is; what comes back is its
+        end."""
+        self.run_apart(
+            0, "echo loss $RANK; seq 30000", local=1,
+            more="results: {from: stdout, pattern: 'loss (?<loss>\\d+)'}")
+        self.assertEqual([rank["result"]["loss"]
+                          for rank in self.results()["ranks"]], ["0", "1"])
+        here, there = self.log(0).read_text(), self.log(1).read_text()
+        self.assertTrue(here.startswith("loss 0\n1\n"))
+        note, rest = there.split("\n", 1)
+        [path] = (self.folder / "disk").glob("*/node_1/attempt_0/1/stdout.log")
+        whole = path.read_text()
+        self.assertEqual(note, f"[jobrun: the first {len(whole) - len(rest)} bytes "
+                         f"of this log are on {ADDRESS}2 alone; `jobrun logs` "
+                         "fetches them]")
+        self.assertTrue(whole.endswith("\n" + rest))
+        self.assertGreater(len(rest), 65000)
+
+    def logs(self, *words, **env):
+        return self.expect(harness.Case.jobrun(
+            self, "logs", "latest", *words, env=self.fakes(**env)), 0)
+
+    def test_the_rest_of_a_log_is_fetched(self):
+        """By whom it is wanted, and once."""
+        self.run_apart(0, "seq 30000; seq 30000 >&2", "-s",
+                       "engine.ssh.options=[-J, gate]", local=1)
+        whole = "".join(f"{i}\n" for i in range(1, 30001))
+        log = self.log(1)
+        done = self.logs("--rank", "1", "--tail", "2")
+        self.assertTrue(log.read_text().startswith("[jobrun: the first "))
+        refused = self.logs("--rank", "1", FAKE_REFUSAL={
+            ADDRESS + "2": "ssh: connect to host n2 port 22: no route\n"})
+        self.assertIn("no route", refused.stderr)
+        self.assertRegex(refused.stderr, "the begin of .*/attempt_0/1/stdout.log "
+                         rf"could not be fetched from {re.escape(ADDRESS)}2, where "
+                         "it is /.*/node_1/attempt_0/1/stdout.log; its end follows")
+        self.assertIn("[jobrun: the first ", refused.stdout)
+        words = self.folder / "words"
+        os.rename(self.folder / "bin" / "ssh", self.folder / "bin" / "real")
+        self.write("bin/ssh", "#!/bin/sh\nexec unshare -m sh -c 'mount --bind "
+                   "\"$1\" \"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s' '%s' "
+                   "\"$@\"\n" % (self.folder / "disk", self.folder / "runs",
+                                self.folder / "bin" / "real")).chmod(0o700)
+        done = self.logs("--rank", "1", FAKE_WORDS=str(words))
+        self.assertEqual((done.stdout.count(whole), done.stderr), (2, ""))
+        self.assertEqual(log.read_text(), whole)
+        self.assertEqual([path.name for path in sorted(log.parent.iterdir())],
+                         ["stderr.log", "stdout.log"])
+        self.assertIn('"-J", "gate"', words.read_text())
+        self.assertEqual(len(words.read_text().splitlines()), 2)
+        self.logs("--rank", "1", FAKE_WORDS=str(words))
+        self.assertEqual(len(words.read_text().splitlines()), 2)
+
+    def test_a_word_of_another_user_is_not_for_ssh(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can have another user's files")
+        self.run_apart(0, "seq 30000", local=1)
+        os.chown(str(self.log(1)) + ".left", 65534, 65534)
+        words = self.folder / "words"
+        done = self.logs("--rank", "1", FAKE_WORDS=str(words))
+        self.assertIn("[jobrun: the first ", done.stdout)
+        self.assertFalse(words.exists())
+
+    def test_whole_logs(self):
+        self.run_apart(0, "seq 300000", "-s", "engine.ssh.collect=[results, logs]",
+                       local=1)
+        self.assertEqual(self.log(1).read_text(), self.log(0).read_text())
+
+    def test_another_attempt(self):
+        done = self.run_apart(
+            0, "echo try $JOBRUN_ATTEMPT; test $RANK != 3 || "
+            "test $JOBRUN_ATTEMPT != 0 || { echo early >&2; seq 30000 >&2; "
+            "exit 9; }", disks=("one", "two"),
+            more="restart: {max: 1, on: 'stderr:/^early/'}")
+        self.assertIn("attempt 0 failed: rank 3 exited with code 9", done.stderr)
+        for attempt in (0, 1):
+            self.assertEqual(self.log(2, attempt=attempt).read_text(),
+                             f"try {attempt}\n")
+
+    def test_evidence_of_a_hang(self):
+        done = self.run_apart(
+            6, "echo begun; sleep 1000", disks=("one", "two"),
+            more="timeouts: {silence: 1s}")
+        self.assertRegex(done.stderr, "HUNG")
+        run = self.folder / "runs" / "latest"
+        self.assertEqual(len(list(run.glob("attempt_0/*/hang.json"))), 4)
+
+    def test_a_run_of_that_name_there(self):
+        """What an earlier run has left is nobody else's."""
+        (self.folder / "disk" / "r").mkdir(parents=True)
+        self.write("disk/r/run.json", "{}")
+        done = self.run_apart(7, "touch begun; sleep 1000", "--run-id", "r")
+        self.assertIn(f"node 1 (n2): the run 'r' in {self.folder}/runs is not a "
+                      "run of several nodes", done.stderr)
+        self.assertEqual(os.listdir(self.folder / "disk" / "r"), ["run.json"])
+        (self.folder / "disk" / "s" / "node_1").mkdir(parents=True)
+        done = self.run_apart(7, "touch begun; sleep 1000", "--run-id", "s")
+        self.assertIn("node 1 (n2): node 1 of the run 's' has already started, "
+                      f"in {self.folder}/runs/s/node_1", done.stderr)
+        self.assertEqual(list(self.folder.glob("*/?/.mark*")), [])
+
+    def test_a_log_folder_that_cannot_be_made(self):
+        """Its path is that of a file there."""
+        self.disk("disk")
+        self.write("disk/keep", "")
+        done = self.run_apart(7, "sleep 1000", more="log_dir: runs/keep/logs")
+        self.assertRegex(done.stderr, r"node 1 \(n2\): log_dir.*runs/keep")
+
+    def project(self, entrypoint, more=""):
+        """A repository, which only the controller has."""
+        tree = self.folder / "tree"
+        tree.mkdir()
+        for name, text in (
+                ("t.jobrun.yaml", "version: 1\nlocal_world_size: 1\n"
+                 "log_dir: ../runs\nmaster_addr: 127.0.0.1\ncode: freeze\n"
+                 f"entrypoint: {entrypoint}\n{more}"),
+                ("train.py", "import lib.model\ndef main():\n"
+                 "    return {'layers': lib.model.LAYERS}\n"),
+                ("lib/model.py", "LAYERS = 2\n"),
+                ("run.sh", "#!/bin/sh\necho from $PWD; ls -F\n")):
+            (tree / name).parent.mkdir(exist_ok=True)
+            (tree / name).write_text(text)
+        (tree / "run.sh").chmod(0o755)
+        os.symlink("train.py", tree / "link.py")
+        for words in (("init", "-q"), ("add", "-A"), (
+                "-c", "user.name=n", "-c", "user.email=n@example.org",
+                "commit", "-qm", "m")):
+            subprocess.run(["git", *words], cwd=tree, check=True,
+                           capture_output=True)
+        return tree
+
+    def run_project(self, code, tree, *words, hosts=2, **extra):
+        env = self.allocation(hosts, FAKE_PROGRAM={
+            str(node): self.disk(f"disk-{node}", tree) for node in range(1, hosts)
+        }, **extra)
+        done = self.expect(self.jobrun("tree/t.jobrun.yaml", *words, env=env),
+                           code)
+        self.nobody_is_left()
+        return done
+
+    def test_the_code_comes_along(self):
+        """With modes and links, to hosts where there is nothing of it."""
+        tree = self.project("[./run.sh]")
+        self.run_project(0, tree, hosts=3)
+        for rank in range(1, 3):
+            [copy] = (self.folder / f"disk-{rank}").glob(f"*/node_{rank}/code")
+            there = self.folder / "runs" / copy.relative_to(
+                self.folder / f"disk-{rank}")
+            self.assertEqual(self.log(rank).read_text().splitlines(), [
+                f"from {there}", "lib/", "link.py@", "run.sh*",
+                "t.jobrun.yaml", "train.py"])
+            self.assertEqual(os.readlink(copy / "link.py"), "train.py")
+        self.assertIn("/code", self.log(0).read_text())
+        self.assertNotIn("node_", self.log(0).read_text())
+        self.assertEqual(list((self.folder / "runs").glob("*/.code.tar")), [])
+
+    def test_modules_of_the_code(self):
+        tree = self.project("{python: {function: 'train:main'}}")
+        self.run_project(0, tree)
+        self.assertEqual([rank["result"] for rank in self.results()["ranks"]],
+                         [{"layers": 2}, {"layers": 2}])
+
+    def test_another_attempt_has_the_same_code(self):
+        tree = self.project("{shell: 'cat lib/model.py; test $RANK = 0 || "
+                            "test $JOBRUN_ATTEMPT = 1'}", "restart: 1\n")
+        self.run_project(0, tree)
+        self.assertEqual(self.log(1, attempt=1).read_text(), "LAYERS = 2\n")
+
+    def test_a_large_tree(self):
+        """More than a pipe holds, and than a message."""
+        tree = self.project("{shell: 'wc -c < large; cksum < large'}")
+        (tree / "large").write_bytes(os.urandom(5_000_000))
+        self.run_project(0, tree)
+        self.assertTrue(self.log(1).read_text().startswith("5000000\n"))
+        self.assertEqual(self.log(1).read_text(), self.log(0).read_text())
+
+    def test_no_room_for_the_code(self):
+        tree = self.project("{shell: 'sleep 1000'}")
+        (tree / "large").write_bytes(os.urandom(3_000_000))
+        small = self.write(
+            "small", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs -o "
+            "size=2m none \"$1\" && shift && exec \"$@\"' sh '%s/runs' '%s' "
+            "\"$@\"\n" % (self.folder, harness.JOBRUN))
+        small.chmod(0o700)
+        done = self.expect(self.jobrun("tree/t.jobrun.yaml", env=self.allocation(
+            2, FAKE_PROGRAM={"1": str(small)})), 7)
+        self.assertRegex(done.stderr, r"node 1 \(n2\): tar could not unpack the "
+                         "code of the run")
+        self.assertIn("No space left on device", done.stderr)
+        self.nobody_is_left()
+
+    def test_a_host_is_lost(self):
+        process = self.begin(FAKE_PROGRAM={"1": self.disk("disk")})
+        os.kill(self.agents()[1], signal.SIGKILL)
+        self.finish(process, 1)
+        self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
+
+
 class Copy(Ssh):
     """The program, for hosts that lack it. Each has a home folder of its own."""
 

@@ -525,14 +525,21 @@ struct jr_mpi {
     char *launcher;
 };
 
+/* What comes back whole from hosts that do not see the run folder. */
+#define JR_COLLECTS(X)                                                         \
+    X(RESULTS, "results", "the files of results")                              \
+    X(LOGS, "logs", "whole logs, however large")
+
 /* How hosts are reached by ssh. */
 struct jr_ssh {
     char **options; /* words for ssh, before the host's name */
     uint32_t options_count;
-    char *program; /* jobrun's path there; NULL: that of this one, else what
-                      PATH finds */
-    bool copy;     /* put it there where it is missing, or another version */
-    char **env;    /* globs of variables that ranks there get from here */
+    char *program;  /* jobrun's path there; NULL: that of this one, else what
+                       PATH finds */
+    bool copy;      /* put it there where it is missing, or another version */
+    char **collect; /* words of JR_COLLECTS; none: RESULTS */
+    uint32_t collect_count;
+    char **env; /* globs of variables that ranks there get from here */
     uint32_t env_count;
 };
 

@@ -28,6 +28,8 @@ enum { NODE = 3, WAIT_MS = 60000, FLOOD = 3000, WIDE = 1000 };
 struct hooks {
     char what[64]; /* what the next run does */
     uint32_t port; /* the one offered last */
+    char code[64]; /* of the run, as far as it has come */
+    bool has_code; /* and it is whole */
 };
 
 static int fail(struct jr_error *err, enum jr_status status, const char *text)
@@ -70,6 +72,21 @@ static int hook_prepare(void *data, const struct jr_message *go,
     if (what == NULL)
         return fail(err, JR_STATUS_LAUNCH, "nothing to do");
     (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
+    return strncmp(what, "code", 4) == 0 && !hooks->has_code
+               ? JR_AGENT_WANTS_CODE
+               : 0;
+}
+
+static int hook_take_code(void *data, const struct jr_message *code,
+                          struct jr_error *err)
+{
+    struct hooks *hooks = data;
+    size_t len = strlen(hooks->code);
+    if (code->bytes != NULL && strcmp(code->bytes, "bad") == 0)
+        return fail(err, JR_STATUS_LAUNCH, "no such code");
+    (void)snprintf(hooks->code + len, sizeof hooks->code - len, "%s",
+                   code->bytes == NULL ? "" : code->bytes);
+    hooks->has_code = code->on && code->folder != NULL;
     return 0;
 }
 
@@ -192,6 +209,8 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
         return fail(err, JR_STATUS_LAUNCH, "no more processes");
     if (strcmp(what, "die") == 0)
         (void)kill(getpid(), SIGKILL);
+    if (strncmp(what, "code", 4) == 0)
+        put(ends->events_fd, hooks->code);
     if (strstr(what, "orders") != NULL)
         echo_orders(ends);
     if (strcmp(what, "signals") == 0)
@@ -202,6 +221,7 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
         put(STDOUT_FILENO, "to out\n");
         put(STDERR_FILENO, "to err\n");
         put(ends->events_fd, "an event\n");
+        put(ends->left_fd, "left there\n");
         CU_ASSERT_EQUAL(read(STDIN_FILENO, &byte, 1), 0);
     }
     if (strcmp(what, "report") == 0)
@@ -261,6 +281,7 @@ static _Noreturn void serve(int in, int out)
         .offer = hook_offer,
         .resolve = hook_resolve,
         .prepare = hook_prepare,
+        .take_code = hook_take_code,
         .run = hook_run,
         .is_behind = hook_is_behind,
         .show = hook_show,
@@ -543,6 +564,7 @@ static void carries_all_that_comes_from_a_run(void)
         JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "to out\n");
         JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_ERR), "to err\n");
         JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "an event\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_LEFT), "left there\n");
         check_outcome(&peer);
         CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
         CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 102 + i);
@@ -571,6 +593,61 @@ static void tells_of_a_run_that_could_not_begin(void)
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "nothing to do");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* It begins behind the last of its code, and hears then what it was told
+ * meanwhile. */
+static void waits_for_the_code_of_a_run(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"code\",\"b\":\"none is wanted\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code orders\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "want");
+    tell_peer(&peer, "{\"t\":\"stop\"}\n");
+    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"first \"}\n");
+    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"last\\n\"}\n");
+    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\ns\n"));
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "first last\nready\ns\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void says_why_there_is_no_code(void)
+{
+    static const struct {
+        const char *code, *why;
+    } vectors[] = {
+        {"{\"t\":\"code\",\"b\":\"bad\"}\n", "no such code"},
+        {"{\"t\":\"code\",\"on\":true}\n",
+         "the code of the run did not come whole"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct peer peer;
+        meet_peer(&peer);
+        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code\"}\n");
+        JR_ASSERT_TEXT(next_word(&peer), "begun");
+        JR_ASSERT_TEXT(next_word(&peer), "want");
+        tell_peer(&peer, vectors[i].code);
+        JR_ASSERT_TEXT(next_word(&peer), "refuse");
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), vectors[i].why);
+        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
+        JR_ASSERT_TEXT(next_word(&peer), "begun");
+        JR_ASSERT_TEXT(next_word(&peer), "done");
+        CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    }
+}
+
+/* Nobody waits for code that will not come. */
+static void ends_while_it_waits_for_code(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "want");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -983,6 +1060,9 @@ int main(void)
         CASE(passes_over_what_it_does_not_know),
         CASE(carries_all_that_comes_from_a_run),
         CASE(tells_of_a_run_that_could_not_begin),
+        CASE(waits_for_the_code_of_a_run),
+        CASE(says_why_there_is_no_code),
+        CASE(ends_while_it_waits_for_code),
         CASE(waits_for_all_processes_of_a_run),
         CASE(says_what_the_others_have_to_know),
         CASE(carries_the_exchange),

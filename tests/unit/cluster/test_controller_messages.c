@@ -402,10 +402,13 @@ static void a_node_that_floods_is_refused(void)
             receive(frame.data);
         CU_ASSERT_FALSE(fake.controller.refused);
         receive(frame.data);
-        CU_ASSERT_TRUE(fake.controller.refused);
-        CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(fake.controller.refusal.text, "node 1 (n1): what it says"));
+        /* What ranks have left is taken as it comes. */
+        CU_ASSERT_EQUAL(fake.controller.refused, i != JR_CHANNEL_LEFT);
+        if (i != JR_CHANNEL_LEFT)
+            CU_ASSERT_PTR_NOT_NULL(strstr(fake.controller.refusal.text,
+                                          "node 1 (n1): what it says"));
+        if (i != JR_CHANNEL_LEFT)
+            CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
         CU_ASSERT_EQUAL(fake.nodes[1].streams[i].len, 0);
         jr_buf_release(&frame);
         fake_controller_end(&fake);

@@ -250,7 +250,27 @@ static void says_that_ssh_is_missing(void)
     scratch_end(&scratch);
 }
 
+/* Instead of the agent; there is no jobrun to be found for it. */
+static void runs_another_command(void)
+{
+    static const char *const hosts[] = {"gpu01", "localhost"};
+    for (size_t i = 0; i < 2; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        const struct jr_ssh plain = {0};
+        const struct jr_ssh_start start = {
+            .ssh = &plain, .host = hosts[i], .command = "exec cat one"};
+        char **words = jr_ssh_words(&arena, &start);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(words);
+        size_t count = 0;
+        while (words[count] != NULL)
+            count++;
+        JR_ASSERT_TEXT(words[count - 2], hosts[i]);
+        JR_ASSERT_TEXT(words[count - 1], "exec sh -c 'exec cat one'");
+        jr_arena_release(&arena);
+    }
+}
+
 JR_UNIT_MAIN("ssh", CASE(the_users_words_stand_between_ours),
-             CASE(leaves_alone_what_is_stated), CASE(finds_the_program),
-             CASE(says_that_there_is_none), CASE(advises_by_what_ssh_says),
-             CASE(says_that_ssh_is_missing))
+             CASE(runs_another_command), CASE(leaves_alone_what_is_stated),
+             CASE(finds_the_program), CASE(says_that_there_is_none),
+             CASE(advises_by_what_ssh_says), CASE(says_that_ssh_is_missing))

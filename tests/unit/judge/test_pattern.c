@@ -323,8 +323,9 @@ static void a_bad_pattern_is_an_error(void)
     struct jr_judgement report;
     fake_start(&fake, 1);
     fake.policy.results.pattern = (char *)"(";
-    CU_ASSERT_EQUAL(jr_judgement_make(&report, &fake.plan, &fake.outcome, NULL,
-                                      fake.fd, &err),
+    CU_ASSERT_EQUAL(jr_judgement_make(&report, &fake.plan, &fake.outcome,
+                                      &(struct jr_left){.run_fd = fake.fd},
+                                      &err),
                     -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "results.pattern"));
     fake_end(&fake);

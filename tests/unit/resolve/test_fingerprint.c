@@ -239,6 +239,7 @@ static const struct {
     {"engine.ssh.options", ENTRY, ENTRY "engine: {ssh: {options: [-4]}}\n"},
     {"engine.ssh.program", ENTRY, ENTRY "engine: {ssh: {program: a}}\n"},
     {"engine.ssh.copy", ENTRY, ENTRY "engine: {ssh: {copy: true}}\n"},
+    {"engine.ssh.collect", ENTRY, ENTRY "engine: {ssh: {collect: logs}}\n"},
     {"engine.ssh.env", ENTRY, ENTRY "engine: {ssh: {env: [A]}}\n"},
     {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
 };

@@ -31,6 +31,7 @@ struct fake {
     struct jr_rank_outcome ends[FAKE_MOST];
     struct jr_outcome outcome;
     struct jr_artifacts *before;
+    json_t **deliveries; /* NULL: all files are here */
     struct jr_judgement report;
 };
 
@@ -145,8 +146,11 @@ static inline void fake_judge(struct fake *fake)
 {
     struct jr_error err = {0};
     jr_judgement_release(&fake->report);
+    const struct jr_left left = {.run_fd = fake->fd,
+                                 .before = fake->before,
+                                 .deliveries = fake->deliveries};
     int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome,
-                                   fake->before, fake->fd, &err);
+                                   &left, &err);
     if (result != 0)
         printf("\n    %s\n", err.text);
     CU_ASSERT_EQUAL_FATAL(result, 0);

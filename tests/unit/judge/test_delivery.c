@@ -1,0 +1,135 @@
+#include "judge/delivery.h"
+
+#include "fake_run.h"
+
+/* A run of two ranks, the second of which has its files on another node. */
+static void start_apart(struct fake *fake, json_t *delivery)
+{
+    static json_t *deliveries[2];
+    fake_start(fake, 2);
+    fake->policy.results.stated = true;
+    deliveries[1] = delivery;
+    fake->deliveries = deliveries;
+    fake_write_rank(fake, 0, "result.json", "{\"loss\": 0.5}");
+}
+
+static json_t *read_json(const char *text)
+{
+    json_t *json = jr_json_parse(text, strlen(text), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    return json;
+}
+
+/* Its own node has found it; here there is no file of it. */
+static void takes_what_another_node_has_found(void)
+{
+    struct fake fake;
+    json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, "
+                                 "\"late_match\": true, "
+                                 "\"pattern_limits\": 3}");
+    start_apart(&fake, delivery);
+    fake_judge(&fake);
+    const struct jr_rank_judgement *rank = &fake.report.ranks[1];
+    CU_ASSERT_EQUAL(fake.report.status, JR_RUN_SUCCEEDED);
+    CU_ASSERT_EQUAL(rank->state, JR_RANK_SUCCEEDED);
+    CU_ASSERT_EQUAL(jr_json_get_real(rank->result, "loss"), 0.25);
+    CU_ASSERT_TRUE(rank->late_match);
+    CU_ASSERT_EQUAL(rank->pattern_limits, 3);
+    fake_end(&fake);
+    json_decref(delivery);
+}
+
+/* A file of that name here is not the rank's. */
+static void looks_at_no_file_here(void)
+{
+    struct fake fake;
+    json_t *delivery = read_json("{\"error\": \"stale\", \"reason\": "
+                                 "\"result.json is old\"}");
+    start_apart(&fake, delivery);
+    fake_write_rank(&fake, 1, "result.json", "{\"loss\": 0.5}");
+    fake_judge(&fake);
+    const struct jr_rank_judgement *rank = &fake.report.ranks[1];
+    CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_INCOMPLETE);
+    CU_ASSERT_EQUAL(rank->state, JR_RANK_INCOMPLETE);
+    CU_ASSERT_EQUAL(rank->result_error, JR_RESULT_STALE);
+    CU_ASSERT_STRING_EQUAL(rank->reason, "result.json is old");
+    CU_ASSERT_PTR_NULL(rank->result);
+    fake_end(&fake);
+    json_decref(delivery);
+}
+
+/* Nothing of what it says makes a rank succeed that did not. */
+static void refuses_words_that_are_none(void)
+{
+    struct fake fake;
+    json_t *delivery = read_json("{\"error\": \"fine\"}");
+    start_apart(&fake, delivery);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_MISSING);
+    CU_ASSERT_STRING_EQUAL(fake.report.ranks[1].reason,
+                           "its node does not say why");
+    fake_exit(&fake, 1, 3);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[1].state, JR_RANK_FAILED);
+    CU_ASSERT_PTR_NULL(fake.report.ranks[1].result);
+    fake_end(&fake);
+    json_decref(delivery);
+}
+
+/* Ranks are compared where all of them are known. */
+static void compares_it_with_what_is_here(void)
+{
+    struct fake fake;
+    char *equal[] = {(char *)"loss"};
+    json_t *delivery = read_json("{\"result\": {\"loss\": 0.75}}");
+    start_apart(&fake, delivery);
+    fake.policy.results.equal = equal;
+    fake.policy.results.equal_count = 1;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.status, JR_RUN_INCOMPLETE);
+    CU_ASSERT_TRUE(fake.report.ranks[0].differs ||
+                   fake.report.ranks[1].differs);
+    fake_end(&fake);
+    json_decref(delivery);
+}
+
+/* What a node sends is what it has found, in all that counts. */
+static void sends_what_was_found(void)
+{
+    struct fake fake;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_start(&fake, 3);
+    fake.policy.results.stated = true;
+    fake_write_rank(&fake, 0, "result.json", "{\"loss\": 0.5}");
+    fake_write_rank(&fake, 1, "result.json", "");
+    fake_exit(&fake, 2, 1);
+    fake_judge(&fake);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *delivery = jr_delivery_pack(&fake.report.ranks[i]);
+        jr_json_print(&text, delivery, 0);
+        jr_buf_char(&text, '\n');
+        json_decref(delivery);
+    }
+    CU_ASSERT_STRING_EQUAL(text.data, "{\"result\": {\"loss\": 0.5}}\n"
+                                      "{\"error\": \"empty\", \"reason\": "
+                                      "\"result.json is empty\"}\n");
+    CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report.ranks[2]));
+    fake_end(&fake);
+}
+
+/* A rank that differs from others of its node may be one of many elsewhere. */
+static void leaves_comparisons_to_others(void)
+{
+    const struct jr_rank_judgement rank = {.state = JR_RANK_INCOMPLETE,
+                                           .result_error = JR_RESULT_UNEQUAL,
+                                           .differs = true,
+                                           .reason = "it differs"};
+    json_t *delivery = jr_delivery_pack(&rank);
+    CU_ASSERT_EQUAL(json_object_size(delivery), 0);
+    json_decref(delivery);
+}
+
+JR_UNIT_MAIN("delivery", CASE(takes_what_another_node_has_found),
+             CASE(looks_at_no_file_here), CASE(refuses_words_that_are_none),
+             CASE(compares_it_with_what_is_here), CASE(sends_what_was_found),
+             CASE(leaves_comparisons_to_others))

@@ -1,0 +1,283 @@
+/* What ranks have left on a host that has a run folder of its own: sent from
+ * one folder, and put into another. */
+#include "session/left_files.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "fake_run.h"
+#include "scratch.h"
+#include "session/send_left.h"
+#include "session/session.h"
+
+/* Both sides: a run of two ranks, which are those of node 1, and the folder of
+ * their controller. */
+struct sides {
+    struct fake fake;
+    struct scratch scratch;
+    struct jr_session node, controller;
+    struct jr_ssh ssh;
+    char *hosts[2];
+    struct jr_buf sent;
+};
+
+static void start_sides(struct sides *sides)
+{
+    static char first[] = "gpu01", second[] = "gpu02";
+    struct fake *fake = &sides->fake;
+    *sides = (struct sides){.hosts = {first, second}, .sent = JR_BUF_INIT};
+    fake_start(fake, 2);
+    scratch_start(&sides->scratch);
+    fake->plan.nodes = 2;
+    fake->plan.hosts = sides->hosts;
+    fake->policy.engine.ssh = &sides->ssh;
+    fake->policy.results.stated = true;
+    for (uint32_t i = 0; i < 2; i++)
+        fake->ranks[i].node_rank = 1;
+    sides->node = (struct jr_session){
+        .plan = fake->plan, .dir = {.fd = fake->fd, .file_mode = 0600}};
+    sides->controller = (struct jr_session){
+        .plan = fake->plan,
+        .dir = {.fd = sides->scratch.fd, .dir_mode = 0700, .file_mode = 0600},
+        .outcome = fake->outcome};
+    CU_ASSERT_EQUAL(jr_left_files_begin(&sides->controller, NULL), 0);
+}
+
+static void end_sides(struct sides *sides)
+{
+    jr_left_files_release(&sides->controller);
+    jr_buf_release(&sides->sent);
+    scratch_end(&sides->scratch);
+    fake_end(&sides->fake);
+}
+
+/* What the node sends. */
+static void send_all(struct sides *sides)
+{
+    struct jr_error err = {0};
+    const char *path =
+        jr_arena_printf(&sides->fake.arena, "%s/sent", sides->scratch.dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CU_ASSERT_EQUAL(jr_left_send(&sides->node, &sides->fake.outcome, fd, &err),
+                    0);
+    (void)lseek(fd, 0, SEEK_SET);
+    CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
+    (void)close(fd);
+}
+
+/* So many bytes at a time. */
+static void take_all(struct sides *sides, size_t piece)
+{
+    for (size_t at = 0; at < sides->sent.len; at += piece) {
+        size_t left = sides->sent.len - at;
+        jr_left_files_take(&sides->controller, 1, sides->sent.data + at,
+                           left < piece ? left : piece);
+    }
+    jr_left_files_finish(&sides->controller);
+}
+
+static void has_file(const struct sides *sides, const char *path,
+                     const char *expected)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&text, sides->scratch.fd, path, 1 << 20, NULL), 0);
+    JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
+}
+
+static bool has_none(const struct sides *sides, const char *path)
+{
+    return faccessat(sides->scratch.fd, path, F_OK, 0) != 0 && errno == ENOENT;
+}
+
+static void puts_files_where_they_are_looked_for(void)
+{
+    static const size_t pieces[] = {1, 7, 100, 1 << 20};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct sides sides;
+        start_sides(&sides);
+        fake_write_rank(&sides.fake, 0, "result.json", "{\"loss\": 0.5}");
+        fake_write_rank(&sides.fake, 0, "stdout.log", "out\n");
+        fake_write_rank(&sides.fake, 0, "stderr.log", "");
+        fake_write_rank(&sides.fake, 1, "stderr.log", "why\nno newline");
+        fake_write_rank(&sides.fake, 1, "error.json", "{}");
+        fake_write_rank(&sides.fake, 1, "checkpoint", "stays there");
+        fake_exit(&sides.fake, 1, 3);
+        send_all(&sides);
+        take_all(&sides, pieces[i]);
+        has_file(&sides, "attempt_0/0/result.json", "{\"loss\": 0.5}");
+        has_file(&sides, "attempt_0/0/stdout.log", "out\n");
+        has_file(&sides, "attempt_0/0/stderr.log", "");
+        has_file(&sides, "attempt_0/1/stderr.log", "why\nno newline");
+        has_file(&sides, "attempt_0/1/error.json", "{}");
+        CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/checkpoint"));
+        CU_ASSERT_TRUE(has_none(&sides, "attempt_0/1/stdout.log"));
+        const json_t *delivery = sides.controller.deliveries[0];
+        CU_ASSERT_EQUAL(
+            jr_json_get_real(json_object_get(delivery, "result"), "loss"), 0.5);
+        CU_ASSERT_PTR_NULL(sides.controller.deliveries[1]);
+        CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
+        CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, 0);
+        end_sides(&sides);
+    }
+}
+
+static void the_end_of_a_log_comes_from_a_line_on(void)
+{
+    static char jump[] = "-J", gate[] = "gate";
+    char *options[] = {jump, gate};
+    struct sides sides;
+    struct jr_buf log JR_BUF_CLEANUP = JR_BUF_INIT;
+    start_sides(&sides);
+    sides.ssh = (struct jr_ssh){.options = options, .options_count = 2};
+    for (int i = 0; i < 10000; i++)
+        jr_buf_printf(&log, "line %05d\n", i);
+    fake_write_rank(&sides.fake, 0, "stdout.log", log.data);
+    fake_write_rank(&sides.fake, 0, "result.json", "{}");
+    send_all(&sides);
+    take_all(&sides, 4096);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(jr_io_read_file(&text, sides.scratch.fd,
+                                    "attempt_0/0/stdout.log", 1 << 20, NULL),
+                    0);
+    size_t cut = (110000 - (64 << 10) + 10) / 11 * 11;
+    const char *note = jr_arena_printf(
+        &sides.fake.arena,
+        "[jobrun: the first %zu bytes of this log are on gpu02 alone; `jobrun "
+        "logs` fetches them]\n",
+        cut);
+    CU_ASSERT_EQUAL(strncmp(text.data, note, strlen(note)), 0);
+    JR_ASSERT_TEXT(text.data + strlen(note), log.data + cut);
+    has_file(&sides, "attempt_0/0/stdout.log.left",
+             jr_arena_printf(&sides.fake.arena,
+                             "{\"host\": \"gpu02\", \"path\": \"%s/attempt_0/0/"
+                             "stdout.log\", \"options\": [\"-J\", \"gate\"]}",
+                             sides.fake.plan.own_dir));
+    end_sides(&sides);
+}
+
+/* A line that is longer than all that comes back. */
+static void a_line_without_an_end(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    char *line = malloc(100001);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    memset(line, 'x', 100000);
+    line[100000] = '\0';
+    fake_write_rank(&sides.fake, 0, "stdout.log", line);
+    send_all(&sides);
+    take_all(&sides, 1 << 20);
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &st, 0),
+                    0);
+    CU_ASSERT_TRUE(st.st_size > 64 << 10 && st.st_size < (64 << 10) + 300);
+    free(line);
+    end_sides(&sides);
+}
+
+static void all_of_a_log_where_it_is_asked_for(void)
+{
+    static char logs[] = "logs", trigger[] = "stderr:/early/";
+    char *collect[] = {logs}, *on[] = {trigger};
+    struct sides sides;
+    start_sides(&sides);
+    char *text = calloc(1, 300001);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    memset(text, 'x', 300000);
+    fake_write_rank(&sides.fake, 0, "result.json", "{}");
+    fake_write_rank(&sides.fake, 0, "stdout.log", text);
+    fake_write_rank(&sides.fake, 0, "stderr.log", text);
+    sides.fake.policy.restart.on = on;
+    sides.fake.policy.restart.on_count = 1;
+    send_all(&sides);
+    take_all(&sides, 1000);
+    struct stat out, err;
+    (void)fstatat(sides.scratch.fd, "attempt_0/0/stdout.log", &out, 0);
+    (void)fstatat(sides.scratch.fd, "attempt_0/0/stderr.log", &err, 0);
+    CU_ASSERT_TRUE(out.st_size < 70000);
+    CU_ASSERT_EQUAL(err.st_size, 300000);
+    end_sides(&sides);
+
+    start_sides(&sides);
+    sides.ssh = (struct jr_ssh){.collect = collect, .collect_count = 1};
+    fake_write_rank(&sides.fake, 0, "result.json", "{}");
+    fake_write_rank(&sides.fake, 0, "stdout.log", text);
+    send_all(&sides);
+    take_all(&sides, 1000);
+    has_file(&sides, "attempt_0/0/stdout.log", text);
+    CU_ASSERT_TRUE(has_none(&sides, "attempt_0/0/result.json"));
+    CU_ASSERT_PTR_NOT_NULL(sides.controller.deliveries[0]);
+    free(text);
+    end_sides(&sides);
+}
+
+/* A file that is there already is another's, and is not written to. */
+static void a_file_that_cannot_be_written(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    fake_write_rank(&sides.fake, 0, "stdout.log", "out\n");
+    fake_write_rank(&sides.fake, 1, "stdout.log", "out\n");
+    (void)mkdirat(sides.scratch.fd, "attempt_0", 0700);
+    (void)mkdirat(sides.scratch.fd, "attempt_0/0", 0700);
+    (void)mkdirat(sides.scratch.fd, "elsewhere", 0700);
+    scratch_write(&sides.scratch, "attempt_0/0/stdout.log", "another's");
+    (void)symlinkat("../elsewhere", sides.scratch.fd, "attempt_0/1");
+    send_all(&sides);
+    take_all(&sides, 3);
+    has_file(&sides, "attempt_0/0/stdout.log", "another's");
+    CU_ASSERT_TRUE(has_none(&sides, "elsewhere/stdout.log"));
+    CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, EEXIST);
+    CU_ASSERT_NOT_EQUAL(sides.fake.ends[1].log_errno, 0);
+    end_sides(&sides);
+}
+
+/* Nothing but records of the node's own ranks; the logs of the others are as
+ * they were, and those of the node are told to be not whole. */
+static void what_is_no_record(void)
+{
+    static const char *const lines[] = {
+        "nothing\n",
+        "{\"rank\":0,\"what\":\"stdout\",\"size\":-1,\"first\":true}\n",
+        "{\"rank\":2,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx",
+        "{\"rank\":-1,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx",
+        "{\"rank\":0,\"what\":\"../x\",\"size\":1,\"first\":true}\nx",
+        "{\"rank\":0,\"size\":1,\"first\":true}\nx",
+        "{\"rank\":0,\"what\":\"stdout\",\"size\":1}\nx",
+        "{\"rank\":0,\"what\":\"delivery\",\"size\":99999999999}\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct sides sides;
+        start_sides(&sides);
+        jr_buf_str(&sides.sent, lines[i]);
+        take_all(&sides, 5);
+        CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, EPROTO);
+        CU_ASSERT_TRUE(has_none(&sides, "attempt_0"));
+        end_sides(&sides);
+    }
+}
+
+/* A node speaks of its own ranks alone. */
+static void ranks_of_another_node(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    sides.fake.ranks[0].node_rank = 0;
+    jr_buf_str(&sides.sent,
+               "{\"rank\":0,\"what\":\"stdout\",\"size\":1,\"first\":true}\nx");
+    take_all(&sides, 1 << 20);
+    CU_ASSERT_TRUE(has_none(&sides, "attempt_0"));
+    CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
+    CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, EPROTO);
+    jr_left_files_take(&sides.controller, 2, "x", 1); /* there is no such */
+    end_sides(&sides);
+}
+
+JR_UNIT_MAIN("left_files", CASE(puts_files_where_they_are_looked_for),
+             CASE(the_end_of_a_log_comes_from_a_line_on),
+             CASE(a_line_without_an_end),
+             CASE(all_of_a_log_where_it_is_asked_for),
+             CASE(a_file_that_cannot_be_written), CASE(what_is_no_record),
+             CASE(ranks_of_another_node))
