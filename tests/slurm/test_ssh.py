@@ -6,6 +6,7 @@ import contextlib
 import getpass
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ import harness  # noqa: E402
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin:" + os.environ["PATH"])
 MOMENTS = int(os.environ.get("MOMENTS", "300"))
+KILLS = int(os.environ.get("KILLS", "60"))
 
 if SSHD is None or shutil.which("ssh") is None:
     print("SKIPPED: no sshd: install openssh-server and openssh-client")
@@ -377,6 +379,48 @@ class Ends(Hosts):
             process.kill()
             process.communicate(timeout=harness.LIMIT)
             self.nobody_is_left(60)
+
+    def processes_of_a_run(self):
+        """All of them, here and on the hosts: each has the folder of the server
+        in its words, or as its home folder."""
+        return processes_with(str(self.server.folder)) - {
+            self.server.process.pid}
+
+    def nothing_is_left(self):
+        until = time.monotonic() + 60
+        while left := self.processes_of_a_run():
+            self.assertLess(time.monotonic(), until, [
+                (pid, harness.name_of(pid)) for pid in left])
+            time.sleep(0.02)
+
+    def test_any_process_is_killed_at_any_moment(self):
+        """Controller, ssh, agent, guard, runner or rank: nothing is left of it,
+        and a run without one of its ranks has not succeeded."""
+        began = time.monotonic()
+        self.run_on(0, "sleep 1")
+        whole = max(1.0, time.monotonic() - began)
+        line = self.line("sleep 1", more="timeouts: {stop_grace: 1s}")
+        dice, killed = random.Random(KILLS), {}
+        for moment in range(KILLS):
+            process = self.start(*line)
+            time.sleep(whole * moment / KILLS)
+            ranks = processes_with(self.marker)
+            victim = dice.choice(sorted(self.processes_of_a_run() | ranks) or
+                                 [process.pid])
+            name = harness.name_of(victim)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+                killed[name] = killed.get(name, 0) + 1
+            _, err = process.communicate(timeout=harness.LIMIT)
+            self.nothing_is_left()
+            if victim == process.pid:
+                continue
+            if process.returncode == 0:
+                self.assertEqual(self.results()["status"], "succeeded")
+                self.assertEqual([rank["state"]
+                                  for rank in self.results()["ranks"]],
+                                 4 * ["succeeded"], err)
+        print(f"killed {killed}", file=sys.stderr)
 
 
 if __name__ == "__main__":
