@@ -7,7 +7,7 @@
 
 #include "cluster/agent_run.h"
 #include "cluster/heartbeat.h"
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 #include "cluster/protocol.h"
 #include "eventloop/loop.h"
 

@@ -6,7 +6,7 @@
 #ifndef JR_LINK_H
 #define JR_LINK_H
 
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 #include "cluster/transport.h"
 #include "eventloop/loop.h"
 

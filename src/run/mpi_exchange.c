@@ -80,7 +80,7 @@ static void on_exchange_ready(void *owner, uint32_t events)
         break_exchange(exchange);
         return;
     }
-    jr_exchange_add(&exchange->inlet, bytes, (size_t)len);
+    jr_inlet_add(&exchange->inlet, bytes, (size_t)len);
     take_frames(exchange);
 }
 
@@ -108,6 +108,6 @@ void jr_mpi_exchange_send(struct jr_mpi_exchange *exchange,
 void jr_mpi_exchange_close(struct jr_mpi_exchange *exchange)
 {
     end_exchange(exchange);
-    jr_exchange_inlet_release(&exchange->inlet);
+    jr_inlet_release(&exchange->inlet);
     jr_buf_release(&exchange->out);
 }

@@ -18,7 +18,7 @@ struct jr_mpi_exchange {
     /* A frame has come; NULL: nothing more will, for the other end is closed,
      * what came is none, or there was no memory. */
     void (*take)(void *owner, const struct jr_exchange_frame *frame);
-    struct jr_exchange_inlet inlet;
+    struct jr_inlet inlet;
     struct jr_buf out; /* what there was no room for yet */
     size_t sent;       /* bytes of it */
     bool full;         /* room is waited for */

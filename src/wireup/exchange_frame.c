@@ -44,19 +44,7 @@ void jr_exchange_put(struct jr_buf *out, const struct jr_exchange_frame *frame)
         jr_buf_add(out, frame->data, frame->len);
 }
 
-void jr_exchange_add(struct jr_exchange_inlet *inlet, const char *bytes,
-                     size_t len)
-{
-    struct jr_buf *buf = &inlet->bytes;
-    if (inlet->at > 0) {
-        memmove(buf->data, buf->data + inlet->at, buf->len - inlet->at);
-        buf->len -= inlet->at;
-        inlet->at = 0;
-    }
-    jr_buf_add(buf, bytes, len);
-}
-
-static enum jr_exchange_result take_whole_frame(struct jr_exchange_inlet *inlet,
+static enum jr_exchange_result take_whole_frame(struct jr_inlet *inlet,
                                                 const uint32_t head[HEAD_COUNT],
                                                 struct jr_exchange_frame *ret)
 {
@@ -82,7 +70,7 @@ static enum jr_exchange_result take_whole_frame(struct jr_exchange_inlet *inlet,
     return JR_EXCHANGE_TAKEN;
 }
 
-enum jr_exchange_result jr_exchange_next(struct jr_exchange_inlet *inlet,
+enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet,
                                          struct jr_exchange_frame *ret)
 {
     uint32_t head[HEAD_COUNT];
@@ -98,10 +86,4 @@ enum jr_exchange_result jr_exchange_next(struct jr_exchange_inlet *inlet,
         head[HEAD_GROUP] > PART_MOST || head[HEAD_DATA] > PART_MOST)
         return JR_EXCHANGE_BROKEN;
     return take_whole_frame(inlet, head, ret);
-}
-
-void jr_exchange_inlet_release(struct jr_exchange_inlet *inlet)
-{
-    jr_buf_release(&inlet->bytes);
-    inlet->at = 0;
 }

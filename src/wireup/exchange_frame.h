@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/inlet.h"
 
 enum jr_exchange_kind {
     JR_EXCHANGE_FENCE = 1,
@@ -38,27 +38,14 @@ struct jr_exchange_frame {
 /* Append a frame. What is longer than a frame may be fails the buffer. */
 void jr_exchange_put(struct jr_buf *out, const struct jr_exchange_frame *frame);
 
-/* The whole frames of what has come in pieces. */
-struct jr_exchange_inlet {
-    struct jr_buf bytes;
-    size_t at; /* of the next frame */
-};
-
-/* Add what was read. */
-void jr_exchange_add(struct jr_exchange_inlet *inlet, const char *bytes,
-                     size_t len);
-
 enum jr_exchange_result {
     JR_EXCHANGE_NONE,  /* there is no whole frame */
     JR_EXCHANGE_TAKEN, /* *ret is the next one, valid until bytes are added */
     JR_EXCHANGE_BROKEN /* what comes is no frame, or there is no memory */
 };
 
-/* Take the next frame. */
-enum jr_exchange_result jr_exchange_next(struct jr_exchange_inlet *inlet,
+/* Take the next frame of what has come in pieces. */
+enum jr_exchange_result jr_exchange_next(struct jr_inlet *inlet,
                                          struct jr_exchange_frame *ret);
-
-/* Free what was not taken. */
-void jr_exchange_inlet_release(struct jr_exchange_inlet *inlet);
 
 #endif

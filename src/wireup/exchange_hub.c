@@ -172,10 +172,10 @@ static bool hand_frame_on(struct jr_exchange_hub *hub, uint32_t node,
 bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node,
                           const char *bytes, size_t len)
 {
-    struct jr_exchange_inlet *inlet = &hub->inlets[node];
+    struct jr_inlet *inlet = &hub->inlets[node];
     struct jr_exchange_frame frame;
     enum jr_exchange_result result;
-    jr_exchange_add(inlet, bytes, len);
+    jr_inlet_add(inlet, bytes, len);
     while ((result = jr_exchange_next(inlet, &frame)) == JR_EXCHANGE_TAKEN)
         if (frame.kind == JR_EXCHANGE_FENCE
                 ? !take_fence_part(hub, node, &frame)
@@ -194,7 +194,7 @@ int jr_exchange_hub_open(struct jr_exchange_hub *hub)
 void jr_exchange_hub_release(struct jr_exchange_hub *hub)
 {
     for (uint32_t i = 0; hub->inlets != NULL && i < hub->nodes; i++)
-        jr_exchange_inlet_release(&hub->inlets[i]);
+        jr_inlet_release(&hub->inlets[i]);
     free(hub->inlets);
     hub->inlets = NULL;
     tdestroy(hub->fences, free_fence);

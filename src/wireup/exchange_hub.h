@@ -22,9 +22,9 @@ struct jr_exchange_hub {
      * for others passes it over. */
     void (*send)(void *owner, uint32_t node, const char *bytes, size_t len);
     uint32_t nodes;
-    const uint32_t *first; /* rank of each node, and one more; borrowed */
-    struct jr_exchange_inlet *inlets; /* of each node */
-    void *fences; /* that have begun, by group; of tsearch(3) */
+    const uint32_t *first;   /* rank of each node, and one more; borrowed */
+    struct jr_inlet *inlets; /* of each node */
+    void *fences;            /* that have begun, by group; of tsearch(3) */
 };
 
 /* Returns 0, or -1 with ENOMEM. jr_exchange_hub_release frees it in any case.

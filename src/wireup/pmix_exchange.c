@@ -259,7 +259,7 @@ static void read_exchange(struct jr_pmix_exchange *exchange)
         return;
     if (len <= 0) /* the agent's end is open as long as it takes part */
         _exit(1);
-    jr_exchange_add(&exchange->inlet, bytes, (size_t)len);
+    jr_inlet_add(&exchange->inlet, bytes, (size_t)len);
     while ((result = jr_exchange_next(&exchange->inlet, &frame)) ==
            JR_EXCHANGE_TAKEN)
         take_frame(exchange, &frame);

@@ -29,7 +29,7 @@ struct jr_pmix_exchange {
     int requests_fd;       /* the other end of the pipe */
     bool ended;            /* there is nothing to exchange with */
     uint32_t token;        /* the last one */
-    struct jr_exchange_inlet inlet;
+    struct jr_inlet inlet;
     struct jr_pmix_request *waiting; /* for what others answer */
 };
 

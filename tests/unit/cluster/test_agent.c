@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "cluster/agent.h"
 #include "cluster/agent_run.h"
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
 #include "cluster/reach.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cluster/agent.h"
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 #include "cluster/protocol.h"
 #include "unit.h"
 

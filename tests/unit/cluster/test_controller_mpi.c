@@ -41,7 +41,7 @@ static void receive_frame(uint32_t node, const struct jr_exchange_frame *frame)
 }
 
 /* What all agents were sent, as one stream. */
-static void read_exchange(struct jr_exchange_inlet *ret)
+static void read_exchange(struct jr_inlet *ret)
 {
     static char bytes[1 << 18];
     ssize_t got = read(fake.sent, bytes, sizeof bytes);
@@ -58,7 +58,7 @@ static void read_exchange(struct jr_exchange_inlet *ret)
         CU_ASSERT_TRUE(len < 40000);
         CU_ASSERT_TRUE(
             jr_base64_take(&part, message.bytes, strlen(message.bytes)));
-        jr_exchange_add(ret, part.data, part.len);
+        jr_inlet_add(ret, part.data, part.len);
         json_decref(object);
     }
     jr_inlet_release(&lines);
@@ -69,7 +69,7 @@ static void exchanges_what_nodes_have(void)
 {
     enum { LARGE = 12000 };
     static char data[FAKE_NODES][LARGE];
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
     start();
     for (uint32_t node = 0; node < FAKE_NODES; node++) {
@@ -88,7 +88,7 @@ static void exchanges_what_nodes_have(void)
     CU_ASSERT_EQUAL(memcmp(frame.data, data, sizeof data), 0);
     CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_NONE);
     CU_ASSERT_EQUAL(fake.nodes[0].streams[JR_CHANNEL_EXCHANGE].len, 0);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
     end();
 }
 
@@ -112,7 +112,7 @@ static void refuses_what_is_no_exchange(void)
  * exchanged then is no reason of its own. */
 static void exchanges_while_ranks_end(void)
 {
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
     start();
     jr_controller_run_stop(&fake.run);
@@ -126,7 +126,7 @@ static void exchanges_while_ranks_end(void)
     read_exchange(&inlet);
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
     JR_ASSERT_TEXT(frame.group, "all");
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
     end();
 }
 

@@ -1,4 +1,4 @@
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 #include "cluster/protocol.h"
 
 #include "unit.h"

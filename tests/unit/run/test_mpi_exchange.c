@@ -90,7 +90,7 @@ static void sends_as_there_is_room(void)
 {
     enum { LARGE = 4 << 20 };
     static char data[LARGE], bytes[65536];
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
     memset(data, 'x', sizeof data);
     start();
@@ -104,7 +104,7 @@ static void sends_as_there_is_room(void)
     while (jr_exchange_next(&inlet, &frame) != JR_EXCHANGE_TAKEN) {
         ssize_t len = recv(peer, bytes, sizeof bytes, 0);
         if (len > 0)
-            jr_exchange_add(&inlet, bytes, (size_t)len);
+            jr_inlet_add(&inlet, bytes, (size_t)len);
         else
             (void)jr_loop_turn(&loop, true);
     }
@@ -113,7 +113,7 @@ static void sends_as_there_is_room(void)
     (void)jr_loop_turn(&loop, true);
     CU_ASSERT_FALSE(exchange.full);
     CU_ASSERT_EQUAL(exchange.out.len, 0);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
     end();
 }
 

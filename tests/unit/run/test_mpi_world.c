@@ -424,18 +424,18 @@ static int start_node(void)
 /* What came over the exchange: "all: P0 here\n". */
 static void check_exchanged(int peer, const char *expected)
 {
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
     char text[256] = "";
     ssize_t len = recv(peer, text, sizeof text, MSG_DONTWAIT);
-    jr_exchange_add(&inlet, text, len < 0 ? 0 : (size_t)len);
+    jr_inlet_add(&inlet, text, len < 0 ? 0 : (size_t)len);
     if (jr_exchange_next(&inlet, &frame) == JR_EXCHANGE_TAKEN)
         (void)snprintf(text, sizeof text, "%s: %.*s", frame.group,
                        (int)frame.len, frame.data);
     else
         text[0] = '\0';
     JR_ASSERT_TEXT(text, expected);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
 }
 
 static void exchange_frame(int peer, enum jr_exchange_kind kind,

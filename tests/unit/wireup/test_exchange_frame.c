@@ -42,18 +42,18 @@ static void takes_what_is_put(void)
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     put_all(&out);
     for (size_t piece = 1; piece <= out.len; piece++) {
-        struct jr_exchange_inlet inlet = {0};
+        struct jr_inlet inlet = {0};
         struct jr_exchange_frame got;
         size_t taken = 0;
         for (size_t at = 0; at < out.len; at += piece) {
             size_t len = out.len - at < piece ? out.len - at : piece;
-            jr_exchange_add(&inlet, out.data + at, len);
+            jr_inlet_add(&inlet, out.data + at, len);
             while (jr_exchange_next(&inlet, &got) == JR_EXCHANGE_TAKEN)
                 check_frame(&got, &frames[taken++ % COUNT]);
         }
         CU_ASSERT_EQUAL(taken, COUNT);
         CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &got), JR_EXCHANGE_NONE);
-        jr_exchange_inlet_release(&inlet);
+        jr_inlet_release(&inlet);
         CU_ASSERT_EQUAL(inlet.bytes.len, 0);
     }
 }
@@ -61,17 +61,17 @@ static void takes_what_is_put(void)
 /* What comes is not kept once it is taken. */
 static void keeps_only_what_waits(void)
 {
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame got;
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     put_all(&out);
     for (int i = 0; i < 1000; i++) {
-        jr_exchange_add(&inlet, out.data, out.len);
+        jr_inlet_add(&inlet, out.data, out.len);
         while (jr_exchange_next(&inlet, &got) == JR_EXCHANGE_TAKEN)
             continue;
     }
     CU_ASSERT_TRUE(inlet.bytes.len <= out.len);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
 }
 
 static void breaks_at_what_is_none(void)
@@ -86,22 +86,22 @@ static void breaks_at_what_is_none(void)
         {JR_EXCHANGE_FENCE, 0, 0, 0, 0, 4, 0}, /* whose NUL is elsewhere */
     };
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        struct jr_exchange_inlet inlet = {0};
+        struct jr_inlet inlet = {0};
         struct jr_exchange_frame got = {.rank = 77};
         uint32_t head[NUMBERS];
         for (int k = 0; k < NUMBERS; k++)
             head[k] = htonl(heads[i][k]);
-        jr_exchange_add(&inlet, (const char *)head, sizeof head);
-        jr_exchange_add(&inlet, "a\0b", 4);
+        jr_inlet_add(&inlet, (const char *)head, sizeof head);
+        jr_inlet_add(&inlet, "a\0b", 4);
         CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &got), JR_EXCHANGE_BROKEN);
         CU_ASSERT_EQUAL(got.rank, 77);
-        jr_exchange_inlet_release(&inlet);
+        jr_inlet_release(&inlet);
     }
 }
 
 static void breaks_without_memory(void)
 {
-    struct jr_exchange_inlet inlet = {.bytes = {.failed = true}};
+    struct jr_inlet inlet = {.bytes = {.failed = true}};
     struct jr_exchange_frame got;
     CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &got), JR_EXCHANGE_BROKEN);
 }

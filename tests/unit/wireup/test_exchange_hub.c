@@ -13,10 +13,10 @@ static struct jr_buf sent;
 /* "fence all 'abc' to all; ask 4 by 0 token 7 to 2; " */
 static void on_send(void *owner, uint32_t node, const char *bytes, size_t len)
 {
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
     CU_ASSERT_PTR_EQUAL(owner, &sent);
-    jr_exchange_add(&inlet, bytes, len);
+    jr_inlet_add(&inlet, bytes, len);
     CU_ASSERT_EQUAL_FATAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_TAKEN);
     if (frame.kind == JR_EXCHANGE_FENCE)
         jr_buf_printf(&sent, "fence %s '%.*s'", frame.group, (int)frame.len,
@@ -31,7 +31,7 @@ static void on_send(void *owner, uint32_t node, const char *bytes, size_t len)
     else
         jr_buf_printf(&sent, " to %u; ", node);
     CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_NONE);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
 }
 
 static void start(void)

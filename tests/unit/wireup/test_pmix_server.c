@@ -155,7 +155,7 @@ static int start_node(struct jr_pmix *pmix, const char *name)
 }
 
 /* The next frame: "fence all 'mine'; ". */
-static void take_frame(struct jr_exchange_inlet *inlet, int fd,
+static void take_frame(struct jr_inlet *inlet, int fd,
                        struct jr_buf *out)
 {
     struct jr_exchange_frame frame;
@@ -165,7 +165,7 @@ static void take_frame(struct jr_exchange_inlet *inlet, int fd,
         CU_ASSERT_EQUAL_FATAL(poll(&item, 1, 60000), 1);
         ssize_t len = read(fd, bytes, sizeof bytes);
         CU_ASSERT_TRUE_FATAL(len > 0);
-        jr_exchange_add(inlet, bytes, (size_t)len);
+        jr_inlet_add(inlet, bytes, (size_t)len);
     }
     if (frame.kind == JR_EXCHANGE_FENCE)
         jr_buf_printf(out, "fence %s '%.*s'; ", frame.group, (int)frame.len,
@@ -205,7 +205,7 @@ static void answer_all(int fd)
 static void exchanges_with_other_nodes(void)
 {
     struct jr_pmix pmix;
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
     int fd = start_node(&pmix, "nodes");
     for (int i = 0; i < 3; i++)
@@ -223,7 +223,7 @@ static void exchanges_with_other_nodes(void)
     take_events(&pmix, &told);
     JR_ASSERT_TEXT(told.data, "aborted 1 2; aborted 0 5; aborted 2 -46; ");
     jr_pmix_end(&pmix);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
     (void)close(fd);
 }
 
@@ -232,7 +232,7 @@ static void exchanges_with_other_nodes(void)
 static void answers_what_is_of_no_rank(void)
 {
     struct jr_pmix pmix;
-    struct jr_exchange_inlet inlet = {0};
+    struct jr_inlet inlet = {0};
     struct jr_buf told JR_BUF_CLEANUP = JR_BUF_INIT;
     int fd = start_node(&pmix, "strangers");
     for (int i = 0; i < 3; i++)
@@ -244,7 +244,7 @@ static void answers_what_is_of_no_rank(void)
     take_events(&pmix, &told);
     JR_ASSERT_TEXT(told.data, "aborted 0 -46; aborted 1 -46; aborted 2 -46; ");
     jr_pmix_end(&pmix);
-    jr_exchange_inlet_release(&inlet);
+    jr_inlet_release(&inlet);
     (void)close(fd);
 }
 

@@ -1,5 +1,5 @@
 /* Lines of messages, however their bytes are cut. */
-#include "cluster/inlet.h"
+#include "base/inlet.h"
 
 #include "unit.h"
 
