@@ -27,6 +27,7 @@
 #include "cluster/controller_steps.h"
 #include "cluster/outcome_message.h"
 #include "eventloop/signals.h"
+#include "plan/node_ranks.h"
 #include "spawn/run_options.h"
 #include "store/outcome.h"
 #include "store/run_folder.h"
@@ -328,20 +329,6 @@ static int watch_controller_signals(struct jr_controller_run *run,
 
 /* From begin to end. */
 
-/* Where each node's ranks begin. */
-static int find_ranks(struct jr_controller_run *run)
-{
-    const struct jr_plan *plan = run->plan;
-    run->first = calloc((size_t)plan->nodes + 1, sizeof *run->first);
-    if (run->first == NULL)
-        return -1;
-    for (uint32_t i = 0; i < plan->world_size; i++)
-        run->first[plan->ranks[i].node_rank + 1]++;
-    for (uint32_t node = 0; node < plan->nodes; node++)
-        run->first[node + 1] += run->first[node];
-    return 0;
-}
-
 /* The links have ended, or the wait is over: unless a node was lost before, all
  * nodes that were at work are lost. */
 static void lose_nodes(struct jr_controller_run *run)
@@ -473,7 +460,8 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_controller_open_console(controller, options->out_fd, options->err_fd);
     controller->run = &run;
-    if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0 ||
+    run.first = jr_node_ranks_first(plan);
+    if (watch_controller_signals(&run, &mask) != 0 || run.first == NULL ||
         jr_controller_mpi_open(&run) != 0 ||
         jr_controller_steps_open(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");

@@ -38,6 +38,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "plan/node_ranks.h"
 #include "run/policies/mpi_pmix.h"
 #include "run/runner.h"
 #include "spawn/control.h"
@@ -336,14 +337,12 @@ void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan)
 
 uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes)
 {
-    bool multinode = plan->count < plan->world_size;
-    uint32_t nodes = multinode ? plan->nodes : 1;
-    uint32_t *first = calloc((size_t)nodes + 1, sizeof *first);
-    for (uint32_t i = 0; first != NULL && i < plan->world_size; i++)
-        first[multinode ? plan->ranks[i].node_rank + 1 : 1]++;
-    for (uint32_t node = 0; first != NULL && node < nodes; node++)
-        first[node + 1] += first[node];
-    *ret_nodes = nodes;
+    *ret_nodes = plan->count < plan->world_size ? plan->nodes : 1;
+    if (*ret_nodes > 1)
+        return jr_node_ranks_first(plan);
+    uint32_t *first = calloc(2, sizeof *first);
+    if (first != NULL)
+        first[1] = plan->world_size;
     return first;
 }
 
