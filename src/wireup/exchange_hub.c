@@ -22,6 +22,24 @@ struct exchange_fence {
     struct exchange_part parts[]; /* of each node of the job */
 };
 
+/* What a node has asked, until the answer has come. */
+struct exchange_question {
+    uint32_t asker, token;
+    uint32_t asked; /* the node that is to answer */
+};
+
+static int compare_askers(uint32_t left, uint32_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int compare_questions(const void *a, const void *b)
+{
+    const struct exchange_question *left = a, *right = b;
+    int order = compare_askers(left->asker, right->asker);
+    return order != 0 ? order : compare_askers(left->token, right->token);
+}
+
 static int compare_fences(const void *a, const void *b)
 {
     const struct exchange_fence *left = a, *right = b;
@@ -150,23 +168,87 @@ static bool take_fence_part(struct jr_exchange_hub *hub, uint32_t node,
     return --fence->awaited > 0 || finish_fence(hub, fence);
 }
 
-/* A question goes to the node of its rank, an answer to who asked. */
-static bool hand_frame_on(struct jr_exchange_hub *hub, uint32_t node,
-                          struct jr_exchange_frame *frame)
+/* Note a question, so that its answer is known. False: the asker waits for the
+ * answer to another of the same token, or there is no memory. */
+static bool add_question(struct jr_exchange_hub *hub,
+                         const struct exchange_question *question)
+{
+    struct exchange_question *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return false;
+    *copy = *question;
+    struct exchange_question *const *slot =
+        tsearch(copy, &hub->questions, compare_questions);
+    if (slot != NULL && *slot == copy)
+        return true;
+    free(copy);
+    return false;
+}
+
+/* Forget what was asked, which has its answer. False: nothing like that was
+ * asked of the node that answers. */
+static bool take_question(struct jr_exchange_hub *hub,
+                          const struct exchange_question *answered)
+{
+    struct exchange_question *const *slot =
+        tfind(answered, &hub->questions, compare_questions);
+    if (slot == NULL || (*slot)->asked != answered->asked)
+        return false;
+    struct exchange_question *question = *slot;
+    (void)tdelete(question, &hub->questions, compare_questions);
+    free(question);
+    return true;
+}
+
+static bool send_frame_to(struct jr_exchange_hub *hub, uint32_t node,
+                          const struct jr_exchange_frame *frame)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    bool asks = frame->kind == JR_EXCHANGE_ASK;
-    if (asks ? frame->rank >= hub->first[hub->nodes]
-             : frame->node >= hub->nodes)
-        return false;
-    uint32_t to = asks ? find_rank_node(hub, frame->rank) : frame->node;
-    if (asks)
-        frame->node = node;
     jr_exchange_put(&out, frame);
-    if (out.failed)
+    if (!out.failed)
+        hub->send(hub->owner, node, out.data, out.len);
+    return !out.failed;
+}
+
+/* A question goes to the node of its rank. */
+static bool take_ask(struct jr_exchange_hub *hub, uint32_t node,
+                     struct jr_exchange_frame *frame)
+{
+    if (frame->rank >= hub->first[hub->nodes])
         return false;
-    hub->send(hub->owner, to, out.data, out.len);
-    return true;
+    const struct exchange_question question = {
+        .asker = node,
+        .token = frame->token,
+        .asked = find_rank_node(hub, frame->rank)};
+    frame->node = node;
+    return add_question(hub, &question) &&
+           send_frame_to(hub, question.asked, frame);
+}
+
+/* An answer goes to who asked. */
+static bool take_answer(struct jr_exchange_hub *hub, uint32_t node,
+                        const struct jr_exchange_frame *frame)
+{
+    const struct exchange_question answered = {
+        .asker = frame->node, .token = frame->token, .asked = node};
+    return take_question(hub, &answered) &&
+           send_frame_to(hub, frame->node, frame);
+}
+
+static bool take_hub_frame(struct jr_exchange_hub *hub, uint32_t node,
+                           struct jr_exchange_frame *frame)
+{
+    switch (frame->kind) {
+    case JR_EXCHANGE_FENCE:
+        return take_fence_part(hub, node, frame);
+    case JR_EXCHANGE_ASK:
+        return take_ask(hub, node, frame);
+    case JR_EXCHANGE_ANSWER:
+        return take_answer(hub, node, frame);
+    case JR_EXCHANGE_KINDS:
+        break;
+    }
+    return false;
 }
 
 bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node,
@@ -177,16 +259,14 @@ bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node,
     enum jr_exchange_result result;
     jr_inlet_add(inlet, bytes, len);
     while ((result = jr_exchange_next(inlet, &frame)) == JR_EXCHANGE_TAKEN)
-        if (frame.kind == JR_EXCHANGE_FENCE
-                ? !take_fence_part(hub, node, &frame)
-                : !hand_frame_on(hub, node, &frame))
+        if (!take_hub_frame(hub, node, &frame))
             return false;
     return result == JR_EXCHANGE_NONE;
 }
 
 int jr_exchange_hub_open(struct jr_exchange_hub *hub)
 {
-    hub->fences = NULL;
+    hub->fences = hub->questions = NULL;
     hub->inlets = calloc((size_t)hub->nodes + 1, sizeof *hub->inlets);
     return hub->inlets == NULL ? -1 : 0;
 }
@@ -198,5 +278,6 @@ void jr_exchange_hub_release(struct jr_exchange_hub *hub)
     free(hub->inlets);
     hub->inlets = NULL;
     tdestroy(hub->fences, free_fence);
-    hub->fences = NULL;
+    tdestroy(hub->questions, free);
+    hub->fences = hub->questions = NULL;
 }

@@ -1,7 +1,9 @@
 /*
  * The hub of the exchange (exchange_frame.h), which the controller has: it
  * collects what nodes have for a fence, and gives it to all of them once the
- * last has come; and it hands questions about a rank to the node of the rank.
+ * last has come; and it hands questions about a rank to the node of the rank,
+ * and its answer back. A node answers what it was asked, once; what is anything
+ * else is no exchange, whatever an agent says.
  *
  * It is a value without descriptors: bytes of nodes go in, and what is to be
  * sent comes out by a hook. What it costs grows with the bytes, and with the
@@ -25,14 +27,16 @@ struct jr_exchange_hub {
     const uint32_t *first;   /* rank of each node, and one more; borrowed */
     struct jr_inlet *inlets; /* of each node */
     void *fences;            /* that have begun, by group; of tsearch(3) */
+    void *questions;         /* without an answer yet; the same */
 };
 
 /* Returns 0, or -1 with ENOMEM. jr_exchange_hub_release frees it in any case.
  */
 int jr_exchange_hub_open(struct jr_exchange_hub *hub);
 
-/* Take bytes of a node. False: they are no exchange, or there is no memory for
- * them; the hub is of no more use then. */
+/* Take bytes of a node. False: they are no exchange (a part of a fence that is
+ * none of its, an answer to nothing that it was asked), or there is no memory
+ * for them; the hub is of no more use then. */
 bool jr_exchange_hub_take(struct jr_exchange_hub *hub, uint32_t node,
                           const char *bytes, size_t len);
 

@@ -125,34 +125,75 @@ static void refuses_what_is_no_fence(void)
     end();
 }
 
+static bool ask(uint32_t node, uint32_t rank, uint32_t token)
+{
+    return put(node, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK,
+                                                 .node = 99,
+                                                 .rank = rank,
+                                                 .token = token});
+}
+
+static bool answer(uint32_t node, uint32_t asker, uint32_t token)
+{
+    return put(node, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ANSWER,
+                                                 .node = asker,
+                                                 .token = token,
+                                                 .status = -46,
+                                                 .data = "xyz",
+                                                 .len = 3});
+}
+
 static void hands_on_questions_and_answers(void)
 {
     static const uint32_t nodes[] = {0, 0, 1, 2, 2, 2};
     char expected[64];
     start();
     for (uint32_t rank = 0; rank < 6; rank++) {
-        CU_ASSERT_TRUE(
-            put(1, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK,
-                                               .node = 99,
-                                               .rank = rank,
-                                               .token = 7}));
+        CU_ASSERT_TRUE(ask(1, rank, 7 + rank));
         (void)snprintf(expected, sizeof expected,
-                       "ask %u by 1 token 7 status 0 '' to %u; ", rank,
-                       nodes[rank]);
+                       "ask %u by 1 token %u status 0 '' to %u; ", rank,
+                       7 + rank, nodes[rank]);
         check_sent(expected);
     }
-    CU_ASSERT_TRUE(
-        put(2, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ANSWER,
-                                           .node = 1,
-                                           .token = 7,
-                                           .status = -46,
-                                           .data = "xyz",
-                                           .len = 3}));
-    check_sent("answer 0 by 1 token 7 status -46 'xyz' to 1; ");
-    CU_ASSERT_FALSE(put(
-        0, &(struct jr_exchange_frame){.kind = JR_EXCHANGE_ASK, .rank = 6}));
-    CU_ASSERT_FALSE(put(0, &(struct jr_exchange_frame){
-                               .kind = JR_EXCHANGE_ANSWER, .node = NODES}));
+    CU_ASSERT_TRUE(ask(0, 5, 12)); /* a token is its asker's own */
+    check_sent("ask 5 by 0 token 12 status 0 '' to 2; ");
+    CU_ASSERT_TRUE(answer(2, 1, 12));
+    check_sent("answer 0 by 1 token 12 status -46 'xyz' to 1; ");
+    CU_ASSERT_TRUE(answer(2, 0, 12));
+    check_sent("answer 0 by 0 token 12 status -46 'xyz' to 0; ");
+    CU_ASSERT_TRUE(answer(1, 1, 9)); /* of a rank of its own */
+    check_sent("answer 0 by 1 token 9 status -46 'xyz' to 1; ");
+    CU_ASSERT_TRUE(ask(1, 3, 12)); /* again, once it has its answer */
+    check_sent("ask 3 by 1 token 12 status 0 '' to 2; ");
+    end();
+}
+
+/* Nothing was asked; by another, of another, or with another token; or it has
+ * been answered. */
+static void refuses_what_was_not_asked(void)
+{
+    static const uint32_t wrong[][3] = {
+        {2, 0, 7}, {0, 1, 7}, {2, 1, 8}, {1, 1, 7}, {2, NODES, 7}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        start();
+        CU_ASSERT_TRUE(ask(1, 4, 7));
+        check_sent("ask 4 by 1 token 7 status 0 '' to 2; ");
+        CU_ASSERT_FALSE(answer(wrong[i][0], wrong[i][1], wrong[i][2]));
+        check_sent("");
+        end();
+    }
+    start();
+    CU_ASSERT_TRUE(ask(1, 4, 7));
+    CU_ASSERT_TRUE(answer(2, 1, 7));
+    jr_buf_clear(&sent);
+    CU_ASSERT_FALSE(answer(2, 1, 7));
+    check_sent("");
+    end();
+    start();
+    CU_ASSERT_FALSE(ask(0, 6, 1)); /* there is no rank 6 */
+    CU_ASSERT_TRUE(ask(0, 5, 1));
+    jr_buf_clear(&sent);
+    CU_ASSERT_FALSE(ask(0, 4, 1)); /* which answer would be which? */
     check_sent("");
     end();
 }
@@ -163,11 +204,14 @@ static void frees_what_is_left(void)
     start();
     CU_ASSERT_TRUE(fence(0, "0,4", "a"));
     CU_ASSERT_TRUE(fence(1, "all", "b"));
+    CU_ASSERT_TRUE(ask(1, 4, 7));
     CU_ASSERT_TRUE(jr_exchange_hub_take(&hub, 0, "\0\0", 2));
     end();
     CU_ASSERT_PTR_NULL(hub.fences);
+    CU_ASSERT_PTR_NULL(hub.questions);
 }
 
 JR_UNIT_MAIN("exchange_hub", CASE(joins_what_nodes_have),
              CASE(keeps_groups_apart), CASE(refuses_what_is_no_fence),
-             CASE(hands_on_questions_and_answers), CASE(frees_what_is_left))
+             CASE(hands_on_questions_and_answers),
+             CASE(refuses_what_was_not_asked), CASE(frees_what_is_left))
