@@ -27,15 +27,31 @@ void jr_controller_send_type(struct jr_controller *controller,
     jr_controller_send(controller, &(struct jr_message){.type = type});
 }
 
+/* A message is lost, and what follows would mean something else without it:
+ * whoever reads there sees the end, stops its ranks, and the run ends. */
+static void give_up_link(struct jr_controller *controller, struct jr_link *link)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_link_close_input(link);
+    if (controller->refused)
+        return;
+    controller->refused = true;
+    if (controller->transport->each)
+        jr_controller_name(&name, controller, link->node);
+    else
+        jr_buf_str(&name, controller->transport->program);
+    (void)jr_error_set(&controller->refusal, JR_STATUS_LAUNCH,
+                       "%s: there was no memory here for what it was to be "
+                       "told",
+                       name.failed ? "a node" : name.data);
+}
+
 static void send_bytes(struct jr_controller *controller, struct jr_link *link,
                        const struct jr_buf *text)
 {
-    if (text->failed) {
-        link->outbox.failed = true;
-        return;
-    }
     controller->sent_bytes += text->len;
-    jr_link_send(link, text->data, text->len);
+    if (text->failed || !jr_link_send(link, text->data, text->len))
+        give_up_link(controller, link);
 }
 
 void jr_controller_send(struct jr_controller *controller,

@@ -9,26 +9,31 @@
  * looks for the end of each again with all that comes. */
 enum { PIECE = 24 << 10 };
 
-static void send_piece(struct jr_controller *controller, uint32_t node,
+static bool send_piece(struct jr_controller *controller, uint32_t node,
                        const char *bytes, size_t len)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_base64_add(&text, bytes, len);
+    if (text.failed)
+        return false;
     const struct jr_message message = {.type = JR_TO_NODES_EXCHANGE,
                                        .bytes = text.data};
     if (node == JR_EXCHANGE_ALL)
         jr_controller_send(controller, &message);
     else
         jr_controller_send_to(controller, node, &message);
+    return true;
 }
 
-static void send_exchange(void *owner, uint32_t node, const char *bytes,
+static bool send_exchange(void *owner, uint32_t node, const char *bytes,
                           size_t len)
 {
     struct jr_controller_run *run = owner;
     for (size_t at = 0; at < len; at += PIECE)
-        send_piece(run->controller, node, bytes + at,
-                   len - at < PIECE ? len - at : PIECE);
+        if (!send_piece(run->controller, node, bytes + at,
+                        len - at < PIECE ? len - at : PIECE))
+            return false;
+    return true;
 }
 
 int jr_controller_mpi_open(struct jr_controller_run *run)

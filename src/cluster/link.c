@@ -86,10 +86,14 @@ void jr_link_feed(struct jr_link *link, void (*feed)(struct jr_link *link))
     send_link_input(link);
 }
 
-void jr_link_send(struct jr_link *link, const char *bytes, size_t len)
+bool jr_link_send(struct jr_link *link, const char *bytes, size_t len)
 {
+    if (link->closed)
+        return true;
     jr_buf_add(&link->outbox, bytes, len);
+    bool kept = !link->outbox.failed;
     send_link_input(link);
+    return kept;
 }
 
 void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len)
@@ -103,6 +107,7 @@ void jr_link_send_bulk(struct jr_link *link, const char *bytes, size_t len)
 
 void jr_link_close_input(struct jr_link *link)
 {
+    link->closed = true;
     watch_link_input(link, false);
     if (link->in.fd >= 0)
         (void)close(link->in.fd);

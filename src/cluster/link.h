@@ -25,6 +25,7 @@ struct jr_link {
     void (*feed)(struct jr_link *link); /* sends more, where nothing waits;
                                            NULL: there is no more */
     bool in_watched;
+    bool closed;         /* nothing is sent any more */
     bool ended;          /* the program is gone, and all it had is read */
     int status;          /* of waitpid(2), then */
     char last_line[512]; /* of its standard error */
@@ -39,8 +40,9 @@ void jr_link_init(struct jr_link *link, struct jr_controller *controller,
 /* Start its program. -1 with `err`; jr_link_close closes it in any case. */
 int jr_link_open(struct jr_link *link, struct jr_error *err);
 
-/* Send bytes; what there is no room for waits. */
-void jr_link_send(struct jr_link *link, const char *bytes, size_t len);
+/* Send bytes; what there is no room for waits. False: there was no memory for
+ * them, and they are not sent. */
+bool jr_link_send(struct jr_link *link, const char *bytes, size_t len);
 
 /* Send bytes that stay where they are until jr_link_close, before all that
  * waits. Once. */

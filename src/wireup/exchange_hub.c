@@ -148,10 +148,8 @@ static bool finish_fence(struct jr_exchange_hub *hub,
                                                       .len = data.len});
     (void)tdelete(fence, &hub->fences, compare_fences);
     free_fence(fence);
-    if (data.failed || out.failed)
-        return false;
-    hub->send(hub->owner, JR_EXCHANGE_ALL, out.data, out.len);
-    return true;
+    return !data.failed && !out.failed &&
+           hub->send(hub->owner, JR_EXCHANGE_ALL, out.data, out.len);
 }
 
 static bool take_fence_part(struct jr_exchange_hub *hub, uint32_t node,
@@ -205,9 +203,7 @@ static bool send_frame_to(struct jr_exchange_hub *hub, uint32_t node,
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_exchange_put(&out, frame);
-    if (!out.failed)
-        hub->send(hub->owner, node, out.data, out.len);
-    return !out.failed;
+    return !out.failed && hub->send(hub->owner, node, out.data, out.len);
 }
 
 /* A question goes to the node of its rank. */

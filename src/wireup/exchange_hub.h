@@ -21,8 +21,8 @@
 struct jr_exchange_hub {
     void *owner;
     /* Send bytes to a node, or to JR_EXCHANGE_ALL. Whoever gets a frame that is
-     * for others passes it over. */
-    void (*send)(void *owner, uint32_t node, const char *bytes, size_t len);
+     * for others passes it over. False: there is no memory for them. */
+    bool (*send)(void *owner, uint32_t node, const char *bytes, size_t len);
     uint32_t nodes;
     const uint32_t *first;   /* rank of each node, and one more; borrowed */
     struct jr_inlet *inlets; /* of each node */

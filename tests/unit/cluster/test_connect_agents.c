@@ -130,6 +130,36 @@ static void closes_its_input(void)
     fake_controller_end(&fake);
 }
 
+/* Without memory for a message, none that follows it may be sent, and the run
+ * is to end: by the first link that this happened to. */
+static void gives_up_a_link_without_memory(void)
+{
+    char byte;
+    for (int each = 0; each < 2; each++) {
+        struct jr_transport transport = jr_srun_transport;
+        transport.each = each != 0;
+        fake_controller_start(&fake);
+        fake.controller.transport = &transport;
+        fake.link.node = 1;
+        fake.link.outbox.failed = true;
+        jr_controller_send_type(&fake.controller, JR_TO_NODES_QUERY);
+        CU_ASSERT_EQUAL(fake.link.in.fd, -1);
+        CU_ASSERT_EQUAL(read(fake.sent, &byte, 1), 0);
+        CU_ASSERT_TRUE(fake.controller.refused);
+        CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
+        JR_ASSERT_TEXT(fake.controller.refusal.text,
+                       each ? "node 1 (n1): there was no memory here for what "
+                              "it was to be told"
+                            : "srun: there was no memory here for what it was "
+                              "to be told");
+        fake.controller.refusal.text[0] = '\0';
+        jr_controller_send_type(&fake.controller, JR_TO_NODES_STOP);
+        CU_ASSERT_EQUAL(fake.link.outbox.len, 0);
+        JR_ASSERT_TEXT(fake.controller.refusal.text, "");
+        fake_controller_end(&fake);
+    }
+}
+
 /* Frames are messages, other lines notes; both streams, and last lines without
  * an end. */
 static void takes_lines(void)
@@ -394,8 +424,8 @@ static void a_node_speaks_for_itself(void)
 
 JR_UNIT_MAIN("connect_agents", CASE(counts_what_it_sends), CASE(waits_for_room),
              CASE(nothing_waits_for_nobody), CASE(closes_its_input),
-             CASE(takes_lines), CASE(says_how_srun_ended),
-             CASE(a_line_without_an_end_is_taken),
+             CASE(gives_up_a_link_without_memory), CASE(takes_lines),
+             CASE(says_how_srun_ended), CASE(a_line_without_an_end_is_taken),
              CASE(an_srun_without_agents_is_ended),
              CASE(an_srun_with_agents_is_waited_for),
              CASE(what_srun_says_is_shown), CASE(an_srun_that_hangs_is_killed),

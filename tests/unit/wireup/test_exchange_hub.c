@@ -9,9 +9,10 @@ enum { NODES = 3 };
 static const uint32_t first[NODES + 1] = {0, 2, 3, 6};
 static struct jr_exchange_hub hub;
 static struct jr_buf sent;
+static bool has_room = true; /* for what is to be sent */
 
 /* "fence all 'abc' to all; ask 4 by 0 token 7 to 2; " */
-static void on_send(void *owner, uint32_t node, const char *bytes, size_t len)
+static bool on_send(void *owner, uint32_t node, const char *bytes, size_t len)
 {
     struct jr_inlet inlet = {0};
     struct jr_exchange_frame frame;
@@ -32,6 +33,7 @@ static void on_send(void *owner, uint32_t node, const char *bytes, size_t len)
         jr_buf_printf(&sent, " to %u; ", node);
     CU_ASSERT_EQUAL(jr_exchange_next(&inlet, &frame), JR_EXCHANGE_NONE);
     jr_inlet_release(&inlet);
+    return has_room;
 }
 
 static void start(void)
@@ -198,6 +200,20 @@ static void refuses_what_was_not_asked(void)
     end();
 }
 
+/* What could not be sent is missed by those who wait for it. */
+static void says_what_it_could_not_send(void)
+{
+    has_room = false;
+    start();
+    CU_ASSERT_FALSE(ask(1, 4, 7));
+    end();
+    start();
+    CU_ASSERT_TRUE(fence(0, "0,4", "a"));
+    CU_ASSERT_FALSE(fence(2, "0,4", "c"));
+    end();
+    has_room = true;
+}
+
 /* Fences that never end are freed with the hub. */
 static void frees_what_is_left(void)
 {
@@ -214,4 +230,5 @@ static void frees_what_is_left(void)
 JR_UNIT_MAIN("exchange_hub", CASE(joins_what_nodes_have),
              CASE(keeps_groups_apart), CASE(refuses_what_is_no_fence),
              CASE(hands_on_questions_and_answers),
-             CASE(refuses_what_was_not_asked), CASE(frees_what_is_left))
+             CASE(refuses_what_was_not_asked),
+             CASE(says_what_it_could_not_send), CASE(frees_what_is_left))
