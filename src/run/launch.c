@@ -110,8 +110,9 @@ static void start_next_rank(struct jr_runner *runner)
 
 static bool may_start(const struct jr_runner *runner)
 {
-    return jr_setup_is_done(runner) && runner->next < runner->plan->count &&
-           !jr_stop_has_begun(runner) && !jr_first_failure_holds_stop(runner) &&
+    return jr_setup_is_done(runner) && jr_mpi_world_is_ready(runner) &&
+           runner->next < runner->plan->count && !jr_stop_has_begun(runner) &&
+           !jr_first_failure_holds_stop(runner) &&
            runner->loop.paused_ns == 0 &&
            (runner->plan->helper.argv == NULL ||
             jr_helper_may_start(&runner->helper));

@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { READY_MS = 30000, END_MS = 1000, KEYS = 6 };
+enum { END_MS = 1000, KEYS = 6 };
 
 /* The server's process. What its library calls has no parameter for it but the
  * object that a client was registered with. */
@@ -316,25 +316,20 @@ static ssize_t receive_event(int fd, struct jr_pmix_event *ret, char *text,
 static int refuse_start(struct jr_pmix *pmix, const char *why,
                         struct jr_error *err)
 {
-    jr_error_set(err, JR_STATUS_LAUNCH,
-                 "the PMIx server could not be started: %s", why);
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s", why);
     jr_pmix_end(pmix);
     return -1;
 }
 
-/* Its first message: the variables, or why there are none. */
-static int await_ready(struct jr_pmix *pmix, struct jr_error *err)
+int jr_pmix_take_start(struct jr_pmix *pmix, struct jr_error *err)
 {
-    struct pollfd item = {.fd = pmix->fd, .events = POLLIN};
     struct jr_pmix_event event;
     char *text = jr_arena_alloc(&pmix->arena, JR_PMIX_TEXT_MAX + 1);
-    int ready;
-    do
-        ready = poll(&item, 1, READY_MS);
-    while (ready < 0 && errno == EINTR);
-    if (text == NULL || ready <= 0)
-        return refuse_start(pmix, "it did not become ready", err);
+    if (text == NULL)
+        return refuse_start(pmix, strerror(ENOMEM), err);
     ssize_t len = receive_event(pmix->fd, &event, text, JR_PMIX_TEXT_MAX);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return 1;
     if (len < 0 ||
         (event.kind != JR_PMIX_READY && event.kind != JR_PMIX_REFUSED))
         return refuse_start(pmix, "its process died", err);
@@ -343,7 +338,10 @@ static int await_ready(struct jr_pmix *pmix, struct jr_error *err)
         return refuse_start(pmix, text, err);
     for (ssize_t at = 0; at < len; at += (ssize_t)strlen(text + at) + 1)
         jr_strv_push(&pmix->env, &pmix->arena, text + at);
-    return pmix->arena.failed ? refuse_start(pmix, strerror(ENOMEM), err) : 0;
+    if (pmix->arena.failed)
+        return refuse_start(pmix, strerror(ENOMEM), err);
+    pmix->ready = true;
+    return 0;
 }
 
 int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
@@ -352,16 +350,19 @@ int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
     int ends[2];
     *ret = (struct jr_pmix){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return refuse_start(ret, strerror(errno), err);
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "no socket for PMIx");
     ret->pid = fork();
     if (ret->pid == 0)
         serve(setup, ends[1]);
-    int error = errno;
-    (void)close(ends[1]);
-    ret->fd = ends[0];
     if (ret->pid < 0)
-        return refuse_start(ret, strerror(error), err);
-    return await_ready(ret, err);
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
+                           "no process for the PMIx server");
+    ret->fd = ends[0];
+    (void)close(ends[1]);
+    if (ret->pid > 0)
+        return 0;
+    jr_pmix_end(ret);
+    return -1;
 }
 
 bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret,
@@ -382,7 +383,7 @@ void jr_pmix_end(struct jr_pmix *pmix)
 {
     struct pollfd item = {.fd = pmix->fd, .events = POLLIN};
     struct jr_pmix_event event;
-    bool ended = pmix->fd < 0;
+    bool ended = pmix->fd < 0 || !pmix->ready;
     if (pmix->fd >= 0)
         (void)shutdown(pmix->fd, SHUT_WR);
     /* Its end closes its end of the socket. */

@@ -52,23 +52,29 @@ struct jr_pmix_setup {
 
 struct jr_pmix {
     pid_t pid;
-    int fd; /* its events; -1: there is no server */
+    int fd;     /* its events; -1: there is no server */
+    bool ready; /* it has said by which variables ranks find it */
     struct jr_arena arena;
     struct jr_strv env; /* variables that every rank has to have */
 };
 
-/* Start it, and wait until it is ready: half a minute at most. Returns 0, or -1
- * with `err` (JR_STATUS_LAUNCH). */
+/* Start its process, which may take a while until it serves: see
+ * jr_pmix_take_start. Returns 0, or -1 with `err` (JR_STATUS_LAUNCH). */
 int jr_pmix_start(struct jr_pmix *ret, const struct jr_pmix_setup *setup,
                   struct jr_error *err);
+
+/* What `fd` tells first, once it can be read: whether it serves. Returns 0 when
+ * `env` is there, 1 as long as it has not said so, and -1 with `err`
+ * (JR_STATUS_LAUNCH), after which there is no server any more. */
+int jr_pmix_take_start(struct jr_pmix *pmix, struct jr_error *err);
 
 /* The next event, which has no text. False if there is none at the moment;
  * *ret_ended is whether the server is gone. */
 bool jr_pmix_next(struct jr_pmix *pmix, struct jr_pmix_event *ret,
                   bool *ret_ended);
 
-/* Tell it to end, wait for that (SIGKILL follows after a second), and free what
- * is known of it. */
+/* Tell it to end, wait for that (SIGKILL follows after a second, and comes at
+ * once to one that does not serve yet), and free what is known of it. */
 void jr_pmix_end(struct jr_pmix *pmix);
 
 #endif

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import time
 
 import harness
 
@@ -242,6 +243,45 @@ class Server(World):
         self.assertIn("0 processes left", told)
         self.assertEqual(self.results()["root_cause"]["message"], why)
         self.assertIn(why, self.expect(self.jobrun("show", "latest"), 0).stdout)
+
+
+class Slow(World):
+    """A library in the place of PMIx's, which never comes to serve: ranks wait
+    for it, and jobrun does not."""
+    def start_slow(self, *words):
+        self.write("job.yaml", SPEC.replace("pmi1", "pmix").replace(
+            "[python3, pmi.py]", "[sleep, '600']"))
+        (self.folder / "libpmix.so.2").symlink_to(os.environ["FAKE_PMIX"])
+        run = self.start("job.yaml", *words, env={
+            "LD_LIBRARY_PATH": str(self.folder), "FAKE": "slow"})
+        runner = harness.runner_of(run.pid)
+        until = time.monotonic() + harness.LIMIT
+        while "jobrun-pmix" not in map(harness.name_of,
+                                       harness.children(runner)):
+            self.assertLess(time.monotonic(), until, "no server has begun")
+            time.sleep(0.01)
+        return run
+
+    def assert_end(self, run, code):
+        told = run.communicate(timeout=harness.LIMIT)[1]
+        self.assertEqual(run.returncode, code, told)
+        self.assertIn("0 processes left", told)
+        self.assertNotIn("rank_started",
+                         [event["event"] for event in self.events()])
+        return told
+
+    def test_signals(self):
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            run = self.start_slow()
+            run.send_signal(sig)
+            self.assert_end(run, 128 + sig)
+            self.assertEqual(self.results()["status"], "stopped")
+            (self.folder / "libpmix.so.2").unlink()
+
+    def test_the_time_to_start(self):
+        told = self.assert_end(self.start_slow("-s", "timeouts.start=1s"), 7)
+        self.assertIn("rank 0 did not start: its PMIx server failed: it was "
+                      "not ready within timeouts.start", told)
 
 
 class Right(World):

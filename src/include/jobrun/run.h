@@ -27,7 +27,8 @@
     X(IMPORT, "import", "did not start: its helper could not import")          \
     X(FORK, "fork", "did not start: its helper could not fork it")             \
     X(STALL, "stall", "was forked and did not reach its function")             \
-    X(LATE, "late", "did not start within timeouts.start")
+    X(LATE, "late", "did not start within timeouts.start")                     \
+    X(PMIX, "pmix", "did not start: its PMIx server failed")
 
 #define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,
 enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };

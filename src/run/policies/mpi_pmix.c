@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/strv.h"
 #include "run/runner.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
+
+#define READY_NS (UINT64_C(30) * 1000000000) /* for the server to be ready */
 
 static void take_pmix_event(struct jr_runner *runner,
                             const struct jr_pmix_event *event)
@@ -36,20 +39,55 @@ static void take_pmix_event(struct jr_runner *runner,
     }
 }
 
+static void stop_watching_server(struct jr_mpi_world *world)
+{
+    if (world->events.fd >= 0)
+        jr_loop_remove(&world->runner->loop, &world->events);
+    world->events.fd = -1;
+    world->ready.at = 0;
+}
+
+/* No rank can start without it. */
+static void fail_server_start(struct jr_mpi_world *world, const char *why)
+{
+    stop_watching_server(world);
+    jr_launch_fail(world->runner, JR_STAGE_PMIX, 0, why);
+}
+
+/* What it says first: it serves, or why it does not. */
+static void take_server_start(struct jr_mpi_world *world)
+{
+    struct jr_error err = {0};
+    int result = jr_pmix_take_start(&world->pmix, &err);
+    if (result > 0)
+        return;
+    if (result < 0) {
+        fail_server_start(world, err.text);
+        return;
+    }
+    world->ready.at = 0;
+    world->runner->starter.more = world->pmix.env.items;
+    world->starting = false;
+}
+
+static void on_ready_timeout(void *owner)
+{
+    fail_server_start(owner, "it did not become ready within 30 s");
+}
+
 void jr_mpi_pmix_read(struct jr_mpi_world *world)
 {
     struct jr_runner *runner = world->runner;
     struct jr_pmix_event event;
     bool ended = false;
     char why[160];
-    if (world->events.fd < 0 || world->pmix.pid <= 0)
+    if (world->events.fd < 0 || world->pmix.pid <= 0 || world->starting)
         return;
     while (jr_pmix_next(&world->pmix, &event, &ended))
         take_pmix_event(runner, &event);
     if (!ended)
         return;
-    jr_loop_remove(&runner->loop, &world->events);
-    world->events.fd = -1;
+    stop_watching_server(world);
     (void)snprintf(why, sizeof why,
                    "the PMIx server of the ranks (the process jobrun-pmix, pid "
                    "%d) has died, and no rank can go on without it",
@@ -59,8 +97,12 @@ void jr_mpi_pmix_read(struct jr_mpi_world *world)
 
 static void on_pmix_event(void *owner, uint32_t events)
 {
+    struct jr_mpi_world *world = owner;
     (void)events;
-    jr_mpi_pmix_read(owner);
+    if (world->starting)
+        take_server_start(world);
+    else
+        jr_mpi_pmix_read(world);
 }
 
 /* What the library sees: jobrun's environment without other launchers' words,
@@ -143,7 +185,12 @@ int jr_mpi_pmix_open(struct jr_mpi_world *world)
     free(first);
     if (failed != 0)
         return -1;
-    runner->starter.more = world->pmix.env.items;
+    world->starting = true;
+    world->ready = (struct jr_timer){.at = jr_clock_ns() + READY_NS,
+                                     .due = on_ready_timeout,
+                                     .owner = world,
+                                     .pauses = true};
+    jr_loop_timer(&runner->loop, &world->ready);
     world->events = (struct jr_watch){
         .fd = world->pmix.fd, .ready = on_pmix_event, .owner = world};
     return jr_loop_add(&runner->loop, &world->events, EPOLLIN);
@@ -151,10 +198,7 @@ int jr_mpi_pmix_open(struct jr_mpi_world *world)
 
 void jr_mpi_pmix_close(struct jr_mpi_world *world)
 {
-    if (world->pmix.fd < 0)
-        return;
-    if (world->events.fd >= 0)
-        jr_loop_remove(&world->runner->loop, &world->events);
-    world->events.fd = -1;
-    jr_pmix_end(&world->pmix);
+    stop_watching_server(world);
+    if (world->pmix.fd >= 0)
+        jr_pmix_end(&world->pmix);
 }

@@ -5,8 +5,10 @@
 
 struct jr_mpi_world;
 
-/* Start the server for the ranks of world->runner. Returns 0, or -1 with why in
- * the run's error. */
+/* Begin to start the server for the ranks of world->runner, which wait for it:
+ * it may have to load its library from a slow disk. If it comes to nothing, the
+ * first rank is told to have failed to start. Returns 0, or -1 with why in the
+ * run's error. */
 int jr_mpi_pmix_open(struct jr_mpi_world *world);
 
 /* Take all that it has told so far. */

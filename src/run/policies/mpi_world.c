@@ -318,6 +318,11 @@ int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
 }
 
+bool jr_mpi_world_is_ready(const struct jr_runner *runner)
+{
+    return !runner->mpi_world.starting;
+}
+
 static void mark_absent(struct jr_runner *runner)
 {
     for (uint32_t i = 0; i < runner->plan->count; i++)

@@ -31,6 +31,8 @@ struct jr_mpi_world {
     struct jr_mpi_exchange exchange; /* with other nodes, by PMI-1 */
     struct jr_pmix pmix;             /* the server of PMIx; in its place */
     struct jr_watch events;          /* what that tells */
+    bool starting;                   /* it does not serve yet */
+    struct jr_timer ready;           /* when that has taken too long */
 };
 
 extern const struct jr_runner_policy jr_mpi_world_policy;
@@ -38,6 +40,9 @@ extern const struct jr_runner_policy jr_mpi_world_policy;
 /* Serve a rank over `fd`, our end of its stream, which does not block; -1:
  * there is none. Returns 0, or -1 with errno. */
 int jr_mpi_world_add(struct jr_rank_run *rank, int fd);
+
+/* Whether ranks may start: there is a manager for them, or none is needed. */
+bool jr_mpi_world_is_ready(const struct jr_runner *runner);
 
 /* What a rank does in MPI, as its process manager tells: `i` is its place among
  * those of the runner `owner`. */

@@ -47,6 +47,9 @@ static void on_start_timeout(void *owner)
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
     else if (importing)
         jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
+    else if (!jr_mpi_world_is_ready(runner))
+        jr_launch_fail(runner, JR_STAGE_PMIX, 0,
+                       "it was not ready within timeouts.start");
     else
         jr_launch_fail(runner, JR_STAGE_LATE, 0, "");
 }

@@ -334,13 +334,20 @@ static void start_pmix(struct jr_shared *shared)
     fake_runner_open(&fake, &jr_first_failure_policy);
 }
 
+static void open_pmix(void)
+{
+    fake_runner_open(&fake, &jr_mpi_world_policy);
+    while (!jr_mpi_world_is_ready(&fake.runner))
+        (void)jr_loop_turn(&fake.runner.loop, false);
+}
+
 static void hears_what_pmix_tells(void)
 {
     struct jr_shared *shared = jr_shared_new(2);
     start_pmix(shared);
     (void)setenv("FAKE", "1", 1);
     (void)setenv("OMPI_FOREIGN", "1", 1);
-    fake_runner_open(&fake, &jr_mpi_world_policy);
+    open_pmix();
     for (uint32_t i = 0; i < 2; i++)
         fake_runner_spawn(&fake, i);
     JR_ASSERT_TEXT(fake.runner.starter.more[0], "PMIX_NAMESPACE=fake");
@@ -365,7 +372,7 @@ static void hears_pmix_before_an_end(void)
     struct jr_shared *shared = jr_shared_new(2);
     start_pmix(shared);
     (void)setenv("FAKE", "1", 1);
-    fake_runner_open(&fake, &jr_mpi_world_policy);
+    open_pmix();
     for (uint32_t i = 0; i < 2; i++)
         fake_runner_run(&fake, i);
     (void)shutdown(fake.runner.mpi_world.events.fd, SHUT_WR);
@@ -379,17 +386,93 @@ static void hears_pmix_before_an_end(void)
     jr_shared_free(shared);
 }
 
+/* A whole runner, whose ranks wait for the server: `how` is what that does. */
+static struct jr_shared *start_waiting(const char *how, const char *library)
+{
+    static char *argv[] = {(char *)"true", NULL};
+    struct jr_shared *shared = jr_shared_new(2);
+    fake_runner_start(&fake);
+    fake.policy.timeouts.stop_grace_ms = FAKE_WAIT_MS;
+    fake.plan.count = fake.plan.world_size = 2;
+    fake.plan.own_dir = "/tmp";
+    fake.plan.mpi.protocol = JR_MPI_PROTOCOL_PMIX;
+    fake.plan.mpi.server = library;
+    fake.runner.shared = shared;
+    (void)setenv("FAKE", how, 1);
+    fake_runner_starter(&fake, argv);
+    CU_ASSERT_EQUAL_FATAL(jr_policies_open(&fake.runner), 0);
+    CU_ASSERT_FALSE(jr_mpi_world_is_ready(&fake.runner));
+    (void)jr_launch_turn(&fake.runner);
+    CU_ASSERT_EQUAL(fake.runner.next, 0);
+    return shared;
+}
+
+static void end_waiting(struct jr_shared *shared)
+{
+    pid_t server = fake.runner.mpi_world.pmix.pid;
+    jr_policies_close(&fake.runner);
+    if (server > 0)
+        CU_ASSERT_EQUAL(kill(server, 0), -1);
+    if (fake.runner.oom.log_fd > 0)
+        (void)close(fake.runner.oom.log_fd);
+    fake_runner_end(&fake);
+    jr_shared_free(shared);
+}
+
+static bool is_launched(const struct jr_runner *runner)
+{
+    return !jr_launch_is_due(runner) && runner->running == 0;
+}
+
+/* Rank 0 is told to have failed to start, and the run ends. */
+static void check_unstarted(const char *why)
+{
+    CU_ASSERT_EQUAL(fake.runner.next, 1);
+    CU_ASSERT_EQUAL(fake.outcomes[0].end, JR_END_START);
+    CU_ASSERT_EQUAL(fake.outcomes[0].stage, JR_STAGE_PMIX);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fake.runner.outcome->start_text, why));
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+}
+
+static void starts_ranks_once_pmix_is_ready(void)
+{
+    struct jr_shared *shared = start_waiting("1", FAKE_PMIX);
+    fake_runner_turn(&fake, is_launched);
+    CU_ASSERT_TRUE(jr_mpi_world_is_ready(&fake.runner));
+    CU_ASSERT_EQUAL(fake.runner.mpi_world.ready.at, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(fake.outcomes[i].end, JR_END_EXITED);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    end_waiting(shared);
+}
+
 static void says_why_there_is_no_pmix(void)
 {
-    struct jr_shared *shared = jr_shared_new(2);
-    start_pmix(shared);
-    fake.plan.mpi.server = "/nowhere/libpmix.so.2";
-    CU_ASSERT_EQUAL(jr_mpi_world_policy.open(&fake.runner), -1);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(shared->error.text,
-               "the PMIx server could not be started: could not load"));
-    end();
-    jr_shared_free(shared);
+    struct jr_shared *shared = start_waiting("1", "/nowhere/libpmix.so.2");
+    fake_runner_turn(&fake, is_launched);
+    check_unstarted("could not load the library: /nowhere/libpmix.so.2");
+    end_waiting(shared);
+}
+
+/* By its own limit, by that of the spec, and by a signal, none of which the
+ * server has to answer. */
+static void waits_for_pmix_no_longer(void)
+{
+    struct jr_shared *shared = start_waiting("slow", FAKE_PMIX);
+    CU_ASSERT_TRUE(fake.runner.mpi_world.ready.at != 0);
+    fake.runner.mpi_world.ready.due(fake.runner.mpi_world.ready.owner);
+    check_unstarted("it did not become ready within 30 s");
+    end_waiting(shared);
+    shared = start_waiting("slow", FAKE_PMIX);
+    fake.runner.stop.start.due(fake.runner.stop.start.owner);
+    check_unstarted("it was not ready within timeouts.start");
+    CU_ASSERT_EQUAL(fake.runner.outcome->timed_out_by, JR_TIMEOUT_START);
+    end_waiting(shared);
+    shared = start_waiting("slow", FAKE_PMIX);
+    jr_stop_signal(&fake.runner, SIGINT);
+    CU_ASSERT_TRUE(is_launched(&fake.runner));
+    CU_ASSERT_EQUAL(fake.runner.next, 0);
+    end_waiting(shared);
 }
 
 /* On two nodes with two ranks each, of which we are the first: `peer` is the
@@ -542,16 +625,15 @@ static void stops_without_the_exchange(void)
     (void)close(peer);
 }
 
-JR_UNIT_MAIN("mpi_world", CASE(hears_what_pmix_tells),
-             CASE(hears_pmix_before_an_end), CASE(says_why_there_is_no_pmix),
-             CASE(serves_no_other_programs), CASE(breaks_with_a_rank),
-             CASE(stops_at_an_abort), CASE(ends_who_aborts_alone),
-             CASE(knows_errors_of_mpi), CASE(reads_last_words),
-             CASE(fails_who_does_not_finalize),
-             CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
-             CASE(leads_a_world), CASE(refuses_to_spawn),
-             CASE(leaves_alone_who_does_not_read),
-             CASE(minds_no_closed_streams), CASE(leads_a_world_with_others),
-             CASE(reports_that_a_rank_initialized),
-             CASE(fails_who_leaves_other_nodes),
-             CASE(stops_without_the_exchange))
+JR_UNIT_MAIN(
+    "mpi_world", CASE(hears_what_pmix_tells), CASE(hears_pmix_before_an_end),
+    CASE(starts_ranks_once_pmix_is_ready), CASE(says_why_there_is_no_pmix),
+    CASE(waits_for_pmix_no_longer), CASE(serves_no_other_programs),
+    CASE(breaks_with_a_rank), CASE(stops_at_an_abort),
+    CASE(ends_who_aborts_alone), CASE(knows_errors_of_mpi),
+    CASE(reads_last_words), CASE(fails_who_does_not_finalize),
+    CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
+    CASE(leads_a_world), CASE(refuses_to_spawn),
+    CASE(leaves_alone_who_does_not_read), CASE(minds_no_closed_streams),
+    CASE(leads_a_world_with_others), CASE(reports_that_a_rank_initialized),
+    CASE(fails_who_leaves_other_nodes), CASE(stops_without_the_exchange))

@@ -2,8 +2,8 @@
  * A library that stands for PMIx's: it has the functions that jobrun calls. The
  * name of the world says what goes wrong: "init", "nspace", "client" and "fork"
  * are what fails, "crash" kills the process, and "mute" never says that an
- * operation is done. As it is finalized, rank 0 connects and finalizes, and
- * rank 1 connects and aborts with 3.
+ * operation is done. Where FAKE is "slow", it never begins. As it is finalized,
+ * rank 0 connects and finalizes, and rank 1 connects and aborts with 3.
  *
  * In the world "nodes", which is one of two nodes with two ranks each, it
  * begins a fence of all and one of the ranks 0 and 3, and asks for the data of
@@ -58,6 +58,8 @@ PUBLIC int PMIx_server_init(struct jr_pmix_module *given,
         infos[2].value.data.string[0] == '\0' ||
         getenv("OMPI_FOREIGN") != NULL || getenv("FAKE") == NULL)
         return FAILED;
+    while (strcmp(getenv("FAKE"), "slow") == 0)
+        (void)pause();
     return strcmp(folder, "/init") == 0 ? FAILED : 0;
 }
 

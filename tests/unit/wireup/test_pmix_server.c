@@ -31,12 +31,25 @@ static struct jr_pmix_setup make_setup(const char *name)
                                   .exchange_fd = -1};
 }
 
+/* Start it, and wait for what it says of that. */
+static int start_server(struct jr_pmix *pmix, const struct jr_pmix_setup *setup,
+                        struct jr_error *err)
+{
+    int result = jr_pmix_start(pmix, setup, err) == 0 ? 1 : -1;
+    while (result > 0) {
+        struct pollfd item = {.fd = pmix->fd, .events = POLLIN};
+        CU_ASSERT_EQUAL_FATAL(poll(&item, 1, 60000), 1);
+        result = jr_pmix_take_start(pmix, err);
+    }
+    return result;
+}
+
 /* It is not started, for that reason, and leaves no process. */
 static void check_refused(const struct jr_pmix_setup *setup, const char *why)
 {
     struct jr_pmix pmix;
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL(jr_pmix_start(&pmix, setup, &err), -1);
+    CU_ASSERT_EQUAL(start_server(&pmix, setup, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     if (strstr(err.text, why) == NULL)
         printf("\n    got      '%s'\n    expected '%s'\n", err.text, why);
@@ -96,7 +109,7 @@ static void serves_and_tells(void)
     struct jr_pmix_event event;
     bool ended = true;
     const struct jr_pmix_setup setup = make_setup("world");
-    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(start_server(&pmix, &setup, &err), 0);
     CU_ASSERT_EQUAL_FATAL(pmix.env.count, 2);
     JR_ASSERT_TEXT(pmix.env.items[0], "PMIX_NAMESPACE=fake");
     JR_ASSERT_TEXT(pmix.env.items[1], "PMIX_SERVER_URI=here");
@@ -120,7 +133,7 @@ static void ends_in_any_case(void)
     static const int signals[] = {0, SIGKILL, SIGSTOP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct jr_pmix pmix;
-        CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(start_server(&pmix, &setup, &err), 0);
         pid_t pid = pmix.pid;
         if (signals[i] != 0)
             (void)kill(pid, signals[i]);
@@ -128,6 +141,23 @@ static void ends_in_any_case(void)
         CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), -1);
         CU_ASSERT_EQUAL(errno, ECHILD);
     }
+}
+
+/* Nobody waits for one that does not come: it is asked, and ended. */
+static void waits_for_no_start(void)
+{
+    static char *const slow[] = {(char *)"FAKE=slow", NULL};
+    struct jr_pmix_setup setup = make_setup("world");
+    struct jr_pmix pmix;
+    struct jr_error err = {0};
+    setup.env = slow;
+    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(&pmix, &setup, &err), 0);
+    pid_t pid = pmix.pid;
+    CU_ASSERT_EQUAL(jr_pmix_take_start(&pmix, &err), 1);
+    CU_ASSERT_FALSE(pmix.ready);
+    jr_pmix_end(&pmix);
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), -1);
+    CU_ASSERT_EQUAL(errno, ECHILD);
 }
 
 static void ends_where_there_is_none(void)
@@ -149,14 +179,13 @@ static int start_node(struct jr_pmix *pmix, const char *name)
     setup.nodes = 2;
     setup.node = 1;
     setup.exchange_fd = ends[1];
-    CU_ASSERT_EQUAL_FATAL(jr_pmix_start(pmix, &setup, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(start_server(pmix, &setup, &err), 0);
     (void)close(ends[1]);
     return ends[0];
 }
 
 /* The next frame: "fence all 'mine'; ". */
-static void take_frame(struct jr_inlet *inlet, int fd,
-                       struct jr_buf *out)
+static void take_frame(struct jr_inlet *inlet, int fd, struct jr_buf *out)
 {
     struct jr_exchange_frame frame;
     struct pollfd item = {.fd = fd, .events = POLLIN};
@@ -271,5 +300,6 @@ static void ends_with_the_exchange(void)
 
 JR_UNIT_MAIN("pmix_server", CASE(says_why_it_cannot_serve),
              CASE(serves_and_tells), CASE(ends_in_any_case),
-             CASE(ends_where_there_is_none), CASE(exchanges_with_other_nodes),
-             CASE(answers_what_is_of_no_rank), CASE(ends_with_the_exchange))
+             CASE(waits_for_no_start), CASE(ends_where_there_is_none),
+             CASE(exchanges_with_other_nodes), CASE(answers_what_is_of_no_rank),
+             CASE(ends_with_the_exchange))
