@@ -90,7 +90,12 @@ struct jr_pmix_module {
     int (*direct_modex)(const struct jr_pmix_proc *proc,
                         const struct jr_pmix_info *infos, size_t infos_count,
                         jr_pmix_exchanged *done, void *data);
-    void (*others[JR_PMIX_MODULE_ROOM])(void); /* from publish on */
+    void (*names[3])(void); /* publish, lookup and unpublish */
+    int (*spawn)(const struct jr_pmix_proc *proc,
+                 const struct jr_pmix_info *infos, size_t infos_count,
+                 const void *apps, size_t apps_count, void (*done)(void),
+                 void *data);
+    void (*others[JR_PMIX_MODULE_ROOM])(void); /* from connect on */
 };
 
 /* The library's functions, by the names of their symbols. */

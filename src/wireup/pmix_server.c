@@ -96,6 +96,17 @@ static int on_client_abort(const struct jr_pmix_proc *proc, void *object,
     return JR_PMIX_SUCCESS;
 }
 
+static int on_client_spawn(const struct jr_pmix_proc *proc,
+                           const struct jr_pmix_info *infos, size_t infos_count,
+                           const void *apps, size_t apps_count,
+                           void (*done)(void), void *data)
+{
+    (void)infos, (void)infos_count, (void)apps, (void)apps_count;
+    (void)done, (void)data;
+    send_event(JR_PMIX_RUNNER_FD, JR_PMIX_SPAWNED, proc->rank, 0);
+    return JR_PMIX_NOT_SUPPORTED;
+}
+
 /* An operation of ours is done, on the library's thread. */
 static void on_operation_done(int status, void *data)
 {
@@ -157,6 +168,7 @@ static void begin_to_serve(struct server *server)
         .client_connected = on_client_connected,
         .client_finalized = on_client_finalized,
         .abort = on_client_abort,
+        .spawn = on_client_spawn,
     };
     const struct jr_pmix_setup *setup = server->setup;
     struct jr_pmix_module own = module;

@@ -27,7 +27,8 @@ enum jr_pmix_event_kind {
     JR_PMIX_REFUSED, /* there is no server; `text` says why */
     JR_PMIX_CONNECTED,
     JR_PMIX_FINISHED, /* it finalized */
-    JR_PMIX_ABORTED
+    JR_PMIX_ABORTED,
+    JR_PMIX_SPAWNED /* it asked for more processes, and was refused */
 };
 
 enum { JR_PMIX_TEXT_MAX = 32768 };

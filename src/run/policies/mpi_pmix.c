@@ -33,6 +33,9 @@ static void take_pmix_event(struct jr_runner *runner,
     case JR_PMIX_ABORTED:
         jr_mpi_world_aborted(runner, i, event->code);
         break;
+    case JR_PMIX_SPAWNED:
+        jr_mpi_world_spawned(runner, i);
+        break;
     case JR_PMIX_READY:
     case JR_PMIX_REFUSED:
         break;

@@ -169,7 +169,7 @@ void jr_mpi_world_break(struct jr_runner *runner, const char *why)
     jr_stop_begin(runner);
 }
 
-static void on_spawned(void *owner, uint32_t i)
+void jr_mpi_world_spawned(void *owner, uint32_t i)
 {
     struct jr_rank_run *rank = find_stream_rank(owner, i);
     if (!rank->outcome->mpi_spawned)
@@ -380,7 +380,7 @@ static int open_pmi(struct jr_runner *runner)
         .finalized = jr_mpi_world_finalized,
         .aborted = jr_mpi_world_aborted,
         .broken = on_broken,
-        .spawned = on_spawned,
+        .spawned = jr_mpi_world_spawned,
         .barrier = on_barrier,
     };
     const struct jr_plan *plan = runner->plan;

@@ -51,6 +51,8 @@ void jr_mpi_world_initialized(void *owner, uint32_t i);
 void jr_mpi_world_finalized(void *owner, uint32_t i);
 /* The same: MPI_Abort with that code, or an error within MPI. */
 void jr_mpi_world_aborted(void *owner, uint32_t i, int code);
+/* The same: it asked for more processes, and was refused. */
+void jr_mpi_world_spawned(void *owner, uint32_t i);
 
 /* The first rank of each of *ret_nodes nodes, and one more. Where one jobrun
  * has all ranks they are as of one node. To be freed; NULL without memory. */

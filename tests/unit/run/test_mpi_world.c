@@ -358,8 +358,10 @@ static void hears_what_pmix_tells(void)
     check_part(0, JR_MPI_PART_FINALIZED);
     check_part(1, JR_MPI_PART_ABORTED);
     CU_ASSERT_EQUAL(fake.outcomes[1].mpi_code, 3);
+    CU_ASSERT_TRUE(fake.outcomes[1].mpi_spawned);
     fake_runner_check_events(&fake,
-                             "mpi_initialized; mpi_abort rank=11 code=3; "
+                             "mpi_initialized; mpi_spawn_refused rank=11; "
+                             "mpi_abort rank=11 code=3; "
                              "stop signal=SIGTERM running=2; ");
     end();
     CU_ASSERT_EQUAL(fake.runner.mpi_world.pmix.fd, -1);

@@ -85,11 +85,10 @@ static void says_why_it_cannot_serve(void)
 /* Take events until the server is gone; "connected 0; ". */
 static void take_events(struct jr_pmix *pmix, struct jr_buf *out)
 {
-    static const char *const words[] = {[JR_PMIX_READY] = "ready",
-                                        [JR_PMIX_REFUSED] = "refused",
-                                        [JR_PMIX_CONNECTED] = "connected",
-                                        [JR_PMIX_FINISHED] = "finished",
-                                        [JR_PMIX_ABORTED] = "aborted"};
+    static const char *const words[] = {
+        [JR_PMIX_READY] = "ready",         [JR_PMIX_REFUSED] = "refused",
+        [JR_PMIX_CONNECTED] = "connected", [JR_PMIX_FINISHED] = "finished",
+        [JR_PMIX_ABORTED] = "aborted",     [JR_PMIX_SPAWNED] = "spawned"};
     struct jr_pmix_event event;
     bool ended = false;
     while (!ended) {
@@ -119,7 +118,7 @@ static void serves_and_tells(void)
     (void)shutdown(pmix.fd, SHUT_WR);
     take_events(&pmix, &told);
     JR_ASSERT_TEXT(told.data, "connected 0 0; connected 1 0; finished 0 0; "
-                              "aborted 1 3; ");
+                              "spawned 1 0; aborted 1 3; ");
     jr_pmix_end(&pmix);
     CU_ASSERT_EQUAL(pmix.fd, -1);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
