@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "cluster/controller_run.h"
+#include "store/outcome.h"
 
 #include "base/banned.h"
 
@@ -66,6 +67,12 @@ void jr_controller_mpi_take(struct jr_controller_run *run, uint32_t node)
             "read, or there is no memory for it here");
 }
 
+bool jr_controller_mpi_needs(const struct jr_controller_run *run,
+                             const struct jr_rank_outcome *rank)
+{
+    return run->mpi.begun && rank->mpi != JR_MPI_PART_FINALIZED;
+}
+
 static bool is_absent(const struct jr_rank_outcome *rank)
 {
     return rank->mpi == JR_MPI_PART_ABSENT && rank->end == JR_END_EXITED &&
@@ -74,28 +81,31 @@ static bool is_absent(const struct jr_rank_outcome *rank)
 
 bool jr_controller_mpi_settle(struct jr_controller_run *run, uint32_t node)
 {
-    bool found = false;
-    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
+    bool missing = false;
+    for (uint32_t i = run->first[node];
+         run->mpi.begun && i < run->first[node + 1]; i++) {
         struct jr_rank_outcome *rank = &run->outcome->ranks[i];
-        if (!run->mpi.begun || !is_absent(rank))
-            continue;
-        rank->mpi = JR_MPI_PART_LEFT;
-        found = true;
+        if (is_absent(rank))
+            rank->mpi = JR_MPI_PART_LEFT;
+        missing =
+            missing || (jr_controller_mpi_needs(run, rank) &&
+                        rank->end != JR_END_NONE && !jr_outcome_is_well(rank));
     }
-    return found;
+    return missing;
 }
 
+/* A node that is at work is told, and looks at its ranks itself. */
 void jr_controller_mpi_begin(struct jr_controller_run *run)
 {
-    bool left = false;
+    bool missing = false;
     if (run->mpi.begun)
         return;
     run->mpi.begun = true;
     jr_controller_send_type(run->controller, JR_TO_NODES_WORLD);
     for (uint32_t node = 0; node < run->plan->nodes; node++)
-        if (run->controller->nodes[node].state == JR_NODE_DONE)
-            left = jr_controller_mpi_settle(run, node) || left;
-    if (left && run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        if (run->controller->nodes[node].state >= JR_NODE_DONE)
+            missing = jr_controller_mpi_settle(run, node) || missing;
+    if (missing)
         jr_controller_run_stop(run);
 }
 

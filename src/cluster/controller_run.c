@@ -154,6 +154,14 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
         run->outcome->clock_error_ns = peer->clock_error_ns;
 }
 
+/* Whether the failure of a rank ends the run. */
+static bool does_failure_stop(const struct jr_controller_run *run,
+                              const struct jr_rank_outcome *rank)
+{
+    return run->plan->policy->on_failure == JR_ON_FAILURE_STOP ||
+           jr_controller_mpi_needs(run, rank);
+}
+
 /* Take over what a node reports about itself and its ranks. */
 static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
                                const struct jr_outcome *part)
@@ -175,7 +183,7 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
         bad = bad || rank->end == JR_END_START ||
               (!jr_outcome_is_well(rank) &&
                !jr_outcome_may_yield(rank, part->preempted) &&
-               run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
+               does_failure_stop(run, rank));
     }
     if (all->timed_out_by == JR_TIMEOUT_NONE)
         all->timed_out_by = part->timed_out_by;
@@ -242,7 +250,7 @@ void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
     lose_node(run, node, JR_END_LOST, how);
     jr_controller_run_returned(run, node);
     jr_controller_run_silence(run);
-    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP || run->mpi.begun)
         jr_controller_run_stop(run);
 }
 

@@ -87,7 +87,11 @@
       "it is. If each node has a jobrun of its own, the command runs on each " \
       "node.",                                                                 \
       "on_end: [./notify.sh, --channel, training]")                            \
-    N("on_failure", "", "on_failure: continue")                                \
+    N("on_failure",                                                            \
+      "Ranks that are one MPI world (see `mpi`) are stopped under `continue` " \
+      "too, if one fails between MPI_Init and MPI_Finalize: the others would " \
+      "wait for it for ever.",                                                 \
+      "on_failure: continue")                                                  \
     N("exit_barrier",                                                          \
       "A rank that has returned does not exit until all ranks of its node "    \
       "have returned or one has failed. So what other ranks still need from "  \

@@ -127,12 +127,45 @@ class Wrong(World):
                                   options=("-s", "exit_status=rank"))
             self.assert_cause(done, 1, kind, message, exit_code=told)
 
-    def test_the_others_go_on(self):
-        """With on_failure: continue, whoever aborts is ended alone."""
-        done = self.run_ranks(1, "init", "0:abort=3", "later", "exit=0",
-                              options=("-s", "on_failure=continue", "-s",
-                                       "world_size=2"))
-        self.assert_cause(done, 0, "mpi_abort", "called MPI_Abort with code 3")
+    def assert_world_ends(self, done, rank):
+        self.assertEqual(done.stderr.count(
+            f"jobrun: warning: rank {rank} failed in an MPI world, which cannot "
+            "go on without it: the other ranks are stopped, although "
+            "`on_failure` is `continue`"), 1)
+        self.assertEqual(
+            [state["state"] for state in self.results()["ranks"]],
+            ["failed" if other == rank else "stopped" for other in range(4)])
+
+    def test_a_world_does_not_continue(self):
+        """With on_failure: continue, the other ranks would wait for ever: in a
+        barrier, or in MPI_Init for one that failed before."""
+        options = ("-s", "on_failure=continue")
+        for act, kind, message in (
+                ("abort=3", "mpi_abort", "called MPI_Abort with code 3"),
+                ("kill", "signal", "was killed by SIGKILL, sender unknown"),
+                ("exit=7", "exit", "exited with code 7"),
+                ("exit=0", "mpi", "exited with code 0 after MPI_Init, without "
+                 "calling MPI_Finalize")):
+            done = self.run_ranks(1, "init", "exchange", "2:" + act, "barrier",
+                                  options=options)
+            self.assert_cause(done, 2, kind, message)
+            self.assert_world_ends(done, 2)
+        done = self.run_ranks(1, "1:exit=3", "rank-1-ended", "init", "barrier",
+                              options=options)
+        self.assert_cause(done, 1, "exit", "exited with code 3")
+        self.assert_world_ends(done, 1)
+
+    def test_ranks_beyond_the_world_continue(self):
+        """Before MPI_Init and after MPI_Finalize each is alone."""
+        options = ("-s", "on_failure=continue")
+        for acts in (["init", "exchange", "finalize", "1:exit=3"],
+                     ["1:exit=3"]):
+            done = self.run_ranks(1, *acts, "rank-1-ended", options=options)
+            self.assert_cause(done, 1, "exit", "exited with code 3")
+            self.assertNotIn("warning: rank", done.stderr)
+            self.assertEqual(
+                [state["state"] for state in self.results()["ranks"]],
+                ["succeeded", "failed", "succeeded", "succeeded"])
 
     def test_a_restart_by_the_code_of_an_abort(self):
         done = self.run_ranks(1, "init", "1:abort=3", "hang", options=(

@@ -192,9 +192,8 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
         first->known = true;
     if (first->announcer == rank)
         first->announcer = NULL;
-    if (runner->plan->policy->on_failure != JR_ON_FAILURE_STOP ||
-        jr_stop_has_begun(runner) || is_cause_clear(first) ||
-        !has_other_ranks(runner))
+    if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) ||
+        is_cause_clear(first) || !has_other_ranks(runner))
         return false;
     if (!first->held)
         first->timer.at = jr_clock_ns() + HOLD_NS;

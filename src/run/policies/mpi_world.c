@@ -24,13 +24,16 @@
  *   it, before or afterwards: the others would wait for it for ever. What
  *   jobrun stops may end as it likes.
  * - A rank that breaks the protocol has failed.
+ * - Once a rank has initialized, the failure of one that has not finalized ends
+ *   the run under `on_failure: continue` as well, and jobrun says so: the
+ * others would wait for it for ever, in MPI_Finalize at the latest. Who fails
+ * before any rank has initialized, or after MPI_Finalize, fails alone there.
  * - Where no rank initializes, each may have been a world of its own; the judge
  *   decides about that.
  */
 #include "run/policies/mpi_world.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,26 +78,49 @@ static bool has_world_begun(const struct jr_mpi_world *world)
     return world->initialized > 0 || world->others;
 }
 
-/* Ranks that ended with 0 before any other had initialized: now they have left
- * the others alone. */
+bool jr_mpi_world_needs(const struct jr_rank_run *rank)
+{
+    return has_world_begun(&rank->runner->mpi_world) &&
+           rank->outcome->mpi != JR_MPI_PART_FINALIZED;
+}
+
+void jr_mpi_world_tell_end(struct jr_rank_run *rank)
+{
+    struct jr_mpi_world *world = &rank->runner->mpi_world;
+    if (rank->runner->plan->policy->on_failure == JR_ON_FAILURE_STOP ||
+        jr_stop_has_begun(rank->runner) || world->told)
+        return;
+    world->told = true;
+    warn_of_rank(rank, "failed in an MPI world, which cannot go on without it: "
+                       "the other ranks are stopped, although `on_failure` is "
+                       "`continue`");
+}
+
+/* Ranks that ended before any other had initialized: now they have left the
+ * others alone. Of those that failed, the others know unless the spec lets them
+ * continue. */
 static void fail_absent_ranks(struct jr_runner *runner)
 {
+    bool stops = runner->plan->policy->on_failure == JR_ON_FAILURE_STOP;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
         struct jr_rank_outcome *outcome = rank->outcome;
-        if (outcome->mpi != JR_MPI_PART_ABSENT ||
-            outcome->end != JR_END_EXITED || outcome->exit_code != 0)
+        bool well = outcome->end == JR_END_EXITED && outcome->exit_code == 0;
+        if (outcome->mpi != JR_MPI_PART_ABSENT || outcome->end == JR_END_NONE ||
+            (stops && !well))
             continue;
-        outcome->mpi = JR_MPI_PART_LEFT;
+        if (well)
+            outcome->mpi = JR_MPI_PART_LEFT;
         jr_stop_failed(rank);
     }
 }
 
 void jr_mpi_world_note_others(struct jr_runner *runner)
 {
-    if (!has_world_begun(&runner->mpi_world))
-        fail_absent_ranks(runner);
+    bool begins = !has_world_begun(&runner->mpi_world);
     runner->mpi_world.others = true;
+    if (begins)
+        fail_absent_ranks(runner);
 }
 
 void jr_mpi_world_initialized(void *owner, uint32_t i)
@@ -124,10 +150,8 @@ static void fail_rank(struct jr_rank_run *rank, int code)
     jr_first_failure_announced(rank, code);
     if (rank->watch.fd < 0)
         return;
-    if (runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
-        jr_stop_begin(runner);
-    else
-        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
+    jr_mpi_world_tell_end(rank);
+    jr_stop_begin(runner);
 }
 
 void jr_mpi_world_aborted(void *owner, uint32_t i, int code)

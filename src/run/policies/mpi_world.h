@@ -24,10 +24,11 @@ struct jr_mpi_stream {
 struct jr_mpi_world {
     struct jr_runner *runner;
     struct jr_pmi pmi;
-    struct jr_mpi_stream *streams;   /* of all ranks; NULL: none is served */
-    uint32_t initialized;            /* inits so far */
-    bool others;                     /* a rank of another node has */
-    bool opened;                     /* the barrier, a moment ago */
+    struct jr_mpi_stream *streams; /* of all ranks; NULL: none is served */
+    uint32_t initialized;          /* inits so far */
+    bool others;                   /* a rank of another node has */
+    bool opened;                   /* the barrier, a moment ago */
+    bool told; /* that a failure ends it in spite of the spec */
     struct jr_mpi_exchange exchange; /* with other nodes, by PMI-1 */
     struct jr_pmix pmix;             /* the server of PMIx; in its place */
     struct jr_watch events;          /* what that tells */
@@ -43,6 +44,15 @@ int jr_mpi_world_add(struct jr_rank_run *rank, int fd);
 
 /* Whether ranks may start: there is a manager for them, or none is needed. */
 bool jr_mpi_world_is_ready(const struct jr_runner *runner);
+
+/* Whether the others cannot go on without a rank that has failed: one of them
+ * has initialized, and it has not finalized. That ends the run, whatever
+ * `on_failure` says. */
+bool jr_mpi_world_needs(const struct jr_rank_run *rank);
+
+/* Tell of a rank whose failure ends the run where `on_failure` is `continue`.
+ * Once. */
+void jr_mpi_world_tell_end(struct jr_rank_run *rank);
 
 /* What a rank does in MPI, as its process manager tells: `i` is its place among
  * those of the runner `owner`. */

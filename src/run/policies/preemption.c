@@ -76,8 +76,7 @@ static void settle_question(struct jr_runner *runner, bool preempted,
         jr_preemption_begin(runner, left_ms);
     else if (preemption->signalled_ns != 0)
         jr_stop_signal_since(runner, SIGTERM, preemption->signalled_ns);
-    else if (preemption->hit &&
-             runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+    else if (preemption->hit)
         jr_stop_begin(runner);
 }
 
@@ -198,7 +197,7 @@ bool jr_preemption_explains(struct jr_rank_run *rank)
         runner->outcome->preempted)
         return false;
     jr_preemption_ask(runner);
-    runner->preemption.hit |= runner->preemption.open;
+    runner->preemption.hit |= runner->preemption.open && jr_stop_follows(rank);
     return runner->preemption.open;
 }
 

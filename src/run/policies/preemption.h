@@ -15,7 +15,7 @@ struct jr_preemption {
     struct jr_slurm_call call;
     unsigned tries; /* calls that were made for the answer */
     bool open;      /* it is not known yet whether the job is preempted */
-    bool hit;       /* a rank has died of SIGTERM since */
+    bool hit; /* a rank has died of SIGTERM since, and that ends the run */
     uint64_t signalled_ns; /* when jobrun was sent SIGTERM; 0: it was not */
 };
 

@@ -1,17 +1,18 @@
 /*
  * How a run is stopped.
  *
- * It begins when a rank fails under `on_failure: stop`, or a while later where
- * the cause is not known yet (first_failure.c), when a rank cannot be started,
- * or not within `timeouts.start`, when `timeouts.run` has passed, once there is
- * evidence of a hang (hang.c), or when jobrun is sent a signal that means stop.
- * No further rank is started. Each running one gets SIGTERM, its leader or its
- * whole group by `stop_target`, then SIGCONT, for a stopped process cannot
- * obey. After `timeouts.stop_grace` SIGKILL goes to leader and group; a second
- * signal to jobrun does the same at once. The same signal within a tenth of a
- * second is one signal: timeout(1) and shells send it to the process and to its
- * group. Where the group was signalled, the grace is the group's: a leader that
- * obeys at once does not shorten it for the others.
+ * It begins when a rank fails under `on_failure: stop`, or in an MPI world that
+ * cannot go on without it (mpi_world.c), or a while later where the cause is
+ * not known yet (first_failure.c), when a rank cannot be started, or not within
+ * `timeouts.start`, when `timeouts.run` has passed, once there is evidence of a
+ * hang (hang.c), or when jobrun is sent a signal that means stop. No further
+ * rank is started. Each running one gets SIGTERM, its leader or its whole group
+ * by `stop_target`, then SIGCONT, for a stopped process cannot obey. After
+ * `timeouts.stop_grace` SIGKILL goes to leader and group; a second signal to
+ * jobrun does the same at once. The same signal within a tenth of a second is
+ * one signal: timeout(1) and shells send it to the process and to its group.
+ * Where the group was signalled, the grace is the group's: a leader that obeys
+ * at once does not shorten it for the others.
  *
  * What a rank left in other sessions is swept when all ranks have ended.
  * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
@@ -210,12 +211,20 @@ void jr_stop_signal_since(struct jr_runner *runner, int sig, uint64_t since_ns)
     jr_stop_begin(runner);
 }
 
+bool jr_stop_follows(const struct jr_rank_run *rank)
+{
+    return rank->runner->plan->policy->on_failure == JR_ON_FAILURE_STOP ||
+           jr_mpi_world_needs(rank);
+}
+
 void jr_stop_failed(struct jr_rank_run *rank)
 {
-    struct jr_runner *runner = rank->runner;
     bool held = jr_first_failure_holds(rank);
-    if (!held && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP)
-        jr_stop_begin(runner);
+    if (!jr_stop_follows(rank))
+        return;
+    jr_mpi_world_tell_end(rank);
+    if (!held)
+        jr_stop_begin(rank->runner);
 }
 
 /* Decide what the end of a rank means to the others. */

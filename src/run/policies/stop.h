@@ -32,6 +32,9 @@ void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by);
 /* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
 void jr_stop_begin(struct jr_runner *runner);
 
+/* Whether the failure of a rank ends the run. */
+bool jr_stop_follows(const struct jr_rank_run *rank);
+
 /* A rank that has ended has failed: end the run, at once or, where its cause is
  * not known yet, a while later, if that is what failures do. */
 void jr_stop_failed(struct jr_rank_run *rank);

@@ -1,6 +1,7 @@
 """A rank of an MPI program, as far as its process manager sees it: a client of
 PMI-1, written against MPICH's description of the protocol. What it does is
 words of the command line, in order."""
+import json
 import os
 import signal
 import socket
@@ -90,6 +91,18 @@ def await_other_node(client):
         time.sleep(0.01)
 
 
+def await_rank_1(client):
+    """Until it has ended, as jobrun has seen."""
+    path = os.path.join(os.environ["JOBRUN_RUN_DIR"], "events.jsonl")
+    ended = False
+    while not ended:
+        time.sleep(0.01)
+        with open(path) as file:
+            events = [json.loads(line) for line in file if line.endswith("\n")]
+        ended = any(event["event"] == "rank_ended" and event["rank"] == 1
+                    for event in events)
+
+
 def await_term(client):
     """Until the rank is told to stop, which does not end it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -115,6 +128,7 @@ ACTS = {
     "child": child,
     "volume": volume,
     "node-1-done": await_other_node,
+    "rank-1-ended": await_rank_1,
     "await-term": await_term,
     "garbage": lambda client: client.write("garbage"),
     "endless": lambda client: client.write("x" * 100000),

@@ -178,24 +178,61 @@ static void fails_who_leaves_then(void)
     CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 1));
     CU_ASSERT_TRUE(jr_controller_mpi_settle(&fake.run, 2));
     CU_ASSERT_EQUAL(fake.outcomes[4].mpi, JR_MPI_PART_LEFT);
-    CU_ASSERT_FALSE(jr_controller_mpi_settle(&fake.run, 2));
     end();
 }
 
-static void goes_on_where_the_spec_says_so(void)
+/* Of nodes that are done, or lost, what would keep the others waiting ends the
+ * run under `on_failure: continue` too. */
+static void ends_without_a_rank_in_any_case(void)
 {
-    start();
-    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
-    fake.nodes[1].state = JR_NODE_DONE;
-    end_absent(2, 0);
-    receive_initialized(0);
-    fake_controller_check_sent(&fake, "world");
-    CU_ASSERT_EQUAL(fake.outcomes[2].mpi, JR_MPI_PART_LEFT);
-    end();
+    static const struct {
+        struct jr_rank_outcome rank;
+        enum jr_node_state state;
+        bool stops;
+    } vectors[] = {
+        {{.mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED}, JR_NODE_DONE, true},
+        {{.mpi = JR_MPI_PART_ABSENT, .end = JR_END_EXITED, .exit_code = 1},
+         JR_NODE_DONE,
+         true},
+        {{.end = JR_END_LOST}, JR_NODE_LOST, true},
+        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED},
+         JR_NODE_DONE,
+         false},
+        {{.mpi = JR_MPI_PART_FINALIZED, .end = JR_END_EXITED, .exit_code = 1},
+         JR_NODE_DONE,
+         false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start();
+        fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+        fake.nodes[1].state = vectors[i].state;
+        fake.outcomes[2] = vectors[i].rank;
+        receive_initialized(0);
+        fake_controller_check_sent(&fake,
+                                   vectors[i].stops ? "world stop" : "world");
+        CU_ASSERT_EQUAL(fake.run.stopped, vectors[i].stops);
+        end();
+    }
+}
+
+/* A node that is lost: its ranks are what the others wait for, if they do. */
+static void ends_with_a_node_of_the_world(void)
+{
+    for (int mpi = 0; mpi < 2; mpi++) {
+        start();
+        fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+        if (mpi > 0)
+            receive_initialized(0);
+        jr_controller_run_lost(&fake.run, 1, "its link is gone");
+        CU_ASSERT_EQUAL(fake.run.stopped, mpi > 0);
+        CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
+        end();
+    }
 }
 
 JR_UNIT_MAIN("controller_mpi", CASE(exchanges_what_nodes_have),
              CASE(refuses_what_is_no_exchange), CASE(exchanges_while_ranks_end),
              CASE(tells_once_that_a_rank_initialized),
              CASE(fails_who_left_before), CASE(fails_who_leaves_then),
-             CASE(goes_on_where_the_spec_says_so))
+             CASE(ends_without_a_rank_in_any_case),
+             CASE(ends_with_a_node_of_the_world))

@@ -134,15 +134,95 @@ static void stops_at_an_abort(void)
     end();
 }
 
-/* With `on_failure: continue`, the others go on. */
-static void ends_who_aborts_alone(void)
+static void start_to_continue(void)
 {
     start_processes();
     fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    fake_runner_console(&fake);
+}
+
+/* The console says that the rank ended the run in spite of the spec; once. */
+static void check_told(uint32_t i)
+{
+    char text[1024], expected[64];
+    jr_console_writer_close(&fake.runner.console);
+    (void)snprintf(expected, sizeof expected,
+                   "jobrun: warning: rank %u failed in an MPI world",
+                   FAKE_FIRST + i);
+    (void)fake_runner_read(&fake, "console", text, sizeof text);
+    const char *at = strstr(text, expected);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_PTR_NULL(
+        strstr(at + strlen(expected), "failed in an MPI world"));
+}
+
+/* With `on_failure: continue` too: the others would wait for it. */
+static void ends_at_an_abort_in_any_case(void)
+{
+    start_to_continue();
     say(0, INIT "cmd=abort exitcode=0\n");
     check_part(0, JR_MPI_PART_ABORTED);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     fake_runner_check_sent(&fake, 0, "TERM CONT");
+    fake_runner_check_sent(&fake, 1, "TERM CONT");
+    check_told(0);
+    end();
+}
+
+/* However it fails, and whoever has initialized. */
+static void ends_with_a_rank_of_the_world(void)
+{
+    static const struct {
+        uint32_t initialized;
+        enum jr_end end;
+        int number;
+    } vectors[] = {{0, JR_END_EXITED, 0},
+                   {0, JR_END_EXITED, 1},
+                   {0, JR_END_SIGNALED, SIGKILL},
+                   {1, JR_END_EXITED, 0},
+                   {1, JR_END_EXITED, 1}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start_to_continue();
+        say(vectors[i].initialized, INIT);
+        fake_runner_note_end(&fake, 0, vectors[i].end, vectors[i].number);
+        jr_mpi_world_policy.rank_ended(&fake.ranks[0]);
+        CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+        jr_stop_policy.rank_ended(&fake.ranks[0]);
+        CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+        fake_runner_check_sent(&fake, 1, "TERM CONT");
+        check_told(0);
+        end();
+    }
+}
+
+/* It failed before there was a world: the others find it missing. */
+static void ends_once_a_world_begins_without_a_rank(void)
+{
+    start_to_continue();
+    end_rank(0, 3);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    say(1, INIT);
+    check_part(0, JR_MPI_PART_ABSENT);
+    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    check_told(0);
+    end();
+}
+
+/* Where nobody waits for it, the others go on: there was no world, or it had
+ * finalized. */
+static void continues_where_nobody_waits(void)
+{
+    start_to_continue();
+    end_rank(0, 3);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    fake_runner_check_sent(&fake, 1, "");
+    end();
+    start_to_continue();
+    say(0, INIT);
+    say(1, INIT);
+    say(0, "cmd=finalize\n");
+    end_rank(0, 3);
+    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     fake_runner_check_sent(&fake, 1, "");
     end();
 }
@@ -632,7 +712,9 @@ JR_UNIT_MAIN(
     CASE(starts_ranks_once_pmix_is_ready), CASE(says_why_there_is_no_pmix),
     CASE(waits_for_pmix_no_longer), CASE(serves_no_other_programs),
     CASE(breaks_with_a_rank), CASE(stops_at_an_abort),
-    CASE(ends_who_aborts_alone), CASE(knows_errors_of_mpi),
+    CASE(ends_at_an_abort_in_any_case), CASE(ends_with_a_rank_of_the_world),
+    CASE(ends_once_a_world_begins_without_a_rank),
+    CASE(continues_where_nobody_waits), CASE(knows_errors_of_mpi),
     CASE(reads_last_words), CASE(fails_who_does_not_finalize),
     CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
     CASE(leads_a_world), CASE(refuses_to_spawn),

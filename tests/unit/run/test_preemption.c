@@ -190,27 +190,21 @@ static void a_stopped_run_is_not_preempted(void)
 }
 
 /* It is none: what was held back follows. The signal stops the run, as of when
- * it came; the death of a rank does by on_failure; else the run goes on. */
+ * it came; so does the death of a rank, if its failure would have; else the run
+ * goes on. */
 static void does_what_was_held_back(void)
 {
     static const struct {
-        bool signalled, hit, asked;
-        enum jr_on_failure on_failure;
-        bool stops;
+        bool signalled, hit, asked, stops;
     } vectors[] = {
-        {false, false, false, JR_ON_FAILURE_STOP, false},
-        {true, true, false, JR_ON_FAILURE_STOP, false},
-        {false, false, true, JR_ON_FAILURE_STOP, false},
-        {false, true, true, JR_ON_FAILURE_CONTINUE, false},
-        {false, true, true, JR_ON_FAILURE_STOP, true},
-        {true, false, true, JR_ON_FAILURE_CONTINUE, true},
-        {true, true, true, JR_ON_FAILURE_STOP, true},
+        {false, false, false, false}, {true, true, false, false},
+        {false, false, true, false},  {false, true, true, true},
+        {true, false, true, true},    {true, true, true, true},
     };
     for (int how = 0; how < 2; how++)
         for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
             bool signalled = vectors[i].signalled && vectors[i].asked;
             start_as_node(true);
-            fake.policy.on_failure = vectors[i].on_failure;
             policy()->hit = vectors[i].hit;
             policy()->signalled_ns = vectors[i].signalled ? jr_clock_ns() : 0;
             if (vectors[i].asked)
@@ -329,6 +323,21 @@ static void a_rank_may_die_of_it(void)
         if (vectors[i].explains) /* another end does not take it back */
             CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]) &&
                            policy()->hit);
+        end();
+    }
+}
+
+/* A death that is explained, and would end the run otherwise: not under
+ * `on_failure: continue`, but for a rank of an MPI world. */
+static void knows_which_deaths_end_the_run(void)
+{
+    for (int mpi = 0; mpi < 2; mpi++) {
+        start_as_node(true);
+        fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+        fake.runner.mpi_world.initialized = mpi > 0;
+        fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGTERM);
+        CU_ASSERT_TRUE(jr_preemption_explains(&fake.ranks[0]));
+        CU_ASSERT_EQUAL(policy()->hit, mpi > 0);
         end();
     }
 }
@@ -490,6 +499,7 @@ JR_UNIT_MAIN("preemption", CASE(knows_what_may_mean_one),
              CASE(waits_for_the_answer), CASE(warns_or_stops_the_ranks),
              CASE(limits_the_time), CASE(a_stopped_run_is_not_preempted),
              CASE(does_what_was_held_back),
+             CASE(knows_which_deaths_end_the_run),
              CASE(shares_the_signal_as_of_when_it_came),
              CASE(may_be_known_before), CASE(later_signals_stop_and_kill),
              CASE(a_rank_may_die_of_it), CASE(rehearses_one),
