@@ -131,6 +131,38 @@ class Programs:
         self.assert_cause(done, 1, "mpi", "exited with code 0 without calling "
                           "MPI_Init, which other ranks had called")
 
+    def test_a_death_within_init(self):
+        """Which no rank can come out of."""
+        done = self.run_program(1, "half")
+        self.assert_cause(done, 1, "signal", "died by SIGALRM")
+
+    def test_a_death_under_continue(self):
+        done = self.run_program(1, "die", spec="on_failure: continue\n")
+        self.assert_cause(done, 1, "signal",
+                          "was killed by SIGKILL, sender unknown")
+        self.assertIn("warning: rank 1 failed in an MPI world", done.stderr)
+
+    def test_a_rank_that_stands_still(self):
+        """The others wait in a barrier, until silence is a hang."""
+        done = self.run_program(6, "stop", sets=(
+            "-s", "timeouts.silence=4s", "-s", "on_hang.wait=1s"))
+        self.assertEqual(self.results()["status"], "hung")
+        self.assertIn("rank 1", done.stderr)
+        self.assertIn("0 processes left", done.stderr)
+
+    def ask_for_more(self):
+        done = self.run_program(0, "spawn")
+        self.assertIn("[1] refused\n", done.stdout)
+        return done.stderr
+
+    def run_two(self, code, *words):
+        """Two programs in each rank, the second with these words."""
+        program = f'\\"{BUILT / self.kind}\\"'
+        self.write("job.yaml", SPEC.format(program="").replace(
+            "['']", f'{{shell: "{program} && {program} {" ".join(words)}"}}') +
+            f"mpi: {self.protocol}\n")
+        return self.expect(self.jobrun("job.yaml"), code)
+
     def test_no_rank_uses_mpi(self):
         """By its libraries it might have: a warning. By the spec it had to."""
         done = self.run_program(0, "without")
@@ -162,6 +194,24 @@ class Mpich(Programs, harness.Case):
     def test_the_wrong_mpi_for_the_stated_protocol(self):
         done = self.run_program(5, spec="mpi: pmix\n")
         self.assertIn("4 singletons: `mpi: pmix` is stated", done.stderr)
+
+
+    def test_more_processes_are_refused(self):
+        """MPICH over UCX does so itself, before it would ask."""
+        self.ask_for_more()
+
+    def test_programs_behind_each_other(self):
+        """Not even hydra makes a second world: MPICH shuts down what it would
+        need for that."""
+        done = self.run_two(1)
+        self.assertEqual(done.stdout.count(" of 4, sum 10, ring 4, "), 4)
+        self.assertEqual(self.results()["root_cause"]["exit_code"],
+                         128 + signal.SIGPIPE)
+        self.assertRegex(
+            done.stderr, r"warning: rank \d was ended by SIGPIPE after "
+            "MPI_Finalize: a second program of MPICH in the same rank finds no "
+            "world")
+        self.assertIn("0 processes left", done.stderr)
 
 
 class Wrappers(harness.Case):
@@ -327,6 +377,23 @@ class OpenMpi(Programs, harness.Case):
         done = self.run_program(1, "fail")
         self.assert_cause(done, 1, "mpi_abort", "called MPI_Abort with code 6")
         self.assertIn("MPI_ERR_RANK: invalid rank", done.stderr)
+
+    def test_more_processes_are_refused(self):
+        self.assertIn("jobrun: warning: rank 1 asked MPI for more processes "
+                      "(MPI_Comm_spawn), which jobrun does not start",
+                      self.ask_for_more())
+
+    def test_programs_behind_each_other(self):
+        done = self.run_two(0)
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(2 * [
+            f"[{rank}] mpi {rank} of 4, sum 10, ring 4, RANK {rank}"
+            for rank in range(4)]))
+
+    def test_the_second_program_fails(self):
+        """Its end is the cause, and that of the first is none."""
+        done = self.run_two(1, "leave")
+        self.assert_cause(done, 1, "mpi", "exited with code 0 after MPI_Init, "
+                          "without calling MPI_Finalize")
 
     def test_the_wrong_mpi_for_the_stated_protocol(self):
         """Where each rank is alone, it starts Open MPI's daemon."""

@@ -34,6 +34,7 @@
 #include "run/policies/mpi_world.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,6 +458,25 @@ static void end_stream(struct jr_mpi_stream *stream)
     jr_loop_close(&stream->watch);
 }
 
+/* MPICH shuts its stream down as it finalizes, for all that have it: another
+ * MPI program of the same rank dies when it writes to it. */
+static void explain_second_program(struct jr_rank_run *rank)
+{
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    struct jr_mpi_world *world = &rank->runner->mpi_world;
+    bool pipe = outcome->end == JR_END_SIGNALED
+                    ? outcome->signal == SIGPIPE
+                    : outcome->end == JR_END_EXITED &&
+                          outcome->exit_code == 128 + SIGPIPE;
+    if (!pipe || outcome->mpi != JR_MPI_PART_FINALIZED || world->explained)
+        return;
+    world->explained = true;
+    warn_of_rank(rank,
+                 "was ended by SIGPIPE after MPI_Finalize: a second program of "
+                 "MPICH in the same rank finds no world, for the first has "
+                 "closed the way to it; run each by a jobrun of its own");
+}
+
 static void settle_mpi_end(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
@@ -466,6 +486,8 @@ static void settle_mpi_end(struct jr_rank_run *rank)
         end_stream(&world->streams[rank - runner->ranks]);
     else
         jr_mpi_pmix_read(world);
+    if (world->streams != NULL)
+        explain_second_program(rank);
     if (outcome->mpi == JR_MPI_PART_ABSENT && outcome->end == JR_END_EXITED &&
         outcome->exit_code == 0 && has_world_begun(world))
         outcome->mpi = JR_MPI_PART_LEFT;

@@ -28,7 +28,8 @@ struct jr_mpi_world {
     uint32_t initialized;          /* inits so far */
     bool others;                   /* a rank of another node has */
     bool opened;                   /* the barrier, a moment ago */
-    bool told; /* that a failure ends it in spite of the spec */
+    bool told;      /* that a failure ends it in spite of the spec */
+    bool explained; /* why a second program has failed */
     struct jr_mpi_exchange exchange; /* with other nodes, by PMI-1 */
     struct jr_pmix pmix;             /* the server of PMIx; in its place */
     struct jr_watch events;          /* what that tells */

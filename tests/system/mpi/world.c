@@ -1,6 +1,8 @@
 /* An MPI program: hello, an allreduce, a ring, and then what its first argument
- * says, in one rank: abort, die, leave, fail, or nothing. "mixed" keeps rank 1
- * from MPI_Init, "without" all; "wait" lets all wait for their end. */
+ * says, in one rank: abort, die, leave, fail, stop (itself, before a barrier),
+ * spawn (another process), or nothing. "mixed" keeps rank 1 from MPI_Init,
+ * "without" all; "half" keeps rank 0 from it, while rank 1 dies in it, which
+ * rank 0 would end; "wait" lets all wait for their end. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +23,26 @@ static int pass_around(int rank, int size)
     return token;
 }
 
+static void ask_for_more(void)
+{
+    MPI_Comm children;
+    int error = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int result = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
+                                MPI_COMM_SELF, &children, &error);
+    printf("%s\n", result == MPI_SUCCESS ? "spawned" : "refused");
+    fflush(stdout);
+}
+
+/* Rank 0 stays out of MPI_Init, so that nobody comes out of it. */
+static void stay_half(const char *mine)
+{
+    while (strcmp(mine, "0") == 0)
+        (void)pause();
+    if (strcmp(mine, "1") == 0)
+        (void)alarm(1);
+}
+
 static void end_badly(const char *how)
 {
     int none = 0;
@@ -30,6 +52,10 @@ static void end_badly(const char *how)
         raise(SIGKILL);
     if (strcmp(how, "leave") == 0)
         _exit(0);
+    if (strcmp(how, "stop") == 0)
+        raise(SIGSTOP);
+    if (strcmp(how, "spawn") == 0)
+        ask_for_more();
     if (strcmp(how, "fail") == 0)
         MPI_Send(&none, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
 }
@@ -41,6 +67,8 @@ int main(int argc, char **argv)
     if (strcmp(how, "without") == 0 ||
         (strcmp(how, "mixed") == 0 && strcmp(mine, "1") == 0))
         return 0;
+    if (strcmp(how, "half") == 0)
+        stay_half(mine);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -152,8 +152,7 @@ static void check_told(uint32_t i)
     (void)fake_runner_read(&fake, "console", text, sizeof text);
     const char *at = strstr(text, expected);
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    CU_ASSERT_PTR_NULL(
-        strstr(at + strlen(expected), "failed in an MPI world"));
+    CU_ASSERT_PTR_NULL(strstr(at + strlen(expected), "failed in an MPI world"));
 }
 
 /* With `on_failure: continue` too: the others would wait for it. */
@@ -327,6 +326,38 @@ static void leads_a_world(void)
     end_rank(1, 0);
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     end();
+}
+
+/* MPICH's streams do not outlast its MPI_Finalize. */
+static void explains_what_a_second_program_dies_of(void)
+{
+    static const struct {
+        const char *said;
+        enum jr_end end;
+        int number;
+        bool explained;
+    } vectors[] = {
+        {INIT "cmd=finalize\n", JR_END_SIGNALED, SIGPIPE, true},
+        {INIT "cmd=finalize\n", JR_END_EXITED, 128 + SIGPIPE, true},
+        {INIT "cmd=finalize\n", JR_END_EXITED, 1, false},
+        {INIT, JR_END_SIGNALED, SIGPIPE, false},
+        {"", JR_END_SIGNALED, SIGPIPE, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char text[512];
+        start();
+        fake_runner_console(&fake);
+        write_to(0, vectors[i].said);
+        fake_runner_note_end(&fake, 0, vectors[i].end, vectors[i].number);
+        jr_mpi_world_policy.rank_ended(&fake.ranks[0]);
+        jr_console_writer_close(&fake.runner.console);
+        (void)fake_runner_read(&fake, "console", text, sizeof text);
+        CU_ASSERT_EQUAL(
+            strstr(text, "rank 10 was ended by SIGPIPE after MPI_Finalize") !=
+                NULL,
+            vectors[i].explained);
+        end();
+    }
 }
 
 static void refuses_to_spawn(void)
@@ -718,6 +749,7 @@ JR_UNIT_MAIN(
     CASE(reads_last_words), CASE(fails_who_does_not_finalize),
     CASE(fails_who_leaves_the_others), CASE(leaves_other_ends_alone),
     CASE(leads_a_world), CASE(refuses_to_spawn),
+    CASE(explains_what_a_second_program_dies_of),
     CASE(leaves_alone_who_does_not_read), CASE(minds_no_closed_streams),
     CASE(leads_a_world_with_others), CASE(reports_that_a_rank_initialized),
     CASE(fails_who_leaves_other_nodes), CASE(stops_without_the_exchange))
