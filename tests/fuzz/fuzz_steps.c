@@ -99,6 +99,20 @@ static void check_text(const char *pattern, const char *text, size_t len)
     }
 }
 
+/* Apart from the time of day: two clocks are read for it, one after the other,
+ * and how long that takes is not the same each time. */
+static bool says_the_same(const struct jr_buf *one, const struct jr_buf *other)
+{
+    json_t *said = jr_json_parse(one->data, one->len, NULL);
+    json_t *again = jr_json_parse(other->data, other->len, NULL);
+    require(json_object_del(said, "time") == 0);
+    require(json_object_del(again, "time") == 0);
+    bool same = json_equal(said, again);
+    json_decref(said);
+    json_decref(again);
+    return same;
+}
+
 /* What a line of a node says, and the next node would say the same. */
 static void check_message(const char *line, size_t len)
 {
@@ -115,8 +129,7 @@ static void check_message(const char *line, size_t len)
                 require(jr_step_message_take(&same.tracker, text.data,
                                              text.len - 1, ranks, 0));
                 jr_step_message_put(&again, &same.tracker, i);
-                require(text.len == again.len &&
-                        memcmp(text.data, again.data, text.len) == 0);
+                require(says_the_same(&text, &again));
                 jr_buf_clear(&text);
                 jr_buf_clear(&again);
             }
