@@ -3,6 +3,10 @@
 #include <nettle/base16.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 
 #include "base/banned.h"
 
@@ -18,6 +22,14 @@ void jr_hash(char ret[static JR_HASH_SIZE], const void *bytes, size_t len)
     sha256_digest(&context, sizeof digest, digest);
     base16_encode_update(ret, sizeof digest, digest);
     ret[JR_HASH_SIZE - 1] = '\0';
+}
+
+void jr_token(char ret[static JR_TOKEN_SIZE])
+{
+    uint64_t bits[2] = {jr_clock_ns(), (uint64_t)getpid()};
+    (void)!getrandom(bits, sizeof bits, GRND_NONBLOCK);
+    base16_encode_update(ret, sizeof bits, (const uint8_t *)bits);
+    ret[JR_TOKEN_SIZE - 1] = '\0';
 }
 
 void jr_base64_add(struct jr_buf *out, const void *bytes, size_t len)

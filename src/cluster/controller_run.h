@@ -33,7 +33,7 @@ struct jr_controller_run {
     bool terminated; /* the controller was sent SIGTERM, which may mean that */
     bool was_terminated; /* or did */
     bool stopped, released, ended_well, lost;
-    char mark[JR_FOLDER_MARK]; /* of the run folder; "": none yet */
+    char mark[JR_TOKEN_SIZE]; /* of the run folder; "": none yet */
     int result;
     struct jr_error *err;
 };

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "cluster/controller_parts.h"
 #include "cluster/survey_parts.h"
 
@@ -41,7 +40,7 @@ struct jr_survey {
     uint32_t count;
     int meeting;   /* the host that is to listen; -1: none is there */
     uint32_t port; /* at which it does; 0: it does not */
-    char token[40];
+    char token[JR_TOKEN_SIZE];
 };
 
 /* What happens to the hosts. */
@@ -236,14 +235,6 @@ static int find_meeting(const struct jr_survey *survey)
     return -1;
 }
 
-static void make_token(struct jr_survey *survey)
-{
-    uint64_t bytes[2] = {jr_clock_ns(), (uint64_t)getpid()};
-    (void)!getrandom(bytes, sizeof bytes, GRND_NONBLOCK);
-    (void)snprintf(survey->token, sizeof survey->token,
-                   "%016" PRIx64 "%016" PRIx64, bytes[0], bytes[1]);
-}
-
 #define FIRST_PORT 29500u
 
 /* Where the first host listens. */
@@ -284,7 +275,7 @@ static void ask_hosts(struct jr_survey *survey)
     survey->meeting = find_meeting(survey);
     if (survey->meeting < 0)
         return;
-    make_token(survey);
+    jr_token(survey->token);
     ask_to_listen(survey);
     if (survey->port != 0)
         ask_to_reach(survey);

@@ -7,13 +7,12 @@
 #ifndef JR_FOLDER_MARK_H
 #define JR_FOLDER_MARK_H
 
+#include "base/hash.h"
 #include "store/run_folder.h"
-
-#define JR_FOLDER_MARK 33 /* of its token: 32 hex digits and a NUL */
 
 /* Make one, and its token. 0, or -1 with `err`. */
 int jr_folder_mark_make(const struct jr_run_folder *dir,
-                        char ret[static JR_FOLDER_MARK], struct jr_error *err);
+                        char ret[static JR_TOKEN_SIZE], struct jr_error *err);
 
 /* Whether the folder has the mark of a token; one that is none is not there. */
 bool jr_folder_mark_is(const struct jr_run_folder *dir, const char *token);

@@ -30,4 +30,16 @@ static void hashes(void)
     }
 }
 
-JR_UNIT_MAIN("hash", CASE(hashes))
+static void makes_words_that_nobody_can_guess(void)
+{
+    char one[JR_TOKEN_SIZE], other[JR_TOKEN_SIZE];
+    jr_token(one);
+    jr_token(other);
+    CU_ASSERT_EQUAL(strlen(one), JR_TOKEN_SIZE - 1);
+    CU_ASSERT_EQUAL(strspn(one, "0123456789abcdef"), JR_TOKEN_SIZE - 1);
+    CU_ASSERT_STRING_NOT_EQUAL(one, other);
+    CU_ASSERT_NOT_EQUAL(strncmp(one, other, 16), 0);
+    CU_ASSERT_STRING_NOT_EQUAL(one + 16, other + 16);
+}
+
+JR_UNIT_MAIN("hash", CASE(hashes), CASE(makes_words_that_nobody_can_guess))

@@ -13,7 +13,7 @@ static void tells_folders_apart(void)
 {
     struct scratch one, other;
     struct jr_error err = {0};
-    char token[JR_FOLDER_MARK] = "", second[JR_FOLDER_MARK] = "";
+    char token[JR_TOKEN_SIZE] = "", second[JR_TOKEN_SIZE] = "";
     scratch_start(&one);
     scratch_start(&other);
     const struct jr_run_folder here = folder_of(&one);
@@ -62,7 +62,7 @@ static void takes_no_other_word_for_a_token(void)
 static void says_where_it_cannot_be_made(void)
 {
     struct jr_error err = {0};
-    char token[JR_FOLDER_MARK] = "as it was";
+    char token[JR_TOKEN_SIZE] = "as it was";
     const struct jr_run_folder none = {.fd = -1, .file_mode = 0600};
     CU_ASSERT_EQUAL(jr_folder_mark_make(&none, token, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
