@@ -106,6 +106,8 @@ void jr_survey_take(struct jr_survey *survey, uint32_t node,
         note_clock(host, message);
         break;
     case JR_FROM_NODE_LISTENING:
+        if (host->asked_ns == 0 || (int)node != survey->meeting)
+            break; /* nobody asked it */
         survey->port = (uint32_t)message->port;
         host->asked_ns = 0;
         break;

@@ -12,7 +12,8 @@
 
 /* An agent, but for what it says of itself: $1 is its number, $2 its version,
  * $3 how far it is ahead, in seconds, and $4 what it answers to `listen` and
- * `reach`. */
+ * `reach`; -1 is that nobody can listen, with -2 it ends
+ * there, and with 7 it says that it listens without being asked. */
 #define AGENT                                                                  \
     "n=$1; stamp() { date +%s%N; }; read -r line; at=$(stamp)\n"               \
     "wall=$((at + $3 * 1000000000))\n"                                         \
@@ -22,8 +23,11 @@
     "\\\"port\\\":29511}\"\n"                                                  \
     "while read -r line; do case $line in\n"                                   \
     "*heartbeat*) echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"heartbeat\\\","           \
-    "\\\"at\\\":$(stamp)}\";;\n"                                               \
-    "*listen*) echo \"$line\" >asked; [ $4 -lt 0 ] && "                        \
+    "\\\"at\\\":$(stamp)}\"\n"                                                 \
+    "[ $4 -lt 7 ] || "                                                         \
+    "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":1}\";;\n"   \
+    "*listen*) [ $4 -lt -1 ] && exit 3\n"                                      \
+    "echo \"$line\" >asked; [ $4 -lt 0 ] && "                                  \
     "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"why\\\",\\\"b\\\":\\\"YnVzeQ==\\\"}\"" \
     "\n[ $4 -lt 0 ] && port=0 || port=29511\n"                                 \
     "echo \"{\\\"n\\\":$n,\\\"t\\\":\\\"listening\\\",\\\"port\\\":$port}\";;" \
@@ -165,6 +169,21 @@ static void says_why_nobody_listens(void)
     scratch_end(&scratch);
 }
 
+/* Where ranks meet is what the host says that was asked to listen. */
+static void only_who_was_asked_says_where(void)
+{
+    const char *why;
+    uint32_t port = 0;
+    write_agent();
+    char *hosts[] = {agent_line(0, JR_VERSION, 0, -2),
+                     agent_line(1, JR_VERSION, 0, 7), NULL};
+    struct jr_survey *made = survey(hosts, &(struct jr_survey_options){0});
+    CU_ASSERT_EQUAL(jr_survey_meeting(made, &port, &why), -1);
+    CU_ASSERT_EQUAL(port, 0);
+    jr_survey_end(made);
+    scratch_end(&scratch);
+}
+
 /* One that says nothing, and one that is lost after it has said hello. */
 static void waits_no_longer_than_it_is_to(void)
 {
@@ -195,6 +214,7 @@ int main(void)
         CASE(asks_all_that_answer),
         CASE(nobody_meets_without_the_first),
         CASE(says_why_nobody_listens),
+        CASE(only_who_was_asked_says_where),
         CASE(waits_no_longer_than_it_is_to),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
