@@ -210,8 +210,7 @@ static void print_restart(const struct jr_session *session,
         jr_buf_printf(
             &line, "; no progress: %zu attempts failed the same way, at once",
             idle);
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 /* "attempt 0 stopped for the deadline; all ranks start again (requeue 1 of 20)"
@@ -224,8 +223,7 @@ static void print_requeue(const struct jr_session *session,
     jr_words_yield(&line, verdict->requeue);
     jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)",
                   verdict->requeued + 1, session->plan.policy->requeue.max);
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 static void record_end_of_attempt(const struct jr_session *session,

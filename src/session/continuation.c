@@ -242,8 +242,7 @@ static void note_success(const struct jr_session *session)
                   "the run '%s' of job %s has succeeded: nothing is run again "
                   "(--run-id starts another one)",
                   session->dir.id, session->slurm.job);
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 static int take_up(struct jr_session *session, struct jr_error *err)
@@ -320,6 +319,5 @@ void jr_continuation_note(const struct jr_session *session)
     if (before != NULL && session->plan.fingerprint != NULL &&
         strcmp(before, session->plan.fingerprint) != 0)
         jr_buf_str(&line, "; its spec is not what it was: jobrun diff tells");
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }

@@ -52,8 +52,7 @@ static void note_waiting_for_devices(const struct jr_session *session,
         jr_buf_str(&line, ": ");
         jr_buf_str(&line, diags->items[i].message);
     }
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 int jr_session_sleep_in_queue(struct jr_device_queue *queue,

@@ -148,8 +148,7 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
             line.failed ? "out of memory" : line.data,
             jr_ssh_session_is(session) ? "" : " (sbatch --exclude)");
     jr_buf_str(&line, "; the times in its logs are those of its own clock");
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
     return 0;
 }
 
@@ -330,8 +329,7 @@ static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
             : "asking the %u node%s of the allocation for their facts "
               "in a job step (--on FACTS avoids this)",
         nodes, nodes == 1 ? "" : "s");
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 enum jr_status jr_session_connect_agents(struct jr_session *session,
@@ -418,8 +416,7 @@ static void note_node_holders(struct jr_session *session, uint32_t node,
     jr_buf_printf(&line, "%s: ", session_node_name(session, node));
     jr_buf_safe(&line, held);
     jr_buf_str(&line, "; this run shares them");
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 /* What each node has for its ranks, as only it knows. */

@@ -193,8 +193,7 @@ static void note_waiting(const struct jr_session *session)
     begin_warning(&text, session);
     jr_buf_str(&text, "is still running; jobrun waits for it for at most ");
     jr_num_add_duration(&text, LIMIT_MS);
-    if (!text.failed)
-        jr_session_note(session, text.data);
+    jr_session_note_buf(session, &text);
 }
 
 /* The signal that has come and stops a run; 0. One that suspends jobrun does.

@@ -193,6 +193,5 @@ void jr_requeue_ask(struct jr_session *session)
     jr_buf_printf(&line, "job %s is queued again (requeue %u of %u)",
                   session->slurm.name, session->report.requeue.done + 1,
                   session->report.requeue.max);
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }

@@ -81,6 +81,13 @@ void jr_session_note(const struct jr_session *session, const char *line)
         session->options.note(session->options.data, text.data);
 }
 
+void jr_session_note_buf(const struct jr_session *session,
+                         const struct jr_buf *line)
+{
+    if (!line->failed && line->len > 0)
+        jr_session_note(session, line->data);
+}
+
 /* The first error from `first` on, and how many there are; false: none. */
 static bool report_first_error(const struct jr_diags *diags, size_t first,
                                enum jr_status status, struct jr_error *err)

@@ -34,4 +34,9 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
 /* Tell what stops nothing. */
 void jr_session_note(const struct jr_session *session, const char *line);
 
+/* The same of a text that was put together; nothing where it is empty, or there
+ * was no memory for it. */
+void jr_session_note_buf(const struct jr_session *session,
+                         const struct jr_buf *line);
+
 #endif

@@ -103,8 +103,7 @@ static void note_choice(const struct jr_sweep_run *run,
                   "going on with %s, which was written to last of %zu sweeps "
                   "of this spec: --resume=ID goes on with another",
                   all->last.id, all->count);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 bool jr_find_latest_sweep(const struct jr_sweep_run *run, char ret[static 128])

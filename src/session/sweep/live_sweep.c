@@ -100,11 +100,7 @@ bool jr_sweep_goes_on(const char *log_dir, const char *id)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
-    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    JR_CLOSE int fd =
-        log_fd < 0 ? -1
-                   : openat(log_fd, id,
-                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = jr_sweep_open(log_dir, id);
     bool goes_on = fd >= 0 && (jr_journal_holder(fd) != 0 ||
                                find_array(log_dir, id, &arena, &job));
     jr_arena_release(&arena);
@@ -176,11 +172,7 @@ int jr_sweep_await(const char *log_dir, const char *id,
     bool stop = wait->stop;
     struct jr_arena arena = JR_ARENA_INIT;
     const char *job;
-    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    JR_CLOSE int fd =
-        log_fd < 0 ? -1
-                   : openat(log_fd, id,
-                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = jr_sweep_open(log_dir, id);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s/%s", log_dir, id);
     pid_t pid;

@@ -273,14 +273,18 @@ static void update_cells(json_t *sweep, int dir_fd)
     json_decref(known.hosts);
 }
 
+int jr_sweep_open(const char *log_dir, const char *id)
+{
+    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return log_fd < 0 ? -1
+                      : openat(log_fd, id,
+                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 json_t *jr_load_sweep(const char *log_dir, const char *id, struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    JR_CLOSE int log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    JR_CLOSE int fd =
-        log_fd < 0 ? -1
-                   : openat(log_fd, id,
-                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = jr_sweep_open(log_dir, id);
     if (fd < 0)
         return NULL;
     if (jr_run_file_read(&text, fd, JR_SWEEP_FILE, MOST_BYTES, err) != 0) {

@@ -5,6 +5,10 @@
 #include "base/json.h"
 #include <jobrun/error.h>
 
+/* Open the folder LOG_DIR/ID of a sweep, which is no link; the caller's to
+ * close. -1 with errno: there is none. */
+int jr_sweep_open(const char *log_dir, const char *id);
+
 /* Read the sweep LOG_DIR/ID: sweep.json, and of cells that the journal knows
  * more of what their own records say. Cells that began and have no results are
  * `running`, or, where nobody leads the sweep any more, `lost`. Of a sweep

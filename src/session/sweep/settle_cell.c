@@ -77,13 +77,6 @@ static bool is_told_to_stop(void)
     return false;
 }
 
-static void note_settling(const struct jr_sweep_run *run,
-                          const struct jr_buf *line)
-{
-    if (!line->failed && line->data != NULL)
-        jr_session_note(run->session, line->data);
-}
-
 /* Whether the job of Slurm's in which the sweep ran has ended, and so all that
  * it ran. */
 static bool is_leader_job_over(const struct jr_sweep_run *run,
@@ -154,7 +147,7 @@ static void await_remote_end(struct jr_sweep_run *run, struct jr_live *live,
     jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
     jr_buf_printf(&line, " may still be ending, for at most %d s",
                   left_ms / 1000 + 1);
-    note_settling(run, &line);
+    jr_session_note_buf(run->session, &line);
     while (live->standing == JR_STANDING_ELSEWHERE && left_ms > 0 &&
            !is_told_to_stop()) {
         (void)usleep((useconds_t)(left_ms < TURN_MS ? left_ms : TURN_MS) *
@@ -173,7 +166,7 @@ static void note_remote_loss(const struct jr_sweep_run *run,
     jr_buf_printf(&line, "cell %s was lost on ", folder);
     jr_buf_safe(&line, live->host == NULL ? "another machine" : live->host);
     jr_buf_str(&line, ", and runs again");
-    note_settling(run, &line);
+    jr_session_note_buf(run->session, &line);
 }
 
 /* The command line that stops the cell where it runs. */
@@ -229,7 +222,7 @@ static int await_local_end(struct jr_sweep_run *run, struct jr_live *live,
     jr_buf_printf(
         &line, "waiting for cell %s, which an earlier jobrun is still ending",
         folder);
-    note_settling(run, &line);
+    jr_session_note_buf(run->session, &line);
     while (live->standing == JR_STANDING_RUNNING && !is_told_to_stop() &&
            jr_live_await(live, run->cells_dir, folder, jr_clock_ns() + TURN_NS,
                          NULL) >= 0)
@@ -256,6 +249,6 @@ int jr_settle_cell(struct jr_sweep_run *run, struct jr_former_leader *leader,
         status = settle_unseen(run, leader, &live, folder, lost, err);
     jr_live_close(&live);
     if (status == 0 && jr_lost_sweep(&line, run->cells_dir, folder) > 0)
-        note_settling(run, &line);
+        jr_session_note_buf(run->session, &line);
     return status;
 }

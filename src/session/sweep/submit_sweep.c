@@ -296,8 +296,7 @@ int jr_sweep_submission_note_job(struct jr_sweep_submission *submission,
         jr_buf_printf(&line, ", of which %zu have delivered", run->kept);
     jr_buf_printf(&line, "; tasks %s of job %s; %s/%s", submission->array.data,
                   job, run->log_dir, run->dir.id);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
     return 0;
 }
 

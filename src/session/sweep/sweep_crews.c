@@ -15,12 +15,6 @@
 
 #include "base/banned.h"
 
-static void note_line(struct jr_sweep_run *run, struct jr_buf *line)
-{
-    if (!line->failed && line->data != NULL)
-        jr_session_note(run->session, line->data);
-}
-
 /* "node 1 (gpu02)" */
 static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run,
                           uint32_t node)
@@ -80,7 +74,7 @@ static void take_ceasing(void *data, uint32_t node)
     add_node_name(&line, run, crew->nodes[node]);
     jr_buf_str(&line, ": the cluster ends what runs there: no other cell "
                       "begins");
-    note_line(run, &line);
+    jr_session_note_buf(run->session, &line);
 }
 
 /* "; cells 3, 7 ended with it" */
@@ -123,7 +117,7 @@ static void take_loss(void *data, uint32_t node, const char *why)
     jr_buf_safe(&line, why);
     add_lost_cells(&line, crew, node);
     if (!run->nodes.lost[crew->nodes[node]])
-        note_line(run, &line);
+        jr_session_note_buf(run->session, &line);
     leave_node(crew, node);
     for (size_t i = 0; i < run->running_count; i++)
         if (runs_on(&run->running[i], crew, node))
@@ -181,7 +175,7 @@ void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
     jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s",
                   why, run->dir.id);
     if (!run->closing)
-        note_line(run, &line);
+        jr_session_note_buf(run->session, &line);
     run->closing = true;
 }
 
@@ -271,7 +265,7 @@ void jr_sweep_crews_await(struct jr_sweep_run *run, struct jr_sweep_crew *crew)
                   crew->count == 1 ? "is" : "are");
     if (jr_schedule_has_more_of(&run->schedule, true))
         jr_buf_str(&line, "; those of several nodes do not begin");
-    note_line(run, &line);
+    jr_session_note_buf(run->session, &line);
 }
 
 int jr_sweep_crews_open(struct jr_sweep_run *run,

@@ -191,8 +191,7 @@ static void tell_devices_wait(struct jr_sweep_run *run)
                                   run->schedule.nodes[0].device_taken,
                                   run->devices.around))
         jr_buf_str(&line, "others came earlier");
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
     run->devices.told = true;
 }
 
@@ -207,8 +206,7 @@ static void drop_kind(struct jr_sweep_run *run, uint32_t kind)
                   need->devices, need->device_name,
                   need->devices == 1 ? "" : "s", run->devices.request.count,
                   run->devices.request.count == 1 ? "is" : "are");
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
     jr_schedule_drop(&run->schedule, kind);
     run->devices.over = true;
 }
@@ -294,8 +292,7 @@ static void note_lost_device(const struct jr_sweep_run *run, const char *node,
         "%sthe %s device %s is not there any more: no other cell gets "
         "it",
         node[0] == '\0' ? "" : ": ", kind, name);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 static void lose_device(struct jr_sweep_run *run, uint32_t device)

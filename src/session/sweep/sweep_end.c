@@ -143,8 +143,7 @@ static void note_full_disk(struct jr_sweep_run *run)
                   "the disk of %s is full: no other cell begins. Once there is "
                   "space, go on with --resume=%s",
                   run->log_dir, run->dir.id);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 void jr_sweep_note_end(struct jr_sweep_run *run, size_t cell, bool interrupted)
@@ -326,8 +325,7 @@ static void note_unwritten_sweep(const struct jr_sweep_run *run,
                   "%s/%s/%s; every cell that ended has its own record: once "
                   "that is mended, --resume=%s writes it",
                   run->log_dir, run->dir.id, why->text, run->dir.id);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 /* The line of the end says that sweep.json is whole, and the lock of the

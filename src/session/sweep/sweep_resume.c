@@ -145,8 +145,7 @@ static void propose_again(struct past *past)
             continue;
         jr_buf_printf(&line, "cell %u cannot be any more: %s", numbers[i],
                       err.text);
-        if (!line.failed)
-            jr_session_note(run->session, line.data);
+        jr_session_note_buf(run->session, &line);
     }
     if (run->sampler.on && run->sampler.next < past->next)
         run->sampler.next = past->next;
@@ -267,8 +266,7 @@ static void tell_change(struct jr_sweep_run *run, size_t cell,
     }
     jr_diags_release(&silent);
     jr_spec_free(then);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 /* Whether what a cell delivered is of the experiment that it is now. */
@@ -325,8 +323,7 @@ static bool is_to_run_changed(struct jr_sweep_run *run, size_t cell)
         return false;
     jr_buf_printf(&line, "cell %u ran with other code, and runs again",
                   run->states[cell].number);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
     return true;
 }
 
@@ -478,8 +475,7 @@ static void note_other_code(const struct jr_sweep_run *run)
                   "now: --rerun-changed runs %s again",
                   run->other_code, run->other_code == 1 ? "" : "s",
                   run->other_code == 1 ? "it" : "them");
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,

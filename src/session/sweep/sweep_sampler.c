@@ -122,8 +122,7 @@ static void fail_sampler(struct jr_sweep_run *run, const char *why)
     jr_buf_str(&line, why);
     jr_buf_printf(&line, " (%s/%s/" JR_SAMPLER_LOG ")", run->log_dir,
                   run->dir.id);
-    if (!line.failed)
-        jr_session_note(run->session, line.data);
+    jr_session_note_buf(run->session, &line);
 }
 
 void jr_sweep_sampler_tell(struct jr_sweep_run *run, size_t cell)
