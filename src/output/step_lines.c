@@ -290,14 +290,28 @@ static const char *last_line_end(const char *bytes, size_t len)
     return after != NULL ? after : newline;
 }
 
+static void warn_of_length(struct jr_step_lines *lines, uint32_t i)
+{
+    (void)jr_step_tracker_warn(
+        lines->tracker, JR_STEP_PROBLEM_LINE, i,
+        "has a line of more than %d bytes in its progress file, which is "
+        "left out",
+        JR_STEP_LINE_MOST);
+}
+
+/* Of a line that is too long for it, a pattern sees the first bytes; such a
+ * line of JSON is left out, for what is cut off it is no object. */
 static bool take_step_line(struct jr_step_lines *lines, uint32_t i,
                            const char *line, size_t len)
 {
-    if (len > JR_STEP_LINE_MOST)
-        len = JR_STEP_LINE_MOST;
+    bool fits = len <= JR_STEP_LINE_MOST;
     if (lines->line != NULL)
-        return take_matching_line(lines, i, line, len);
-    take_json_line(lines, i, line, len);
+        return take_matching_line(lines, i, line,
+                                  fits ? len : JR_STEP_LINE_MOST);
+    if (fits)
+        take_json_line(lines, i, line, len);
+    else
+        warn_of_length(lines, i);
     return true;
 }
 
@@ -409,11 +423,7 @@ static void keep_rest(struct jr_step_lines *lines, struct jr_step_text *text,
         return;
     text->skipped = true;
     if (lines->line == NULL)
-        (void)jr_step_tracker_warn(
-            lines->tracker, JR_STEP_PROBLEM_LINE, text->i,
-            "has a line of more than %d bytes in its progress file, which is "
-            "left out",
-            JR_STEP_LINE_MOST);
+        warn_of_length(lines, text->i);
 }
 
 static void take_rest(struct jr_step_lines *lines, struct jr_step_text *text)

@@ -206,6 +206,49 @@ static void bounds_lines(void)
     }
 }
 
+/* A line of so many bytes, as a pattern or an object of JSON has it, between
+ * two short ones. */
+static char *print_long_line(bool json, size_t size)
+{
+    static const char *const heads[] = {"step 1\nstep 2 ",
+                                        "{\"step\": 1}\n{\"step\": 2"};
+    static const char *const tails[] = {"\nstep 3\n", "}\n{\"step\": 3}\n"};
+    const char *head = heads[json], *tail = tails[json];
+    size_t pad = size - strlen(strchr(head, '\n') + 1) - json;
+    char *text = malloc(size + 40);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    char *at = stpcpy(text, head);
+    memset(at, ' ', pad);
+    strcpy(at + pad, tail);
+    return text;
+}
+
+/* However a line that is too long is cut into pieces, one among them, the same
+ * is found: its first bytes by a pattern, and nothing where it is JSON. */
+static void bounds_lines_in_any_pieces(void)
+{
+    static const size_t pieces[] = {1000, 4096, JR_STEP_LINE_MOST, SIZE_MAX};
+    for (size_t k = 0; k < 24; k++) {
+        bool json = k % 2 != 0;
+        size_t size = JR_STEP_LINE_MOST - 1 + k / 2 % 3;
+        bool left_out = json && size > JR_STEP_LINE_MOST;
+        struct bench bench;
+        char *text = print_long_line(json, size);
+        begin(&bench, json ? NULL : STEP);
+        add(&bench, text, pieces[k / 6]);
+        JR_ASSERT_TEXT(bench.steps, left_out ? "1 3 " : "1 2 3 ");
+        JR_ASSERT_TEXT(warning(&bench),
+                       left_out
+                           ? "rank 0 has a line of more than 65536 bytes in "
+                             "its progress file, which is left out"
+                           : "");
+        CU_ASSERT_EQUAL(bench.progress->warnings_count, left_out);
+        CU_ASSERT_EQUAL(bench.progress->warnings[0].count, left_out);
+        end(&bench);
+        free(text);
+    }
+}
+
 /* A pattern that takes too long is given up. */
 static void bounds_patterns(void)
 {
@@ -490,7 +533,8 @@ static void reads_lines_of_a_file(void)
 }
 
 JR_UNIT_MAIN("step_lines", CASE(finds_lines_that_match), CASE(reads_metrics),
-             CASE(reads_json_lines), CASE(bounds_lines), CASE(bounds_patterns),
+             CASE(reads_json_lines), CASE(bounds_lines),
+             CASE(bounds_lines_in_any_pieces), CASE(bounds_patterns),
              CASE(passes_over_steps), CASE(takes_all_steps_again),
              CASE(ranks_share_what_is_looked_at),
              CASE(reads_metrics_as_they_are_written), CASE(an_end_is_no_line),
