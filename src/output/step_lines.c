@@ -299,15 +299,16 @@ static void warn_of_length(struct jr_step_lines *lines, uint32_t i)
         JR_STEP_LINE_MOST);
 }
 
-/* Of a line that is too long for it, a pattern sees the first bytes; such a
- * line of JSON is left out, for what is cut off it is no object. */
+/* An empty line tells nothing: there is one within each \r\n. Of a line that is
+ * too long for it, a pattern sees the first bytes; such a line of JSON is left
+ * out, for what is cut off it is no object. Returns whether it matched. */
 static bool take_step_line(struct jr_step_lines *lines, uint32_t i,
                            const char *line, size_t len)
 {
     bool fits = len <= JR_STEP_LINE_MOST;
     if (lines->line != NULL)
-        return take_matching_line(lines, i, line,
-                                  fits ? len : JR_STEP_LINE_MOST);
+        return len > 0 && take_matching_line(lines, i, line,
+                                             fits ? len : JR_STEP_LINE_MOST);
     if (fits)
         take_json_line(lines, i, line, len);
     else

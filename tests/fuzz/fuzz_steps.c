@@ -2,7 +2,8 @@
  * Any bytes as what a rank tells of its steps: a pattern in the first line and
  * the text of a stream behind it; lines of a progress file; lines of a node; a
  * progress.json. However the text is cut into pieces, the same steps are found
- * in it, and what is understood is understood of it written anew.
+ * in it and the same is warned of, and what is understood is understood of it
+ * written anew.
  */
 #include "fuzz.h"
 
@@ -10,7 +11,11 @@
 #include "output/step_lines.h"
 #include "store/step_message.h"
 
-enum { RANKS = 2 };
+enum {
+    RANKS = 2,
+    STRETCH = '\016' /* once in a text it is as many blanks as nearly make a
+                        line too long */
+};
 
 /* A job that tells its steps; all but its rank 0 are on other nodes. */
 struct job {
@@ -81,22 +86,55 @@ static bool is_pattern(const char *pattern)
     return good;
 }
 
-static void check_text(const char *pattern, const char *text, size_t len)
+static void compare_jobs(const struct job *whole, const struct job *cut)
 {
-    static const size_t pieces[] = {1, 7, 100};
+    const struct jr_progress *one = whole->progress, *other = cut->progress;
+    require(whole->told == cut->told);
+    require(memcmp(whole->steps, cut->steps, sizeof whole->steps) == 0);
+    require(one->warnings_count == other->warnings_count);
+    for (uint32_t i = 0; i < one->warnings_count; i++) {
+        const struct jr_step_warning *said = &one->warnings[i];
+        const struct jr_step_warning *again = &other->warnings[i];
+        require(said->problem == again->problem);
+        require(said->count == again->count);
+        require(strcmp(said->text, again->text) == 0);
+    }
+}
+
+static void check_pieces(const char *pattern, const char *text, size_t len)
+{
+    static const size_t pieces[] = {100, 7, 1};
     static struct job whole, cut;
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    size_t count = len > JR_STEP_LINE_MOST ? 1 : sizeof pieces / sizeof *pieces;
+    for (size_t i = 0; i < count; i++) {
         begin(&whole);
         begin(&cut);
         bool good = read_text(&whole, pattern, text, len, len + 1);
         good = read_text(&cut, pattern, text, len, pieces[i]) && good;
-        if (good) {
-            require(whole.told == cut.told);
-            require(memcmp(whole.steps, cut.steps, sizeof whole.steps) == 0);
-        }
+        if (good)
+            compare_jobs(&whole, &cut);
         end(&whole);
         end(&cut);
     }
+}
+
+static void check_text(const char *pattern, const char *text, size_t len)
+{
+    enum { BLANKS = JR_STEP_LINE_MOST - 16 };
+    size_t made = 0;
+    bool any = false;
+    char *stretched = malloc(len + BLANKS);
+    require(stretched != NULL);
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == STRETCH && !any) {
+            any = true;
+            memset(stretched + made, ' ', BLANKS);
+            made += BLANKS;
+        } else {
+            stretched[made++] = text[i];
+        }
+    check_pieces(pattern, stretched, made);
+    free(stretched);
 }
 
 /* Apart from the time of day: two clocks are read for it, one after the other,
