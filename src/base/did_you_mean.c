@@ -104,6 +104,35 @@ bool jr_near_file_find(struct jr_buf *ret, const char *path)
     return near != NULL && !ret->failed;
 }
 
+/* Whether a name ends as those of specs do. */
+static bool is_spec_file(const char *name)
+{
+    const char *end = name + jr_near_file_stem(name);
+    return strncmp(end, ".jobrun.", strlen(".jobrun.")) == 0;
+}
+
+bool jr_near_file_only(struct jr_buf *ret, const char *folder)
+{
+    struct yaml_names names = {0};
+    const char *only = NULL;
+    size_t count = 0;
+    list_yaml_names(&names, folder);
+    for (size_t i = 0; i < names.names.count && !names.arena.failed; i++) {
+        if (!is_spec_file(names.names.items[i]))
+            continue;
+        only = names.names.items[i];
+        count++;
+    }
+    jr_buf_clear(ret);
+    if (count == 1 && strcmp(folder, ".") == 0)
+        jr_buf_str(ret, only);
+    else if (count == 1)
+        jr_buf_printf(ret, "%s%s%s", folder,
+                      folder[strlen(folder) - 1] == '/' ? "" : "/", only);
+    jr_arena_release(&names.arena);
+    return count == 1 && !ret->failed;
+}
+
 /* Words longer than this are not compared: names of fields and values are
  * short, and the table below stays on the stack. */
 enum { LONGEST = 63 };

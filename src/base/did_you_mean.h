@@ -20,6 +20,12 @@ bool jr_near_file_is_yaml(const char *name);
  * is one, as a path that begins as `path` does; *ret is emptied first. */
 bool jr_near_file_find(struct jr_buf *ret, const char *path);
 
+/* Find the one spec that a folder has: the file named *.jobrun.yaml or .yml, as
+ * a path from where the folder's is from ("./a.jobrun.yaml" is
+ * "a.jobrun.yaml"). Returns whether there is exactly one; *ret is emptied
+ * first. */
+bool jr_near_file_only(struct jr_buf *ret, const char *folder);
+
 /* The number of single-character edits between two words, with transpositions
  * (Damerau-Levenshtein, restricted), capped at `limit` + 1. */
 unsigned jr_edit_distance(const char *a, const char *b, unsigned limit);

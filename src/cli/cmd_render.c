@@ -14,6 +14,7 @@
 #include "base/shell_words.h"
 #include "base/subprocess.h"
 #include "base/syscalls.h"
+#include "cli/mistaken_values.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stage.h"
@@ -128,6 +129,9 @@ static int check_render_words(const struct jr_cli *cli)
 {
     if (cli->engine == NULL || !jr_session_has_engine(cli->engine))
         return refuse_engine(cli);
+    int status = jr_mistake_only_spec(cli);
+    if (status != 0)
+        return status;
     if (cli->words_count != 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "%s wants one spec: jobrun %s SPEC --engine %s",

@@ -130,8 +130,20 @@ static void add_setting(struct line *line, const char *format, const char *here,
         add_word(&line->options, setting.data);
 }
 
+/* Append `-s PATH=VALUE` for the option --PATH. */
+static void add_path_setting(struct line *line, const char *option,
+                             const char *value)
+{
+    JR_FREE char *path = strndup(option + 2, strcspn(option + 2, "="));
+    if (path != NULL)
+        add_setting(line, "=", path, value);
+    else
+        line->options.failed = true;
+}
+
+/* Add what `option`, as it was typed, is here. */
 static void add_foreign(struct line *line, const struct jr_foreign_option *row,
-                        const char *value)
+                        const char *option, const char *value)
 {
     switch (row->kind) {
     case JR_FOREIGN_RANKS:
@@ -157,6 +169,9 @@ static void add_foreign(struct line *line, const struct jr_foreign_option *row,
     case JR_FOREIGN_BARE:
         add_word(&line->words, value);
         break;
+    case JR_FOREIGN_PATH:
+        add_path_setting(line, option, value);
+        break;
     case JR_FOREIGN_VERB:
         line->verb = row->here;
         break;
@@ -169,7 +184,7 @@ static void add_foreign(struct line *line, const struct jr_foreign_option *row,
 /* Read an option that a row has. */
 static bool read_foreign(struct line *line, const struct jr_foreign_option *row)
 {
-    const char *value = NULL;
+    const char *option = *line->at, *value = NULL;
     if (row->kind == JR_FOREIGN_ASK)
         return false;
     if (row->value == NULL && strchr(*line->at, '=') != NULL)
@@ -179,7 +194,7 @@ static bool read_foreign(struct line *line, const struct jr_foreign_option *row)
     if (row->value != NULL &&
         (value == NULL || !jr_foreign_option_takes(row, value)))
         return false;
-    add_foreign(line, row, value);
+    add_foreign(line, row, option, value);
     return true;
 }
 

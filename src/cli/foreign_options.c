@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "session/specs/spec_help.h"
 
 #include "base/banned.h"
 
@@ -86,6 +87,8 @@ static const struct jr_foreign_option rows[] = {
      "a rank that fails stops the others"},
     {"--verbose", JOB " " RUNS, JR_FOREIGN_NONE, NULL,
      "the run folder has what there is to know"},
+    {"-q --quiet --silent", JOB, JR_FOREIGN_WORDS, NULL,
+     "-s console.ranks=none"},
     {"-d --background --daemon --detached", "run rerun", JR_FOREIGN_WORDS, NULL,
      "--detach"},
     {"--override --overrides --define", JOB " validate", JR_FOREIGN_WORDS, ANY,
@@ -101,7 +104,7 @@ static const struct jr_foreign_option rows[] = {
     {"--multirun", JOB, JR_FOREIGN_ASK, NULL,
      "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01"},
     {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
-    {"--partition -p --account -A --qos -q --constraint -C --gres --mem "
+    {"--partition -p --account -A --qos --constraint -C --gres --mem "
      "--exclusive --reservation",
      JOB, JR_FOREIGN_ASK, ANY,
      "write `engine: {slurm: {partition: gpu}}` into the spec, and type jobrun "
@@ -132,6 +135,40 @@ static const struct jr_foreign_option rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* A field of the spec by its dotted path, as an option. */
+static const struct jr_foreign_option path_row = {"", JOB, JR_FOREIGN_PATH, ANY,
+                                                  ""};
+
+/* The first key of a path, and whether a field is named so. */
+struct first_key {
+    const char *text;
+    size_t len;
+    bool found;
+};
+
+static void match_first_key(void *data, const char *text, const char *help)
+{
+    struct first_key *key = data;
+    (void)help;
+    key->found |=
+        strncmp(text, key->text, key->len) == 0 && text[key->len] == '\0';
+}
+
+/* Whether a word is "--vars.lr", with a value or without. */
+static bool is_path_option(const char *word)
+{
+    static const char path[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.[]";
+    struct first_key key = {.text = word + 2};
+    size_t len = strspn(word, path);
+    if (strncmp(word, "--", 2) != 0 || (word[len] != '\0' && word[len] != '='))
+        return false;
+    key.len = strcspn(key.text, ".[=");
+    if (key.text[key.len] == '.')
+        jr_spec_help_paths(match_first_key, &key);
+    return key.found;
+}
+
 /* Whether the list of words, separated by blanks, has the first `len` bytes of
  * `word`; a '_' in them is as good as a '-'. */
 static bool has_word(const char *list, const char *word, size_t len)
@@ -155,7 +192,10 @@ const struct jr_foreign_option *jr_foreign_option_find(const char *word,
     while (i < ROWS && (!has_word(rows[i].names, word, len) ||
                         !has_word(rows[i].verbs, verb, strlen(verb))))
         i++;
-    return i < ROWS ? &rows[i] : NULL;
+    if (i < ROWS)
+        return &rows[i];
+    return has_word(JOB, verb, strlen(verb)) && is_path_option(word) ? &path_row
+                                                                     : NULL;
 }
 
 /* Whether YAML reads the text as it stands, as a value and in a list. */
@@ -225,6 +265,7 @@ void jr_foreign_option_describe(struct jr_buf *out,
         [JR_FOREIGN_LIST] = "type -s %s=[A,B]",
         [JR_FOREIGN_ENTRY] = "type -s %s.NAME=VALUE",
         [JR_FOREIGN_WORDS] = "type %s",
+        [JR_FOREIGN_PATH] = "type -s PATH=VALUE",
         [JR_FOREIGN_BARE] = "leave the option out, and type the name alone",
         [JR_FOREIGN_VERB] = "type jobrun %s SPEC",
         [JR_FOREIGN_NONE] = "leave it out: %s",

@@ -17,6 +17,7 @@ enum jr_foreign_kind {
     JR_FOREIGN_LIST,  /* -s HERE=[VALUE] */
     JR_FOREIGN_ENTRY, /* of NAME=X: -s HERE.NAME=X; of NAME alone: nothing */
     JR_FOREIGN_WORDS, /* HERE, and the value behind it */
+    JR_FOREIGN_PATH,  /* of --PATH=VALUE: -s PATH=VALUE */
     JR_FOREIGN_BARE,  /* the value as a word of its own */
     JR_FOREIGN_VERB,  /* the line has the verb HERE */
     JR_FOREIGN_NONE,  /* nothing: HERE says why */
@@ -34,7 +35,7 @@ struct jr_foreign_option {
 };
 
 /* The row for a word of the command line of `verb`, such as
- * "--nproc_per_node=2" or "-np"; NULL: there is none. */
+ * "--nproc_per_node=2", "-np" or "--vars.lr=0.1"; NULL: there is none. */
 const struct jr_foreign_option *jr_foreign_option_find(const char *word,
                                                        const char *verb);
 

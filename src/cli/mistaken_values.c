@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/shell_words.h"
 #include "cli/cli.h"
@@ -102,6 +103,23 @@ int jr_mistake_set(const struct jr_cli *cli, const char *value,
                       value, value[0] == '\0' ? "vars.lr" : value);
 }
 
+int jr_mistake_only_spec(const struct jr_cli *cli)
+{
+    JR_BUF_CLEANUP struct jr_buf only = JR_BUF_INIT, line = JR_BUF_INIT;
+    if (cli->rest != NULL || cli->words_count > 0 ||
+        !jr_near_file_only(&only, "."))
+        return 0;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        jr_shell_quote(&line, *at);
+        jr_buf_char(&line, ' ');
+    }
+    jr_shell_quote(&line, only.data);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "no spec is given; for the one that is here, type: "
+                      "jobrun %s",
+                      line.failed ? "" : line.data);
+}
+
 int jr_mistake_no_spec(const struct jr_cli *cli)
 {
     const char *verb = cli->verb_stated ? cli->verb->name : "";
@@ -111,6 +129,9 @@ int jr_mistake_no_spec(const struct jr_cli *cli)
                           "-n wants a command behind `--`: jobrun %s%s-n %u -- "
                           "./program",
                           verb, blank, cli->count_value);
+    int status = jr_mistake_only_spec(cli);
+    if (status != 0)
+        return status;
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "no spec is given: jobrun %s%sSPEC, or jobrun %s%s-n N "
                       "-- CMD (see jobrun --help)",

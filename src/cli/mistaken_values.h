@@ -6,6 +6,10 @@
 struct jr_cli;
 struct jr_option;
 
+/* Nothing is given, and the current folder has one spec: that is offered. 0
+ * where it has none or several. */
+int jr_mistake_only_spec(const struct jr_cli *cli);
+
 /* Neither a spec nor a command. */
 int jr_mistake_no_spec(const struct jr_cli *cli);
 

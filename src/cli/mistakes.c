@@ -266,6 +266,25 @@ static int refuse_first_setting(const struct jr_cli *cli, const char *word)
                       setting.failed ? "" : setting.data);
 }
 
+static bool is_run_folder(const char *path)
+{
+    JR_BUF_CLEANUP struct jr_buf record = JR_BUF_INIT;
+    jr_buf_printf(&record, "%s/run.json", path);
+    return !record.failed && access(record.data, F_OK) == 0;
+}
+
+/* The folder of a run where a spec is wanted. */
+static int refuse_run_folder(const struct jr_cli *cli, const char *word)
+{
+    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
+    jr_shell_quote(&quoted, word);
+    return jr_cli_say(
+        cli, JR_STATUS_USAGE,
+        "'%s' is a run, not a spec; to run it again, type: jobrun "
+        "rerun %s",
+        word, quoted.failed ? word : quoted.data);
+}
+
 int jr_mistake_first_word(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
@@ -275,7 +294,7 @@ int jr_mistake_first_word(const struct jr_cli *cli)
         return print_program_line(cli, "a Python script",
                                   jr_line_interpreter(word));
     if (access(word, F_OK) == 0)
-        return 0;
+        return is_run_folder(word) ? refuse_run_folder(cli, word) : 0;
     if (jr_line_is_setting(word))
         return cli->env ? 0 : refuse_first_setting(cli, word);
     if (strpbrk(word, "./:-") != NULL)
@@ -376,10 +395,14 @@ static int print_jobs_line(const struct jr_cli *cli, const char *text,
                                 lead);
 }
 
-static const char *nearest_option(const char *word)
+/* The name that is meant by "--strcit", or by "-strict". */
+static const char *nearest_option(const char *option)
 {
     const char *names[MAX_NAMES];
+    const char *word = option + 1 + (option[1] == '-');
     size_t count = 0, len = strcspn(word, "=");
+    if (len < 2)
+        return NULL;
     JR_FREE char *bare = strndup(word, len);
     for (; jr_options[count].name != NULL; count++)
         names[count] = jr_options[count].name;
@@ -394,18 +417,20 @@ static int print_foreign_option(const struct jr_cli *cli,
 {
     static const char *const lead[] = {"", ""};
     struct jr_buf out = JR_BUF_INIT;
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_buf_printf(&out, "jobrun: '%s' has no option '", cli->verb->name);
-    jr_buf_escaped(&out, word, strcspn(word, "="));
-    jr_buf_str(&out, "'");
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, text = JR_BUF_INIT;
+    jr_buf_printf(&text, "'%s' has no option '%.*s'", cli->verb->name,
+                  (int)strcspn(word, "="), word);
     bool certain = jr_line_correct(&line, cli);
     if (certain && row->kind == JR_FOREIGN_NONE)
-        jr_buf_printf(&out, ": %s", row->here);
-    jr_buf_str(&out, certain ? "; type:\n        " : "; ");
+        jr_buf_printf(&text, ": %s", row->here);
+    jr_buf_str(&text, certain ? "; type:" : "; ");
+    if (!certain)
+        jr_foreign_option_describe(&text, row);
+    jr_cli_add_message(&out, text.failed ? "out of memory" : text.data);
+    if (certain)
+        jr_buf_str(&out, "\n        ");
     if (certain)
         jr_buf_escaped(&out, line.data, line.len);
-    else
-        jr_foreign_option_describe(&out, row);
     if (may_be_jobs(cli, word)) {
         jr_buf_str(&out, "\n        or, if it is the job's: ");
         add_corrected_line(&out, cli, word, lead);
@@ -424,7 +449,7 @@ int jr_mistake_unknown_option(const struct jr_cli *cli, const char *option,
         jr_foreign_option_find(word, cli->verb->name);
     if (row != NULL)
         return print_foreign_option(cli, row, word);
-    const char *near = option[1] != '-' ? NULL : nearest_option(option + 2);
+    const char *near = nearest_option(option);
     bool jobs = near == NULL && may_be_jobs(cli, word);
     jr_buf_printf(&text, "unknown option '%s'; ", option);
     if (near != NULL)

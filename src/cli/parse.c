@@ -150,8 +150,16 @@ static int read_option(struct reading *reading, int value)
                         optarg != NULL ? optarg : "");
 }
 
-/* Note a word such as -np of mpirun, which getopt_long(3) would take for -n p.
- * Returns whether it is one. */
+/* Whether a word that begins with one dash is the name of an option. */
+static bool is_long_name(const char *word)
+{
+    size_t len = strcspn(word + 1, "=");
+    const struct jr_option *row = jr_option_by_name(word + 1, len);
+    return row != NULL && strlen(row->name) == len;
+}
+
+/* Note a word such as -np of mpirun, which getopt_long(3) would take for -n p,
+ * or -set, which it would take for -s et. Returns whether it is one. */
 static bool note_foreign_word(struct reading *reading)
 {
     const struct jr_cli *cli = reading->cli;
@@ -161,7 +169,9 @@ static bool note_foreign_word(struct reading *reading)
         return false;
     const struct jr_verb *verb =
         cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
-    if (jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) == NULL)
+    if (jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) ==
+            NULL &&
+        !is_long_name(word))
         return false;
     reading->unknown = word;
     return true;

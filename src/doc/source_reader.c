@@ -174,12 +174,17 @@ static struct jr_source *new_doc_source(struct jr_doc *doc, const char *name)
     return source;
 }
 
-/* A finding about the whole file. */
+/* A finding about the whole file, which may be a folder that has the one that
+ * was meant. */
 static int refuse_file(struct jr_doc *doc, struct jr_diags *diags,
-                       const char *text)
+                       const char *path, const char *text)
 {
     struct jr_span nowhere = {.source = doc->source};
-    jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "%s", text);
+    struct jr_buf only JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diag *diag = jr_diags_error(diags, JR_CODE_FILE_UNREADABLE,
+                                          nowhere, NULL, "%s", text);
+    if (path != NULL && jr_near_file_only(&only, path))
+        jr_diag_help(diags, diag, "did you mean '%s'?", only.data);
     return -1;
 }
 
@@ -222,7 +227,7 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
     if (source == NULL)
         return report_no_memory(ret, diags);
     if (len > JR_DOC_MAX_BYTES)
-        return refuse_file(ret, diags, "is larger than 1 MiB");
+        return refuse_file(ret, diags, NULL, "is larger than 1 MiB");
     if (len >= strlen(BOM) && memcmp(text, BOM, strlen(BOM)) == 0) {
         text += strlen(BOM);
         len -= strlen(BOM);
@@ -269,7 +274,7 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
     if (source == NULL)
         return report_no_memory(ret, diags);
     if (strlen(text) > JR_DOC_MAX_BYTES)
-        return refuse_file(ret, diags, "is larger than 1 MiB");
+        return refuse_file(ret, diags, NULL, "is larger than 1 MiB");
     source->text = jr_arena_strdup(&ret->arena, text);
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
@@ -306,7 +311,8 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
     size_t prefix = strlen(path);
     bool named = strncmp(err.text, path, prefix) == 0 &&
                  strncmp(err.text + prefix, ": ", 2) == 0;
-    return refuse_file(ret, diags, named ? err.text + prefix + 2 : err.text);
+    return refuse_file(ret, diags, path,
+                       named ? err.text + prefix + 2 : err.text);
 }
 
 #define BYTES(text) text, sizeof text - 1

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 #define DIGITS "0123456789"
-#define FORM   "NODESxDEVICES[:MODEL][,CPUSc][,MEMg], as 2x8:H100,96c,1024g"
+#define FORM   "NODESxDEVICES[:MODEL][,CPUSc][,MEMg]"
 
 /* Models by name, in any case; `*` matches whatever follows. */
 struct models {
@@ -98,9 +98,79 @@ static struct jr_span span_here(const struct reading *s, size_t len)
     return span;
 }
 
-static void help_form(struct jr_diags *diags, struct jr_diag *diag)
+static bool find_model(struct machines *ret, const char *name)
 {
-    jr_diag_help(diags, diag, "write " FORM ", or the path of a facts file");
+    for (size_t i = 0; i < KINDS; i++) {
+        for (const char *const *known = models[i].names; *known; known++) {
+            if (fnmatch(*known, name, FNM_CASEFOLD) != 0)
+                continue;
+            ret->kind = models[i].kind;
+            ret->model = strchr(*known, '*') == NULL ? *known : name;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The words of a machine in another order, or between other marks, as people
+ * write them: "8xH100", "H100:8", "2*8". */
+enum { LOOSE_WORD = 16 };
+
+struct loose_words {
+    uint32_t numbers[2];
+    size_t numbers_count;
+    char model[LOOSE_WORD]; /* "": there is none */
+};
+
+static bool add_loose_word(struct loose_words *words, const char *word)
+{
+    if (word[strspn(word, DIGITS)] == '\0' && words->numbers_count < 2)
+        return jr_num_u32(word, &words->numbers[words->numbers_count++]);
+    struct machines found;
+    if (words->model[0] != '\0' || !find_model(&found, word))
+        return false;
+    memcpy(words->model, found.model, strlen(found.model) + 1);
+    return true;
+}
+
+/* Append what was probably meant, NODESxDEVICES:MODEL; false where a word is
+ * neither a number nor a model. */
+static bool add_meant_form(struct jr_buf *out, const char *text)
+{
+    static const char marks[] = "x*:- ";
+    struct loose_words words = {0};
+    char word[LOOSE_WORD];
+    for (text += strspn(text, marks); *text != '\0';) {
+        size_t len = strcspn(text, marks);
+        if (len >= sizeof word)
+            return false;
+        memcpy(word, text, len);
+        word[len] = '\0';
+        if (!add_loose_word(&words, word))
+            return false;
+        text += len + strspn(text + len, marks);
+    }
+    const uint32_t *numbers = words.numbers;
+    size_t count = words.numbers_count;
+    if (words.model[0] == '\0' && count < 2)
+        return false;
+    jr_buf_printf(out, "%ux%u", count == 2 ? numbers[0] : 1,
+                  count == 0 ? 8 : numbers[count - 1]);
+    if (words.model[0] != '\0')
+        jr_buf_printf(out, ":%s", words.model);
+    return !out->failed;
+}
+
+static void help_form(struct jr_diags *diags, struct jr_diag *diag,
+                      const char *text)
+{
+    JR_BUF_CLEANUP struct jr_buf meant = JR_BUF_INIT;
+    if (add_meant_form(&meant, text))
+        jr_diag_help(diags, diag, "did you mean %s (" FORM ")?", meant.data);
+    else
+        jr_diag_help(diags, diag,
+                     "write " FORM
+                     ", as 2x8:H100,96c,1024g, or the path of a facts file");
 }
 
 /* Report the text from here to the next part as a mistake. */
@@ -114,7 +184,7 @@ static bool refuse_profile(struct reading *s, const char *what)
         len == 0 ? "%s is missing at the end of the profile"
                  : "%s belongs here in the profile",
         what);
-    help_form(s->diags, diag);
+    help_form(s->diags, diag, s->text);
     return false;
 }
 
@@ -139,20 +209,6 @@ static bool read_amount_number(struct reading *s, const struct amount *amount,
     s->at += len;
     *(uint32_t *)(void *)((char *)ret + amount->at) = value;
     return true;
-}
-
-static bool find_model(struct machines *ret, const char *name)
-{
-    for (size_t i = 0; i < KINDS; i++) {
-        for (const char *const *known = models[i].names; *known; known++) {
-            if (fnmatch(*known, name, FNM_CASEFOLD) != 0)
-                continue;
-            ret->kind = models[i].kind;
-            ret->model = strchr(*known, '*') == NULL ? *known : name;
-            return true;
-        }
-    }
-    return false;
 }
 
 static const char *nearest_model(const char *name)
@@ -289,7 +345,7 @@ static int load_file(struct jr_host *ret, struct reading *s)
         struct jr_diag *diag = &s->diags->items[i];
         bool whole = diag->span.line == 0;
         if (whole)
-            help_form(s->diags, diag);
+            help_form(s->diags, diag, s->text);
         if (s->stated.line == 0)
             continue;
         if (!whole) {

@@ -65,8 +65,9 @@ struct jr_session {
      * nothing does, or the console of the run (`replay`). */
     bool (*printer)(void *data, const char *text, size_t len);
     void *printer_data;
-    struct jr_spec_file *file;   /* before the stages, after the diags */
-    const char *spec_name;       /* what the record calls it; NULL: nothing */
+    const char *hosts_set;     /* what --hosts became; NULL: it is not given */
+    struct jr_spec_file *file; /* before the stages, after the diags */
+    const char *spec_name;     /* what the record calls it; NULL: nothing */
     struct jr_swept_spec *swept; /* that the spec is a cell of; NULL: none */
     struct jr_spec_file **cell_files; /* that findings and facts quote */
     size_t cell_files_count;

@@ -12,6 +12,7 @@
 #include "cluster/reach.h"
 #include "cluster/ssh.h"
 #include "doc/emit.h"
+#include "doc/node_path.h"
 #include "session/far_code.h"
 #include "session/left_files.h"
 #include "session/session.h"
@@ -60,8 +61,67 @@ char *const *jr_ssh_session_sets(struct jr_session *session)
     jr_buf_str(&text, "hosts=[");
     add_host_list(&text, arena, options->hosts);
     jr_buf_char(&text, ']');
-    jr_strv_push(&sets, arena, jr_buf_keep(&text, arena));
+    session->hosts_set = jr_buf_keep(&text, arena);
+    jr_strv_push(&sets, arena, jr_arena_strdup(arena, session->hosts_set));
     return sets.items;
+}
+
+/* How many items of the list in the --set stand before a place on it. */
+static size_t count_hosts_before(const struct jr_span *set)
+{
+    size_t count = 0;
+    uint32_t column = 0;
+    for (const char *at = set->source->text; *at != '\0'; at++) {
+        column += ((unsigned char)*at & 0xc0) != 0x80;
+        if (column == set->column)
+            break;
+        count += *at == ',';
+    }
+    return count;
+}
+
+/* The place in --hosts of the item of `hosts` that a place in the --set is on:
+ * all of it where it names more hosts than are typed, as gpu[01-16] does. */
+static struct jr_span place_of_host(struct jr_source *typed,
+                                    const struct jr_span *set)
+{
+    size_t start = 0, before = count_hosts_before(set);
+    if (strpbrk(typed->text, "[]") != NULL)
+        return jr_point_bytes(typed, 0, typed->len);
+    for (; before > 0 && typed->text[start] != '\0'; before--) {
+        start += strcspn(typed->text + start, ",");
+        start += typed->text[start] == ',';
+    }
+    return jr_point_bytes(typed, start,
+                          start + strcspn(typed->text + start, ","));
+}
+
+static bool is_set_of_hosts(const struct jr_span *span, const char *text)
+{
+    const struct jr_source *source = span->source;
+    return source != NULL && source->option && source->text != NULL &&
+           strcmp(source->text, text) == 0;
+}
+
+void jr_ssh_session_place(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *hosts = session->options.hosts, *set = session->hosts_set;
+    struct jr_source *typed =
+        set == NULL ? NULL : jr_arena_alloc(arena, sizeof *typed);
+    if (typed == NULL)
+        return;
+    *typed = (struct jr_source){
+        .name = "--hosts", .text = hosts, .len = strlen(hosts), .option = true};
+    for (size_t i = 0; i < session->diags.count; i++) {
+        struct jr_diag *diag = &session->diags.items[i];
+        if (is_set_of_hosts(&diag->span, set))
+            diag->span = place_of_host(typed, &diag->span);
+        for (struct jr_related *also = diag->related; also != NULL;
+             also = also->next)
+            if (is_set_of_hosts(&also->span, set))
+                also->span = place_of_host(typed, &also->span);
+    }
 }
 
 static bool is_variable_named(const struct jr_ssh *ssh, const char *name)

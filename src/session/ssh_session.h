@@ -20,6 +20,10 @@ bool jr_ssh_session_is(const struct jr_session *session);
  * Out of memory shows in the session's arena. */
 char *const *jr_ssh_session_sets(struct jr_session *session);
 
+/* Let the findings on the value of --hosts stand where it was typed, and not in
+ * the --set that it became. */
+void jr_ssh_session_place(struct jr_session *session);
+
 /* Check the hosts, and complete what a controller has to know of them. -1 with
  * `err` where there are none, or too few. */
 int jr_ssh_session_prepare(struct jr_session *session,

@@ -168,6 +168,7 @@ enum jr_status jr_session_load(struct jr_session *session,
     if (session->arena.failed ||
         jr_spec_load(&session->file, &source, &options, &session->diags) != 0)
         status = jr_spec_status(&session->diags);
+    jr_ssh_session_place(session);
     if (status == JR_STATUS_OK &&
         (jr_spec_sweeps(session->file) || session->options.cell != NULL))
         status = jr_session_take_cell(session, &source, &options, err);

@@ -134,13 +134,17 @@ class Suggestions(Case):
                  "type: jobrun render train.jobrun.yaml --engine mpi"),
                 ("render train.jobrun.yaml --engine k8s",
                  "type: jobrun render train.jobrun.yaml --engine kubernetes"),
-                ("render --engine slurm", "render wants one spec: jobrun "
-                 "render SPEC --engine slurm"),
+                ("render --engine slurm", "type: jobrun render --engine slurm "
+                 "train.jobrun.yaml\n"),
                 ("new torch t.yaml", "type: jobrun new torch -o t.yaml"),
                 ("new --from torchrun train.py",
                  "type: jobrun new --from 'torchrun train.py'"),
                 ("-n 2", "-n wants a command behind `--`: jobrun -n 2 -- "),
-                ("plan", "no spec is given: jobrun plan SPEC, or"),
+                ("plan", "no spec is given; for the one that is here, type: "
+                 "jobrun plan train.jobrun.yaml\n"),
+                ("plan -s vars.a=b", "type: jobrun plan -s vars.a=b "
+                 "train.jobrun.yaml\n"),
+                ("plan --", "no spec is given: jobrun plan SPEC, or"),
                 ("prune --older 30days", "type --older 30d\n"),
                 ("prune --older 2weeks", "type --older 14d\n"),
                 ("prune --older 30", "a time with its unit, such as 30d"),
@@ -170,6 +174,22 @@ class Suggestions(Case):
                                   done.stdout + done.stderr)
         done = self.expect(self.jobrun("plan", "elsewhere.yaml"), 3)
         self.assertNotIn("did you mean", done.stderr)
+
+    def test_a_folder_is_no_spec(self):
+        done = self.expect(self.jobrun("plan", "."), 3)
+        self.assertIn("help: did you mean 'train.jobrun.yaml'?", done.stderr)
+        self.write("more/a.jobrun.yml", SPEC)
+        done = self.expect(self.jobrun("plan", "more"), 3)
+        self.assertIn("help: did you mean 'more/a.jobrun.yml'?", done.stderr)
+        self.write("b.jobrun.yaml", SPEC)
+        done = self.expect(self.jobrun("plan", "."), 3)
+        self.assertNotIn("did you mean", done.stderr)
+        self.assertIn("no spec is given: jobrun plan SPEC, or",
+                      self.refused("plan"))
+        self.expect(self.jobrun("-n", "1", "--run-id", "r", "--", "true"), 0)
+        done = self.expect(self.jobrun("runs/r"), 2)
+        self.assertIn("'runs/r' is a run, not a spec; to run it again, type: "
+                      "jobrun rerun runs/r\n", done.stderr)
 
     def test_a_run_that_is_not_there(self):
         self.assertEqual(self.refused("show", "nope"),

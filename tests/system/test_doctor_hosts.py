@@ -240,6 +240,17 @@ class Usage(Hosts):
         for hosts in ("", "a,,b", "a b", "-oProxyCommand=x", "a,a"):
             self.assertIn("'hosts", self.refuse(3, "--hosts", hosts))
 
+    def test_mistakes_stand_where_they_were_typed(self):
+        said = self.refuse(3, "--hosts", "a,bc,a")
+        self.assertTrue(said.startswith(
+            "--hosts:6: error[JR0331]: 'hosts' lists 'a' twice\n"
+            "     | a,bc,a\n"
+            "     |      ^ help: "), said)
+        self.assertIn("     | a,bc,a\n     | - stated here\n", said)
+        self.assertIn("--hosts:1: error[JR0331]: 'hosts' lists 'n1' twice\n"
+                      "     | n[1-2],n1\n     | ^^^^^^^^^ ",
+                      self.refuse(3, "--hosts", "n[1-2],n1"))
+
     def test_formats(self):
         self.assertIn("jobrun doctor --hosts a --format json",
                       self.refuse(2, "--hosts", "a", "--format", "yaml"))

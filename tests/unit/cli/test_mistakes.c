@@ -131,6 +131,17 @@ static void names_the_line_to_type(void)
                                   "    jobrun a.yaml -s log_dir=logs"},
         {"--cfg job a.yaml",
          "'run' has no option '--cfg'; type:\n        jobrun resolve a.yaml"},
+        {"a.yaml --vars.lr=0.1 -q --env.A b",
+         "'run' has no option '--vars.lr'; type:\n        jobrun a.yaml -s "
+         "vars.lr=0.1 -s console.ranks=none -s env.A=b\n        or, if it is "
+         "the job's: jobrun a.yaml -- --vars.lr=0.1 -q --env.A b"},
+        {"--vars.lr", "'run' has no option '--vars.lr'; type -s PATH=VALUE"},
+        {"--optimizer.lr=3 a.yaml",
+         "unknown option '--optimizer.lr=3'; see jobrun --help"},
+        {"-set vars.lr=1 a.yaml",
+         "unknown option '-set'; did you mean '--set'?"},
+        {"runs -sort=started",
+         "unknown option '-sort=started'; did you mean '--sort'?"},
         {"--multirun a.yaml", "'run' has no option '--multirun'; type a list "
                               "for each field: jobrun SPEC --sweep "
                               "vars.lr=0.1,0.01"},

@@ -65,6 +65,36 @@ static void bad_shorthands_are_positioned(void)
                                  "'\xc3\xbc' [JR0481]\n");
 }
 
+static void a_machine_in_other_words_is_helped(void)
+{
+    static const char *const vectors[][2] = {
+        {"H100", "did you mean 1x8:H100 ("},
+        {"8xH100", "did you mean 1x8:H100 ("},
+        {"h100x4", "did you mean 1x4:H100 ("},
+        {"A100:4", "did you mean 1x4:A100 ("},
+        {"2*8", "did you mean 2x8 ("},
+        {"2x8xMI300X", "did you mean 2x8:MI300X ("},
+        {"RTX4090", "did you mean 1x8:RTX4090 ("},
+        {"8", "write NODESxDEVICES["},
+        {"2x8x4", "write NODESxDEVICES["},
+        {"facts.yml", "write NODESxDEVICES["},
+        {"H100-and-a-long-name-behind-it", "write NODESxDEVICES["},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_host hw;
+        CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, vectors[i][0], &diags),
+                        -1);
+        CU_ASSERT_EQUAL_FATAL(diags.count, 1);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(diags.items[0].help);
+        CU_ASSERT_PTR_EQUAL(strstr(diags.items[0].help, vectors[i][1]),
+                            diags.items[0].help);
+        jr_diags_release(&diags);
+        jr_arena_release(&arena);
+    }
+}
+
 static void an_unknown_model_is_helped(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -305,7 +335,7 @@ static void a_file_that_is_not_there_is_helped(void)
     CU_ASSERT_EQUAL(diags.items[0].span.line, 0);
     JR_ASSERT_TEXT(diags.items[0].span.source->name, "H100x8");
     CU_ASSERT_PTR_NOT_NULL_FATAL(diags.items[0].help);
-    CU_ASSERT_PTR_NOT_NULL(strstr(diags.items[0].help, "2x8:H100"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(diags.items[0].help, "1x8:H100"));
     jr_diags_release(&diags);
     jr_arena_release(&arena);
 }
@@ -481,6 +511,7 @@ static void facts_survive_a_file(void)
 }
 
 JR_UNIT_MAIN("profile", CASE(bad_shorthands_are_positioned),
+             CASE(a_machine_in_other_words_is_helped),
              CASE(an_unknown_model_is_helped), CASE(models_decide_the_vendor),
              CASE(shorthands_are_machines), CASE(makes_its_file),
              CASE(a_file_that_is_not_there_is_helped),
