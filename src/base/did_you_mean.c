@@ -1,6 +1,7 @@
 #include "base/did_you_mean.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 #include "base/banned.h"
 
 /* In larger folders nothing is looked for; shorter names are all alike. */
-enum { MOST_FILES = 1000, LEAST_STEM = 3 };
+enum { MOST_FILES = 1000, MOST_PROGRAMS = 10000, LEAST_STEM = 3 };
 
 static const char *const ends[] = {".jobrun.yaml", ".jobrun.yml", ".yaml",
                                    ".yml", NULL};
@@ -198,4 +199,70 @@ bool jr_did_you_mean_near(const char *word, const char *const *candidates)
             jr_edit_distance(word, *candidates, limit) <= limit)
             return false;
     return true;
+}
+
+/* The name in a folder that is nearest to one that is not there; NULL: none. */
+static const char *nearest_in_folder(struct jr_arena *arena, const char *folder,
+                                     const char *wanted)
+{
+    struct jr_strv names = {0};
+    struct dirent *entry;
+    DIR *dir = opendir(folder);
+    while (dir != NULL && names.count < MOST_PROGRAMS &&
+           (entry = readdir(dir)) != NULL)
+        if (entry->d_type != DT_DIR && strcmp(entry->d_name, wanted) != 0)
+            jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
+    if (dir != NULL)
+        (void)closedir(dir);
+    return names.count == 0 || arena->failed
+               ? NULL
+               : jr_did_you_mean(wanted, (const char *const *)names.items);
+}
+
+/* The first `len` bytes of `path`, below `base` where it is relative. */
+static const char *folder_below(struct jr_arena *arena, const char *base,
+                                const char *path, size_t len)
+{
+    return jr_arena_printf(arena, "%s/%.*s", path[0] == '/' ? "" : base,
+                           (int)len, path);
+}
+
+bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *slash = strrchr(path, '/');
+    size_t upto = slash == NULL ? 0 : (size_t)(slash + 1 - path);
+    const char *folder = folder_below(&arena, base, path, upto);
+    const char *near =
+        folder == NULL ? NULL : nearest_in_folder(&arena, folder, path + upto);
+    jr_buf_clear(ret);
+    if (near != NULL)
+        jr_buf_printf(ret, "%.*s%s", (int)upto, path, near);
+    jr_arena_release(&arena);
+    return near != NULL && !ret->failed;
+}
+
+bool jr_near_program(struct jr_buf *ret, const char *base, const char *search,
+                     const char *name)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    unsigned best = UINT_MAX;
+    const char *nearest = NULL;
+    for (size_t len; search != NULL && *search != '\0';
+         search += len + (search[len] == ':')) {
+        len = strcspn(search, ":");
+        const char *folder = folder_below(&arena, base, search, len);
+        const char *near =
+            folder == NULL ? NULL : nearest_in_folder(&arena, folder, name);
+        unsigned edits =
+            near == NULL ? UINT_MAX : jr_edit_distance(name, near, LONGEST);
+        if (edits < best)
+            nearest = near;
+        best = smaller_of(best, edits);
+    }
+    jr_buf_clear(ret);
+    if (nearest != NULL)
+        jr_buf_str(ret, nearest);
+    jr_arena_release(&arena);
+    return nearest != NULL && !ret->failed;
 }

@@ -26,6 +26,16 @@ bool jr_near_file_find(struct jr_buf *ret, const char *path);
  * first. */
 bool jr_near_file_only(struct jr_buf *ret, const char *folder);
 
+/* Find the file whose name is nearest to that of `path`, which is not there, in
+ * the same folder; a relative path is below `base`. Returns whether there is
+ * one, as a path that begins as `path` does; *ret is emptied first. */
+bool jr_near_file_any(struct jr_buf *ret, const char *base, const char *path);
+
+/* The same for the name of a program, in the folders of `search` (a PATH; NULL:
+ * none), relative ones below `base`. */
+bool jr_near_program(struct jr_buf *ret, const char *base, const char *search,
+                     const char *name);
+
 /* The number of single-character edits between two words, with transpositions
  * (Damerau-Levenshtein, restricted), capped at `limit` + 1. */
 unsigned jr_edit_distance(const char *a, const char *b, unsigned limit);

@@ -23,7 +23,6 @@
 #include "base/banned.h"
 
 /* In a folder with more files than this, not all are compared with a name. */
-enum { LOOKED_AT = 10000 };
 
 /* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
  * all ranks get when their runner dies. */
@@ -81,45 +80,29 @@ static uint64_t exception_time(const struct jr_judge *judge, uint32_t i,
     return when >= rank->started_ns && when < end ? when : 0;
 }
 
-/* A file of the folder that is called nearly so; NULL: none. */
-static const char *nearest_file(struct jr_arena *arena, const char *folder,
-                                const char *name)
-{
-    struct jr_strv names = {0};
-    struct dirent *entry;
-    DIR *dir = opendir(folder);
-    while (dir != NULL && names.count < LOOKED_AT &&
-           (entry = readdir(dir)) != NULL)
-        if (entry->d_type != DT_DIR && strcmp(entry->d_name, name) != 0)
-            jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
-    if (dir != NULL)
-        (void)closedir(dir);
-    return names.count == 0 || arena->failed
-               ? NULL
-               : jr_did_you_mean(name, (const char *const *)names.items);
-}
-
 /* Where the program that is not there was looked for, or which one was meant:
  * " in /exp", "; did you mean './train'?" */
 static const char *suggest_program(struct jr_arena *arena,
                                    const struct jr_plan_rank *plan)
 {
     const char *program = plan->argv[0], *slash = strrchr(program, '/');
-    const char *base = *program == '/' ? "" : plan->workdir;
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool found;
     if (slash == NULL) {
-        const char *path = jr_arena_printf(arena, "%s/%s", base, program);
-        bool here = path != NULL && access(path, X_OK) == 0;
-        return here ? jr_arena_printf(arena, "; did you mean './%s'?", program)
-                    : "";
+        const char *path =
+            jr_arena_printf(arena, "%s/%s", plan->workdir, program);
+        if (path != NULL && access(path, X_OK) == 0)
+            return jr_arena_printf(arena, "; did you mean './%s'?", program);
+        found = jr_near_program(&near, plan->workdir,
+                                jr_env_get(plan->env, "PATH"), program);
+    } else {
+        found = jr_near_file_any(&near, plan->workdir, program);
     }
-    int upto = (int)(slash + 1 - program);
-    const char *folder = jr_arena_printf(arena, "%s/%.*s", base, upto, program);
-    const char *near =
-        folder == NULL ? NULL : nearest_file(arena, folder, slash + 1);
-    if (near != NULL)
-        return jr_arena_printf(arena, "; did you mean '%.*s%s'?", upto, program,
-                               near);
-    return *base == '\0' ? "" : jr_arena_printf(arena, " in %s", base);
+    if (found)
+        return jr_arena_printf(arena, "; did you mean '%s'?", near.data);
+    return slash == NULL || *program == '/'
+               ? ""
+               : jr_arena_printf(arena, " in %s", plan->workdir);
 }
 
 /* "could not execute './trian': No such file or directory" */

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/did_you_mean.h"
 #include "base/io.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
@@ -179,36 +180,69 @@ static const char *describe_program(const struct preflight *preflight,
     return ret == NULL ? "out of memory" : ret;
 }
 
+/* Where a rank looks for its program. */
+struct lookup {
+    const char *search, *workdir; /* its PATH and its folder */
+    int folder;                   /* that, open */
+};
+
+/* The file that was meant by a name which there is none of. */
+static bool find_near_program(struct jr_buf *ret, const char *name,
+                              const struct lookup *lookup)
+{
+    if (strchr(name, '/') != NULL)
+        return jr_near_file_any(ret, lookup->workdir, name);
+    return jr_near_program(ret, lookup->workdir, lookup->search, name);
+}
+
+static bool is_in_folder(const char *name, const struct lookup *lookup)
+{
+    struct stat st;
+    return strchr(name, '/') == NULL &&
+           fstatat(lookup->folder, name, &st, 0) == 0;
+}
+
+static bool is_python_file(const char *name)
+{
+    size_t len = strlen(name);
+    return len > 3 && strcmp(name + len - 3, ".py") == 0;
+}
+
 /* What to type instead, where that can be known. */
+static void add_program_help(struct jr_buf *out, const char *name,
+                             const struct lookup *lookup,
+                             struct obstacle obstacle)
+{
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (obstacle.interpreter != NULL) {
+        if (strchr(obstacle.interpreter, '\r') != NULL)
+            jr_buf_printf(
+                out, "its lines end as on Windows: sed -i 's/\\r$//' %s", name);
+        else if (jr_near_file_any(&near, lookup->workdir, obstacle.interpreter))
+            jr_buf_printf(out, "did you mean #!%s?", near.data);
+    } else if (is_in_folder(name, lookup)) {
+        jr_buf_printf(out, "write ./%s for the file in the working directory",
+                      name);
+    } else if (obstacle.error == ENOENT) {
+        if (find_near_program(&near, name, lookup))
+            jr_buf_printf(out, "did you mean '%s'?", near.data);
+    } else if (obstacle.error == EACCES) {
+        jr_buf_printf(out, "%smake it executable: chmod +x %s",
+                      is_python_file(name) ? "put python3 before it, or " : "",
+                      name);
+    }
+}
+
 static void suggest_program(struct preflight *preflight, struct jr_diag *diag,
-                            const struct needed *needed, int folder,
+                            const struct needed *needed,
+                            const struct lookup *lookup,
                             struct obstacle obstacle)
 {
-    struct jr_diags *diags = &preflight->session->diags;
-    struct jr_buf safe JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct stat st;
-    size_t len = strlen(needed->text);
-    jr_buf_safe(&safe, needed->text);
-    if (safe.failed || has_setup(preflight))
-        return;
-    bool bare = strchr(needed->text, '/') == NULL;
-    if (obstacle.interpreter != NULL &&
-        strchr(obstacle.interpreter, '\r') != NULL)
-        jr_diag_help(diags, diag,
-                     "its lines end as on Windows: sed -i 's/\\r$//' %s",
-                     safe.data);
-    else if (bare && fstatat(folder, needed->text, &st, 0) == 0)
-        jr_diag_help(diags, diag,
-                     "write ./%s for the file in the working directory",
-                     safe.data);
-    else if (obstacle.error == EACCES && len > 3 &&
-             strcmp(needed->text + len - 3, ".py") == 0)
-        jr_diag_help(diags, diag,
-                     "put python3 before it, or make it executable: chmod +x "
-                     "%s",
-                     safe.data);
-    else if (obstacle.error == EACCES)
-        jr_diag_help(diags, diag, "make it executable: chmod +x %s", safe.data);
+    struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!has_setup(preflight))
+        add_program_help(&help, needed->text, lookup, obstacle);
+    if (help.len > 0 && !help.failed)
+        jr_diag_help(&preflight->session->diags, diag, "%s", help.data);
 }
 
 static const char *program_field(const struct jr_entrypoint *entry)
@@ -229,10 +263,10 @@ static void check_program(struct preflight *preflight, const char *name,
     struct jr_program program = {0};
     if (preflight->program_reported)
         return;
+    const char *search = jr_env_get(env, "PATH");
     JR_CLOSE int folder = open(rank->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct obstacle obstacle = {
-        .error = jr_program_find(&program, name, jr_env_get(env, "PATH"),
-                                 rank->workdir)};
+        .error = jr_program_find(&program, name, search, rank->workdir)};
     if (obstacle.error == 0)
         obstacle = find_obstacle(preflight->arena, folder, program.path);
     if (obstacle.error == 0)
@@ -241,7 +275,8 @@ static void check_program(struct preflight *preflight, const char *name,
     struct jr_diag *diag =
         report_needed(preflight, JR_CODE_PROGRAM_NOT_FOUND, &needed,
                       describe_program(preflight, &needed, obstacle));
-    suggest_program(preflight, diag, &needed, folder, obstacle);
+    const struct lookup lookup = {search, rank->workdir, folder};
+    suggest_program(preflight, diag, &needed, &lookup, obstacle);
 }
 
 /* Where in an argv the script of Python stands; 0: nowhere, as behind -m and
@@ -258,6 +293,28 @@ static size_t python_script_index(char *const *argv)
            argv[i][1 + strspn(argv[i] + 1, "bBdEiIOPqsSuvx")] == '\0')
         i++;
     return argv[i] == NULL || argv[i][0] == '-' || argv[i][0] == '\0' ? 0 : i;
+}
+
+/* Report a file that Python or the loader opens; a relative one is below
+ * `workdir`. */
+static void report_unreadable(struct preflight *preflight,
+                              const struct needed *needed, const char *what,
+                              const char *workdir, int error)
+{
+    struct jr_buf near JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *message =
+        jr_arena_printf(preflight->arena, "the %s %s cannot be read: %s", what,
+                        needed_text(preflight, needed), strerror(error));
+    struct jr_diag *diag =
+        report_needed(preflight, JR_CODE_FILE_NOT_READABLE, needed,
+                      message == NULL ? "out of memory" : message);
+    if (error != ENOENT || has_setup(preflight) ||
+        !jr_near_file_any(&near, workdir, needed->text))
+        return;
+    /* a field's path was made absolute: the name is what can be typed */
+    const char *slash = workdir[0] == '\0' ? strrchr(near.data, '/') : NULL;
+    jr_diag_help(&preflight->session->diags, diag, "did you mean '%s'?",
+                 slash == NULL ? near.data : slash + 1);
 }
 
 /* Python opens its script only once the rank runs: `python3 trian.py`. */
@@ -277,13 +334,9 @@ static void check_script(struct preflight *preflight,
     const struct needed needed = {
         jr_arena_printf(preflight->arena, "entrypoint.command[%zu]", i),
         rank->argv[i], rank->rank};
-    const char *message =
-        jr_arena_printf(preflight->arena, "the script %s cannot be read: %s",
-                        needed_text(preflight, &needed), strerror(error));
     preflight->script_reported = true;
     if (needed.path != NULL)
-        (void)report_needed(preflight, JR_CODE_FILE_NOT_READABLE, &needed,
-                            message == NULL ? "out of memory" : message);
+        report_unreadable(preflight, &needed, "script", rank->workdir, error);
 }
 
 /* The nearest folder, of the path's own and those above it, that is there must
@@ -364,12 +417,8 @@ static void check_target(struct preflight *preflight)
         error = errno;
     if (error == 0)
         return;
-    const char *message =
-        jr_arena_printf(preflight->arena, "the %s %s cannot be read: %s",
-                        script ? "script" : "library",
-                        needed_text(preflight, &needed), strerror(error));
-    (void)report_needed(preflight, JR_CODE_FILE_NOT_READABLE, &needed,
-                        message == NULL ? "out of memory" : message);
+    report_unreadable(preflight, &needed, script ? "script" : "library", "",
+                      error);
 }
 
 static void check_log_dir(struct preflight *preflight)

@@ -43,11 +43,16 @@ class Preflight(harness.Case):
     def test_programs(self):
         self.write("plain.sh", "#!/bin/sh\n")
         self.program("windows", "#!/bin/sh\r\necho x\r\n")
+        self.program("misspelt", "#!/bin/hs\n")
         self.program("strange", "#! /no/such/shell -x\n")
         (self.folder / "folder").mkdir()
         for word, message, help_ in (
-                ("./trian", "the program './trian' cannot be executed: No such "
-                 "file or directory", ""),
+                ("./nowhere", "the program './nowhere' cannot be executed: No "
+                 "such file or directory", ""),
+                ("./wroks", "the program './wroks' cannot be executed: No such "
+                 "file or directory", "did you mean './works'?"),
+                ("pyhton3", "no program 'pyhton3' is in PATH",
+                 "did you mean 'python3'?"),
                 ("no-such-program", "no program 'no-such-program' is in PATH",
                  ""),
                 ("works", "no program 'works' is in PATH",
@@ -59,6 +64,8 @@ class Preflight(harness.Case):
                 ("./folder", "cannot be executed: Is a directory", ""),
                 ("./windows", "its first line names '/bin/sh\\x0d'",
                  "its lines end as on Windows"),
+                ("./misspelt", "its first line names '/bin/hs'",
+                 "did you mean #!/bin/"),
                 ("./strange", "its first line names '/no/such/shell'", "")):
             told = self.plan(f"entrypoint: [{word}]\n")
             self.assertIn("job.jobrun.yaml:4:14: error[JR0512]: ", told)
@@ -95,6 +102,11 @@ class Preflight(harness.Case):
             self.assertIn("error[JR0513]: the script 'trian.py' cannot be "
                           "read: No such file", told)
             self.assertIn(":4:" + str(14 + words.index("trian")) + ":", told)
+        for text in ("entrypoint: [python3, doen.py]\n",
+                     "entrypoint: {python: {script: doen.py}}\n"):
+            self.assertIn("help: did you mean 'done.py'?", self.plan(text))
+            self.assertNotIn("did you mean", self.plan(
+                text + "setup: touch doen.py\n", code=0))
         self.plan("entrypoint: [python3, done.py]\nworkdir: gone\n")
         (self.folder / "w").mkdir()
         told = self.plan("entrypoint: [python3, done.py]\nworkdir: w\n")

@@ -1,5 +1,6 @@
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/did_you_mean.h"
 
@@ -48,6 +49,60 @@ static void finds_the_file_that_was_meant(void)
         CU_ASSERT_EQUAL(any, rows[i].meant != NULL);
         JR_ASSERT_TEXT(any ? found.data : meant, meant);
     }
+    scratch_end(&scratch);
+}
+
+static void finds_the_program_that_was_meant(void)
+{
+    static const struct {
+        const char *typed, *meant; /* below the scratch folder */
+    } rows[] = {
+        {"./trian", "./train"}, {"bin/pyhton3", "bin/python3"},
+        {"trian", "train"},     {"./train", NULL},
+        {"./bni", NULL}, /* a folder */
+        {"no/trian", NULL},     {"./evaluate", NULL},
+    };
+    struct scratch scratch;
+    struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
+    scratch_start(&scratch);
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch.fd, "bin", 0700), 0);
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch.fd, "sbin", 0700), 0);
+    scratch_write(&scratch, "train", "");
+    scratch_write(&scratch, "bin/python3", "");
+    scratch_write(&scratch, "sbin/pyhon", "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool any = jr_near_file_any(&found, scratch.dir, rows[i].typed);
+        CU_ASSERT_EQUAL(any, rows[i].meant != NULL);
+        JR_ASSERT_TEXT(any ? found.data : "",
+                       rows[i].meant == NULL ? "" : rows[i].meant);
+    }
+    CU_ASSERT_TRUE_FATAL(
+        jr_near_program(&found, scratch.dir, "sbin:none:bin", "pyhton3"));
+    JR_ASSERT_TEXT(found.data, "python3");
+    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "bin", "evaluate"));
+    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, "", "pyhton3"));
+    CU_ASSERT_FALSE(jr_near_program(&found, scratch.dir, NULL, "pyhton3"));
+    scratch_end(&scratch);
+}
+
+static void finds_the_only_spec(void)
+{
+    struct scratch scratch;
+    struct jr_buf found JR_BUF_CLEANUP = JR_BUF_INIT;
+    char folder[128], spec[128];
+    scratch_start(&scratch);
+    CU_ASSERT_FALSE(jr_near_file_only(&found, scratch.dir));
+    scratch_write(&scratch, "notes.yaml", "");
+    scratch_write(&scratch, "train.jobrun.yaml", "");
+    (void)snprintf(folder, sizeof folder, "%s/", scratch.dir);
+    (void)snprintf(spec, sizeof spec, "%s/train.jobrun.yaml", scratch.dir);
+    CU_ASSERT_TRUE_FATAL(jr_near_file_only(&found, scratch.dir));
+    JR_ASSERT_TEXT(found.data, spec);
+    CU_ASSERT_TRUE_FATAL(jr_near_file_only(&found, folder));
+    JR_ASSERT_TEXT(found.data, spec);
+    CU_ASSERT_FALSE(jr_near_file_only(&found, spec));
+    scratch_write(&scratch, "b.jobrun.yml", "");
+    CU_ASSERT_FALSE(jr_near_file_only(&found, scratch.dir));
     scratch_end(&scratch);
 }
 
@@ -150,6 +205,7 @@ static void doubts_where_two_are_near(void)
 }
 
 JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),
+             CASE(finds_the_program_that_was_meant), CASE(finds_the_only_spec),
              CASE(tells_names_of_yaml_files), CASE(counts_edits),
              CASE(caps_edits), CASE(finds_the_nearest),
              CASE(doubts_where_two_are_near))

@@ -39,14 +39,25 @@ def script_name(path):
     return os.path.abspath(path) if sys.version_info >= (3, 9) else path
 
 
+def _near_script(path):
+    """The file beside a script that is not there which was meant."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        names = set(os.listdir(folder)) - {name}
+    except OSError:
+        return ""
+    return _near(name, names, "; did you mean '%s'?", 0.7)
+
+
 def read_script(path):
     try:
         with io.open_code(os.path.abspath(path)) as file:
             return compile(file.read(), script_name(path), "exec",
                            dont_inherit=True)
     except OSError as error:
-        raise StartError("could not read the script '%s': %s"
-                         % (os.path.abspath(path), error.strerror)) from None
+        raise StartError("could not read the script '%s': %s%s"
+                         % (os.path.abspath(path), error.strerror,
+                            _near_script(path))) from None
 
 
 def _run_script(words, _):
