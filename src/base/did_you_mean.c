@@ -207,7 +207,7 @@ static const char *nearest_in_folder(struct jr_arena *arena, const char *folder,
 {
     struct jr_strv names = {0};
     struct dirent *entry;
-    DIR *dir = opendir(folder);
+    DIR *dir = strlen(wanted) < LEAST_STEM ? NULL : opendir(folder);
     while (dir != NULL && names.count < MOST_PROGRAMS &&
            (entry = readdir(dir)) != NULL)
         if (entry->d_type != DT_DIR && strcmp(entry->d_name, wanted) != 0)

@@ -160,7 +160,10 @@ static void says_what_to_type_instead(void)
                   "make it executable: chmod +x ./file");
     check(ONE "entrypoint: [./gone.py]\n",
           PROGRAM "the program './gone.py' cannot be executed: No such file or "
-                  "directory");
+                  "directory; did you mean './done.py'?");
+    check(ONE "entrypoint: [./evaluate.py]\n",
+          PROGRAM "the program './evaluate.py' cannot be executed: No such "
+                  "file or directory");
     end();
 }
 
@@ -332,9 +335,10 @@ static void looks_for_scripts_and_libraries(void)
     check(ONE "entrypoint: {python: {script: file/t, interpreter: ./works}}\n",
           "error JR0513 5:31 entrypoint.python.script: the script '@/file/t' "
           "cannot be read: Not a directory");
-    check(ONE "entrypoint: {python: {script: done.py, interpreter: pithon}}\n",
+    check(ONE
+          "entrypoint: {python: {script: done.py, interpreter: no-python}}\n",
           "error JR0512 5:53 entrypoint.python.interpreter: no program "
-          "'pithon' is in PATH");
+          "'no-python' is in PATH");
     check(ONE "entrypoint: {python: {module: t, interpreter: ./pithon}}\n",
           "error JR0512 5:47 entrypoint.python.interpreter: the program "
           "'@/pithon' cannot be executed: No such file or directory");
