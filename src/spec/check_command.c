@@ -224,6 +224,19 @@ static bool is_option_with_number(const char *text)
            jr_num_double(blank + strspn(blank, " "), &number);
 }
 
+/* "./train --lr 3", or "python3 train.py": a program and its arguments. */
+static bool is_program_with_words(const struct jr_node *list, const char *text)
+{
+    const char *first = base_name(text);
+    size_t len = strcspn(first, " ");
+    bool starts = strncmp(first, "python", 6) == 0 ||
+                  is_word_of("bash sh perl node ruby Rscript julia java time "
+                             "nice numactl torchrun srun mpirun accelerate",
+                             first, len);
+    return strstr(text, " -") != NULL ||
+           (list->count == 1 && starts && first[len] == ' ');
+}
+
 /* "./train --lr 3" as the program, "--lr 3" as an argument */
 static void check_blanks(const struct command *command, size_t i)
 {
@@ -231,7 +244,7 @@ static void check_blanks(const struct command *command, size_t i)
     const struct jr_node *word = command->list->items[i];
     const char *text = jr_lint_source(word);
     bool option = i > 0 && is_option_with_number(text);
-    bool program = i == 0 && strstr(text, " -") != NULL;
+    bool program = i == 0 && is_program_with_words(command->list, text);
     const char *list = option || program ? words_as_list(lint, text) : NULL;
     if (list == NULL || may_be_secret(text) || jr_lint_origin(word)->meant)
         return;

@@ -107,6 +107,21 @@ static void help_with_variable(const struct shell_place *place,
                      name, shell);
 }
 
+/* `hostname`, as a shell runs it. */
+static bool check_backticks(const struct shell_place *place, const char *text)
+{
+    const char *open = strchr(text, '`');
+    const char *close = open == NULL ? NULL : strchr(open + 1, '`');
+    if (close == NULL || close == open + 1 || place->shell == NULL ||
+        !begins_word(text, (size_t)(open - text)))
+        return false;
+    struct jr_diag *diag =
+        warn_of_syntax(place, (size_t)(open - text), (size_t)(close + 1 - text),
+                       "is not replaced: no shell reads it");
+    jr_diag_help(place->check->lint->diags, diag, "use %s", place->shell);
+    return true;
+}
+
 /* What the loader of programs, not a shell, replaces. */
 static bool is_loader_name(const char *name)
 {
@@ -269,7 +284,8 @@ static void check_word_list(const struct jr_check *check, const char *path,
         const char *word = written_text(node);
         if (!text && strpbrk(word, " \n\\") == NULL)
             (void)(check_operator(&place, word) || check_dollar(&place, word) ||
-                   check_tilde(&place, word) || check_glob(&place, word));
+                   check_backticks(&place, word) || check_tilde(&place, word) ||
+                   check_glob(&place, word));
         text = announces_text(word);
     }
 }

@@ -35,6 +35,7 @@ static const struct foreign foreigners[] = {
     {"config", "vars", false},
     {"constraint", "engine.slurm.constraint", false},
     {"cpu_bind", "bind", false},
+    {"cpus", "threads", false},
     {"cpus_per_task", "threads", false},
     {"cwd", "workdir", true},
     {"data_parallel", "parallelism.data", true},
@@ -162,6 +163,7 @@ static const struct foreign foreigners[] = {
     {"tensor_model_parallel_size", "parallelism.model", true},
     {"tensor_parallel", "parallelism.model", true},
     {"tensor_parallel_size", "parallelism.model", true},
+    {"time", "timeouts.run", false},
     {"time_limit", "timeouts.run", false},
     {"timeout", "timeouts.run", false},
     {"tp", "parallelism.model", true},
@@ -198,6 +200,29 @@ static const struct needless needless[] = {
  * mapping. */
 struct otherwise {
     const char *name, *instead;
+};
+
+#define POD                                                                    \
+    "jobrun does not set it: add it to what `jobrun render SPEC --engine "     \
+    "kubernetes` prints"
+#define CONTAINER                                                              \
+    "write cpu and memory; how many devices a node has is local_world_size, "  \
+    "at the top of the spec"
+
+/* The same in `engine.kubernetes`. */
+static const struct otherwise pod_otherwise[] = {
+    {"affinity", POD},
+    {"annotations", POD},
+    {"gpu_limit", CONTAINER},
+    {"image_pull_policy", POD},
+    {"limits", CONTAINER},
+    {"node_selector", POD},
+    {"nvidia.com/gpu", CONTAINER},
+    {"requests", CONTAINER},
+    {"resources", CONTAINER},
+    {"security_context", POD},
+    {"tolerations", POD},
+    {"volume_mounts", POD},
 };
 
 static const struct otherwise otherwise[] = {
@@ -380,12 +405,25 @@ static const struct needless *find_needless(const char *name)
     return NULL;
 }
 
+static const char *find_otherwise(const struct otherwise *rows, size_t count,
+                                  const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (jr_field_is_same_name(rows[i].name, name))
+            return rows[i].instead;
+    return NULL;
+}
+
 const char *jr_field_otherwise(const char *name)
 {
-    for (size_t i = 0; i < sizeof otherwise / sizeof *otherwise; i++)
-        if (jr_field_is_same_name(otherwise[i].name, name))
-            return otherwise[i].instead;
-    return NULL;
+    return find_otherwise(otherwise, sizeof otherwise / sizeof *otherwise,
+                          name);
+}
+
+const char *jr_field_pod_otherwise(const char *name)
+{
+    return find_otherwise(pod_otherwise,
+                          sizeof pod_otherwise / sizeof *pod_otherwise, name);
 }
 
 const char *jr_field_needless(const char *name)

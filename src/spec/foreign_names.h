@@ -23,6 +23,9 @@ const char *jr_field_needless(const char *name);
  * jobrun none; or NULL. */
 const char *jr_field_otherwise(const char *name);
 
+/* The same for what the pods of Kubernetes have, in `engine.kubernetes`. */
+const char *jr_field_pod_otherwise(const char *name);
+
 /* Whether a name for which there is no field asks, by this value, for nothing
  * but what jobrun does anyway. */
 bool jr_field_is_idle(const char *name, const char *value);

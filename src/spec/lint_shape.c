@@ -159,16 +159,18 @@ static bool shape_of_timeouts(const struct shape *s)
     return true;
 }
 
-/* restart: on-failure */
+/* restart: on-failure, requeue: true */
 static bool shape_of_restart(const struct shape *s)
 {
-    if (strcmp(s->path, "restart") != 0 || *s->text == '\0')
+    bool restart = strcmp(s->path, "restart") == 0;
+    if ((!restart && strcmp(s->path, "requeue") != 0) || *s->text == '\0')
         return false;
     if (strcasecmp(s->text, "false") == 0 ||
         strcasecmp(s->text, "never") == 0 || strcasecmp(s->text, "no") == 0)
-        HELP(s, "leave it out, and nothing is restarted");
+        HELP(s, "leave it out, and nothing is %s",
+             restart ? "restarted" : "requeued");
     else
-        HELP(s, "say how often: restart: 3");
+        HELP(s, "say how often: %s: 3", s->path);
     return true;
 }
 
@@ -306,6 +308,17 @@ static bool shape_of_rank_entry(const struct shape *s)
     return true;
 }
 
+/* `- --lr: 3` */
+static bool is_option_item(const struct jr_node *node)
+{
+    return node->kind == JR_NODE_MAPPING && node->count == 1 &&
+           node->pairs[0].key->text[0] == '-' &&
+           jr_lint_is_bare(node->pairs[0].key->text +
+                           strspn(node->pairs[0].key->text, "-")) &&
+           node->pairs[0].value->kind == JR_NODE_SCALAR &&
+           jr_lint_is_bare(jr_lint_source(node->pairs[0].value));
+}
+
 /* An item such as `- lr: 3`, or a list within a list. */
 static bool shape_of_item(const struct shape *s)
 {
@@ -315,6 +328,9 @@ static bool shape_of_item(const struct shape *s)
         return false;
     if (node->kind == JR_NODE_SEQUENCE)
         HELP(s, "leave out the brackets or the '-' around it");
+    else if (is_option_item(node))
+        HELP(s, "an option and its value are two items: %s, %s",
+             node->pairs[0].key->text, jr_lint_source(node->pairs[0].value));
     else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
              node->pairs[0].value->kind == JR_NODE_SCALAR && !node->flow)
         HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"",

@@ -12,6 +12,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/utf8.h"
+#include "doc/emit.h"
 #include "spec/foreign_names.h"
 #include "spec/lint_finding.h"
 #include "spec/lint_shape.h"
@@ -276,6 +277,20 @@ static bool suggest_hosts(const struct odd *odd)
     return true;
 }
 
+/* A command that only a shell can read. */
+static bool suggest_shell(const struct odd *odd)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    bool written = odd->node->filled == NULL && odd->node->len < LONGEST &&
+                   strchr(odd->node->text, '\n') == NULL;
+    if (written)
+        jr_quote_double(&text, odd->node->text, odd->node->len);
+    jr_diag_help(odd->lint->diags, odd->diag,
+                 "for a shell command, write {shell: %s}",
+                 text.len > 0 && !text.failed ? text.data : "...");
+    return true;
+}
+
 /* A scalar where a list is wanted. */
 static bool suggest_list(const struct odd *odd)
 {
@@ -290,11 +305,8 @@ static bool suggest_list(const struct odd *odd)
     if (odd->node->len < LONGEST)
         list = suggested_list(odd->lint, text,
                               !odd->node->plain && !has_integers(odd->type));
-    if (list == NULL && is_command(odd->type))
-        jr_diag_help(odd->lint->diags, odd->diag,
-                     "for a shell command, write {shell: ...}");
     if (list == NULL)
-        return is_command(odd->type);
+        return is_command(odd->type) && suggest_shell(odd);
     jr_diag_help(odd->lint->diags, odd->diag,
                  "a list is written in brackets: [%s]", list);
     jr_lint_fix(odd->lint, odd->diag, odd->node,
@@ -315,10 +327,26 @@ static bool suggest_pair(const struct odd *odd, const struct jr_node *item)
     size_t dashes = strspn(item->text, "-");
     if (dashes >= name)
         return false;
+    if (item->span.source != NULL && item->span.source->option)
+        jr_diag_help(odd->lint->diags, odd->diag, "write --set %s.%s",
+                     jr_lint_path(odd->lint, odd->at), item->text + dashes);
+    else
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "write each as a name and a value: %.*s: %s",
+                     (int)(name - dashes), item->text + dashes,
+                     item->text + name + 1);
+    return true;
+}
+
+/* `vars: [lr, 0.1]`: names without values. */
+static bool suggest_name(const struct odd *odd, const struct jr_node *item)
+{
+    if (item->kind != JR_NODE_SCALAR || item->filled != NULL ||
+        odd->type->kind != JR_KIND_NAMES || !jr_lint_is_bare(item->text) ||
+        !isalpha((unsigned char)item->text[0]))
+        return false;
     jr_diag_help(odd->lint->diags, odd->diag,
-                 "write each as a name and a value: %.*s: %s",
-                 (int)(name - dashes), item->text + dashes,
-                 item->text + name + 1);
+                 "write each as a name and a value: {%s: VALUE}", item->text);
     return true;
 }
 
@@ -329,7 +357,8 @@ static bool suggest_entries(const struct odd *odd)
     if (node->count == 0)
         return false;
     if (node->items[0]->kind != JR_NODE_MAPPING)
-        return suggest_pair(odd, node->items[0]);
+        return suggest_pair(odd, node->items[0]) ||
+               suggest_name(odd, node->items[0]);
     if (odd->type->ranks)
         return false;
     jr_diag_help(odd->lint->diags, odd->diag,
@@ -425,7 +454,9 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
         suggest_spec(&odd);
     if (diag == &lint->diags->scratch || at == NULL)
         return;
-    if (hidden || (!jr_lint_suggest_shape(lint, diag, type, node, at) &&
-                   !suggest_other_kind(&odd)))
+    if (hidden && is_command(type))
+        (void)suggest_shell(&odd);
+    else if (hidden || (!jr_lint_suggest_shape(lint, diag, type, node, at) &&
+                        !suggest_other_kind(&odd)))
         show_example(&odd);
 }

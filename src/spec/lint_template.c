@@ -254,7 +254,8 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
 {
     struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
     if (!can_be_scalar(type)) {
-        (void)jr_lint_wrong(lint, type, node, at);
+        jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type,
+                             node, at);
         return NULL;
     }
     if (node->filled->unknown)

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "spec/lint_finding.h"
+#include "spec/lint_kubernetes.h"
 #include "spec/lint_suggest.h"
 #include "spec/lint_value.h"
 
@@ -205,7 +206,10 @@ void jr_lint_suggest_text(struct jr_lint *lint, struct jr_diag *diag,
     const struct text t = {lint,      diag, type, node, jr_lint_path(lint, at),
                            node->text};
     if (node->len == 0 || help_with_host(&t) || help_with_device(&t) ||
-        help_with_init_method(&t) || help_with_name(&t) || help_with_signal(&t))
+        help_with_init_method(&t) || help_with_name(&t) ||
+        help_with_signal(&t) ||
+        (node->filled == NULL &&
+         jr_lint_suggest_kubernetes(lint, diag, type, node, t.path)))
         return;
     if (type->is_address)
         (void)help_with_address(&t);
@@ -229,6 +233,7 @@ struct size {
 static bool read_unit(const char *text, struct size *ret)
 {
     static const char letters[] = "kmgt";
+    static const char *const prefixes[] = {"kilo", "mega", "giga", "tera"};
     const char *letter = strchr(letters, tolower((unsigned char)*text));
     ret->power = 0;
     ret->exact = true;
@@ -240,6 +245,9 @@ static bool read_unit(const char *text, struct size *ret)
     ret->power = (unsigned)(letter - letters) + 1;
     ret->exact =
         strcasecmp(text + 1, "ib") == 0 || strcasecmp(text + 1, "i") == 0;
+    if (strncasecmp(text, prefixes[letter - letters], 4) == 0)
+        return strncasecmp(text + 4, "byte", 4) == 0 &&
+               (text[8] == '\0' || strcasecmp(text + 8, "s") == 0);
     return ret->exact || text[1] == '\0' || strcasecmp(text + 1, "b") == 0;
 }
 
@@ -267,6 +275,12 @@ static const char *write_size(struct jr_lint *lint, struct size size)
         return NULL;
     return jr_arena_printf(lint->arena, "%" PRIu64 "%s", (uint64_t)size.number,
                            units[size.power]);
+}
+
+const char *jr_lint_near_size(struct jr_lint *lint, const char *text)
+{
+    struct size size;
+    return read_size(text, &size) ? write_size(lint, size) : NULL;
 }
 
 static bool is_without_limit(const char *text)

@@ -6,6 +6,10 @@
 
 #include "spec/lint.h"
 
+/* A size that is written otherwise, "64 GB", as jobrun writes it, "64GiB"; NULL
+ * where it is no size. */
+const char *jr_lint_near_size(struct jr_lint *lint, const char *text);
+
 /* Help for a text that is no size of the type. */
 void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,

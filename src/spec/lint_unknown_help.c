@@ -173,18 +173,33 @@ static const struct jr_spec_group *find_group(const struct hint *hint)
     return first;
 }
 
+/* Where the key belongs, as it is written there. */
+static void add_other_place(struct hint *hint, const char *path)
+{
+    const struct jr_source *source = hint->unknown->key->span.source;
+    struct jr_diags *diags = hint->lint->diags;
+    if (strchr(path, '*') != NULL)
+        jr_diag_help(diags, hint->diag, "it belongs elsewhere: '%s'", path);
+    else if (source != NULL && source->option)
+        jr_diag_help(diags, hint->diag, "write --set %s=%s", path,
+                     bare_value(hint));
+    else
+        jr_diag_help(diags, hint->diag, "it belongs elsewhere: %s",
+                     jr_lint_nested(hint->lint, path, bare_value(hint)));
+}
+
 static bool hint_other_place(struct hint *hint)
 {
     const struct jr_spec_group *group = find_group(hint);
-    struct jr_diags *diags = hint->lint->diags;
     if (group == NULL)
         return false;
+    const char *path =
+        jr_arena_printf(hint->lint->arena, "%s.%s", group->path, hint->key);
     if (group->path[0] == '\0')
-        jr_diag_help(diags, hint->diag, "'%s' belongs at the top of the spec",
-                     hint->key);
-    else
-        jr_diag_help(diags, hint->diag, "it belongs elsewhere: '%s.%s'",
-                     group->path, hint->key);
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "'%s' belongs at the top of the spec", hint->key);
+    else if (path != NULL)
+        add_other_place(hint, path);
     return true;
 }
 
@@ -239,6 +254,17 @@ static bool hint_axis(struct hint *hint)
                  "put it into axes: {%s%s: [...]}", variable ? "vars." : "",
                  hint->key);
     return true;
+}
+
+/* nodeSelector, resources: what a pod has, and is not told here */
+static bool hint_pod(struct hint *hint)
+{
+    const char *instead = strcmp(hint->group, "engine.kubernetes") == 0
+                              ? jr_field_pod_otherwise(hint->key)
+                              : NULL;
+    if (instead != NULL)
+        jr_diag_help(hint->lint->diags, hint->diag, "%s", instead);
+    return instead != NULL;
 }
 
 /* python: train.py, at the top */
@@ -309,10 +335,9 @@ static bool hint_dotted(struct hint *hint)
     return true;
 }
 
-/* A name of the spec's `vars`, which is meant by a bare one. */
-static const char *near_variable(const struct hint *hint)
+const char *jr_lint_near_variable(const struct jr_node *spec, const char *name)
 {
-    const struct jr_node *vars = jr_doc_get(hint->unknown->mapping, "vars");
+    const struct jr_node *vars = jr_doc_get(spec, "vars");
     const char *names[MOST_NAMES + 1];
     if (vars == NULL || vars->kind != JR_NODE_MAPPING ||
         vars->count > MOST_NAMES)
@@ -320,7 +345,7 @@ static const char *near_variable(const struct hint *hint)
     for (size_t i = 0; i < vars->count; i++)
         names[i] = vars->pairs[i].key->text;
     names[vars->count] = NULL;
-    return jr_did_you_mean(hint->key, names);
+    return jr_did_you_mean(name, names);
 }
 
 /* `--set lr=3`, where `vars` has it or could have it */
@@ -330,7 +355,7 @@ static bool hint_set_variable(struct hint *hint)
     struct jr_diags *diags = hint->lint->diags;
     if (hint->group[0] != '\0' || source == NULL || !source->option)
         return false;
-    const char *near = near_variable(hint);
+    const char *near = jr_lint_near_variable(hint->unknown->mapping, hint->key);
     if (near != NULL)
         jr_diag_help(diags, hint->diag, "did you mean --set vars.%s=%s?", near,
                      bare_value(hint));
@@ -402,10 +427,10 @@ static bool hint_known_keys(struct hint *hint)
 static void run_hints(struct hint *hint)
 {
     static bool (*const hints[])(struct hint *) = {
-        hint_typography,  hint_glued,     hint_same_name, hint_dotted,
-        hint_member,      hint_axis,      hint_python,    hint_result_field,
-        hint_other_place, hint_near_name, hint_whole_job, hint_set_variable,
-        hint_known_keys,  hint_own_name,
+        hint_typography,   hint_glued,       hint_same_name, hint_dotted,
+        hint_member,       hint_pod,         hint_axis,      hint_python,
+        hint_result_field, hint_other_place, hint_near_name, hint_whole_job,
+        hint_set_variable, hint_known_keys,  hint_own_name,
     };
     size_t i = 0, count = sizeof hints / sizeof *hints;
     while (i < count && !hints[i](hint))

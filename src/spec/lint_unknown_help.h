@@ -28,4 +28,7 @@ const char *jr_lint_group(const struct jr_spec_field *fields);
  * or NULL. */
 const char *jr_lint_same_name(const char *name, const char *const *keys);
 
+/* The name of the spec's `vars` that is meant by a bare one; NULL: none. */
+const char *jr_lint_near_variable(const struct jr_node *spec, const char *name);
+
 #endif

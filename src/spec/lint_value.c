@@ -128,6 +128,12 @@ static struct jr_node *whole_path(struct jr_lint *lint,
     return ret;
 }
 
+/* ~ or ~/data, but no other user's. */
+static bool is_home_path(const char *text)
+{
+    return text[0] == '~' && (text[1] == '/' || text[1] == '\0');
+}
+
 struct jr_node *jr_read_path(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
@@ -136,7 +142,11 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (!none && node->len > 0)
+        if (is_home_path(node->text))
+            jr_diag_help(lint->diags, diag,
+                         "only a shell expands ~: write ${env:HOME}%s",
+                         jr_lint_source(node) + 1);
+        else if (!none && node->len > 0)
             jr_diag_help(
                 lint->diags, diag,
                 "only a shell expands ~: write the path of the folder");

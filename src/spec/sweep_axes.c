@@ -6,6 +6,7 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "spec/assemble.h"
+#include "spec/lint_unknown_help.h"
 #include "spec/sampler.h"
 #include "spec/spec_file.h"
 #include "spec/sweep_choices.h"
@@ -69,10 +70,15 @@ static bool refuse_unknown_field(struct jr_sweep_reading *reading,
     names[count] = NULL;
     const char *key = first_key(reading, at);
     const char *near = jr_did_you_mean(key, names);
+    const char *variable = at == field->path
+                               ? jr_lint_near_variable(reading->doc->root, key)
+                               : NULL;
     struct jr_diag *diag = jr_sweep_refuse(
         reading, JR_CODE_WRONG_AXIS, field_span(field), field->key->text,
         "'%s' is not a field of the spec", field->path);
-    if (near != NULL)
+    if (variable != NULL)
+        jr_diag_help(reading->diags, diag, "did you mean 'vars.%s'?", variable);
+    else if (near != NULL)
         jr_diag_help(reading->diags, diag, "did you mean '%.*s%s%s'?",
                      (int)(at - field->path), field->path, near,
                      at + strlen(key));

@@ -43,7 +43,7 @@ class Preflight(harness.Case):
     def test_programs(self):
         self.write("plain.sh", "#!/bin/sh\n")
         self.program("windows", "#!/bin/sh\r\necho x\r\n")
-        self.program("misspelt", "#!/bin/hs\n")
+        self.program("misspelt", "#!/bin/bahs\n")
         self.program("strange", "#! /no/such/shell -x\n")
         (self.folder / "folder").mkdir()
         for word, message, help_ in (
@@ -64,8 +64,8 @@ class Preflight(harness.Case):
                 ("./folder", "cannot be executed: Is a directory", ""),
                 ("./windows", "its first line names '/bin/sh\\x0d'",
                  "its lines end as on Windows"),
-                ("./misspelt", "its first line names '/bin/hs'",
-                 "did you mean #!/bin/"),
+                ("./misspelt", "its first line names '/bin/bahs'",
+                 "did you mean #!/bin/bash?"),
                 ("./strange", "its first line names '/no/such/shell'", "")):
             told = self.plan(f"entrypoint: [{word}]\n")
             self.assertIn("job.jobrun.yaml:4:14: error[JR0512]: ", told)

@@ -73,13 +73,17 @@ static void says_how_durations_are_written(void)
         {RUN("30m1"), "each number needs its unit: 30m1s", NULL},
         {RUN("1:2:3:4"), "", NULL},
         {RUN("'10:'"), "", NULL},
-        {RUN("5 minuts or so"), "write whole numbers, each with d, h, m, s or ms", NULL},
-        {RUN("5 parsecs"), "write whole numbers, each with d, h, m, s or ms", NULL},
+        {RUN("5 minuts or so"),
+         "write whole numbers, each with d, h, m, s or ms", NULL},
+        {RUN("5 parsecs"), "write whole numbers, each with d, h, m, s or ms",
+         NULL},
         {RUN("-5s"), "no time is negative: 5s", NULL},
         {RUN("-x"), "", NULL},
-        {RUN("0.0001s"), "write whole numbers, each with d, h, m, s or ms", NULL},
+        {RUN("0.0001s"), "write whole numbers, each with d, h, m, s or ms",
+         NULL},
         {RUN("h"), "", NULL},
-        {RUN("1e20 s"), "write whole numbers, each with d, h, m, s or ms", NULL},
+        {RUN("1e20 s"), "write whole numbers, each with d, h, m, s or ms",
+         NULL},
     };
     CHECK_ROWS(rows);
 }
@@ -187,8 +191,8 @@ static void says_how_an_entrypoint_is_written(void)
     check_entry("./train --lr 1",
                 "a list is written in brackets: [./train, --lr, 1]",
                 "[./train, --lr, 1]");
-    check_entry("./train > log", "for a shell command, write {shell: ...}",
-                NULL);
+    check_entry("./train > log",
+                "for a shell command, write {shell: \"./train > log\"}", NULL);
     check_entry("{python: train.py}", "did you mean {script: \"train.py\"}?",
                 "{script: \"train.py\"}");
     check_entry("{python: pkg.train}", "did you mean {module: \"pkg.train\"}?",

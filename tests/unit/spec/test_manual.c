@@ -130,19 +130,20 @@ static const char *explained(struct jr_buf *out, const char *path)
 static void explains_a_field(void)
 {
     struct jr_buf out = JR_BUF_INIT;
-    JR_ASSERT_TEXT(explained(&out, "threads"),
-                   "threads: OMP_NUM_THREADS of the ranks\n\n"
-                   "  accepts     an integer of at least 1\n"
-                   "  unit        threads\n"
-                   "  MISSING     (absent, null, auto or " QUESTION_MARKS
-                   ") OMP_NUM_THREADS, else physical cores /\n"
-                   "              local ranks\n"
-                   "  elsewhere   cpus_per_task, num_cpu_threads_per_process, "
-                   "omp_num_threads\n"
-                   "  since       jobrun 0.1\n\n"
-                   "The value is limited by the CPU quota, and is at least 1.\n\n"
-                   "example:\n"
-                   "  threads: 4\n");
+    JR_ASSERT_TEXT(
+        explained(&out, "threads"),
+        "threads: OMP_NUM_THREADS of the ranks\n\n"
+        "  accepts     an integer of at least 1\n"
+        "  unit        threads\n"
+        "  MISSING     (absent, null, auto or " QUESTION_MARKS
+        ") OMP_NUM_THREADS, else physical cores /\n"
+        "              local ranks\n"
+        "  elsewhere   cpus, cpus_per_task, "
+        "num_cpu_threads_per_process, omp_num_threads\n"
+        "  since       jobrun 0.1\n\n"
+        "The value is limited by the CPU quota, and is at least 1.\n\n"
+        "example:\n"
+        "  threads: 4\n");
     jr_buf_release(&out);
 }
 
