@@ -187,6 +187,18 @@ const char *jr_did_you_mean(const char *word, const char *const *candidates)
     return best;
 }
 
+const char *jr_did_you_mean_longer(const char *word,
+                                   const char *const *candidates)
+{
+    const char *near = jr_did_you_mean(word, candidates);
+    size_t len = strlen(word);
+    if (near != NULL || len < LEAST_STEM)
+        return near;
+    while (*candidates != NULL && strncmp(*candidates, word, len) != 0)
+        candidates++;
+    return *candidates;
+}
+
 bool jr_did_you_mean_near(const char *word, const char *const *candidates)
 {
     const char *best = jr_did_you_mean(word, candidates);

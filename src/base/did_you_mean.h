@@ -44,6 +44,11 @@ unsigned jr_edit_distance(const char *a, const char *b, unsigned limit);
  * it, or NULL. `candidates` is NULL-terminated. */
 const char *jr_did_you_mean(const char *word, const char *const *candidates);
 
+/* The same, or else the first candidate that begins with `word`, which is no
+ * single letter or two: "fail" is "failed". */
+const char *jr_did_you_mean_longer(const char *word,
+                                   const char *const *candidates);
+
 /* Whether there is no doubt which of them was meant: one is near, and no other
  * nearly as near. */
 bool jr_did_you_mean_near(const char *word, const char *const *candidates);

@@ -2,12 +2,15 @@
  * which removes old ones. cli.h declares them. */
 #include "cli/cmd_runs.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
@@ -56,36 +59,65 @@ int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
                       "--rank wants ranks like 0-3,8, not '%s'", cli->ranks);
 }
 
-/* Whether `run` is the beginning of several ids, which the error names. */
-static bool is_beginning(const struct jr_records *records, const char *run)
+/* Keep the runs whose ids begin with `run`; all of them where none does. */
+static void keep_candidates(struct jr_records *records, const char *run)
 {
-    bool any = false;
-    for (size_t i = 0; i < records->count; i++)
-        any = any || strncmp(records->items[i].id, run, strlen(run)) == 0;
-    return any;
+    size_t kept = 0, len = strlen(run);
+    for (size_t i = 0; i < records->count; i++) {
+        struct jr_record record = records->items[i];
+        if (strncmp(record.id, run, len) != 0)
+            continue;
+        records->items[i] = records->items[kept];
+        records->items[kept++] = record;
+    }
+    if (kept > 0)
+        records->count = kept;
 }
 
-/* No run is meant: say so, and show the newest ones. */
+/* What may be meant by a word that no run is called by. */
+static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli,
+                          const char *run)
+{
+    static const char *const latest[] = {"latest", NULL};
+    const char *verb = cli->verb->name;
+    if (strcmp(run, "last") == 0 || strcmp(run, "newest") == 0 ||
+        jr_did_you_mean(run, latest) != NULL)
+        jr_buf_str(out, " (did you mean latest?)");
+    else if (run[0] != '\0' && strspn(run, "0123456789") == strlen(run) &&
+             strcmp(verb, "logs") == 0)
+        jr_buf_printf(out, " (rank %s: jobrun logs latest --rank %s)", run,
+                      run);
+    else if (jr_near_file_is_yaml(run) && access(run, F_OK) == 0)
+        jr_buf_str(out, " (that is a spec; a run is called by its id)");
+}
+
+/* No run is meant, or several are: say so, and show the newest ones. */
 static int refuse_run(const struct jr_cli *cli, const char *run,
                       const struct jr_error *err)
 {
     enum { MOST_SHOWN = 5 };
-    struct jr_buf out = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf out = {.width = jr_cli_message_columns(STDERR_FILENO)};
     struct jr_records records = JR_RECORDS_INIT;
     (void)jr_records_list(&records, jr_cli_log_dir(cli), NULL);
     jr_sweeps_add(&records, jr_cli_log_dir(cli), cli->environ);
-    struct jr_records newest = records;
-    if (is_beginning(&records, run))
-        newest.count = 0;
-    if (newest.count > MOST_SHOWN)
-        newest.count = MOST_SHOWN;
-    jr_buf_str(&out, "jobrun: ");
-    jr_buf_escaped(&out, err->text, strlen(err->text));
-    jr_buf_str(&out, newest.count == 0               ? "\n"
-                     : newest.count == records.count ? "; the runs are:\n"
-                                                     : "; the newest are:\n");
-    if (newest.count > 0)
-        jr_runs_print(&out, &newest);
+    struct jr_records shown = records;
+    keep_candidates(&shown, run);
+    size_t count = shown.count;
+    if (shown.count > MOST_SHOWN)
+        shown.count = MOST_SHOWN;
+    if (count > 1 && strncmp(shown.items[0].id, run, strlen(run)) == 0)
+        jr_buf_printf(&text, "'%s' is the beginning of %zu runs", run, count);
+    else
+        jr_buf_str(&text, err->text);
+    add_meant_run(&text, cli, run);
+    jr_buf_str(&text, count == 0            ? ""
+                      : shown.count < count ? "; the newest are:"
+                                            : "; the runs are:");
+    jr_cli_add_message(&out, text.failed ? err->text : text.data);
+    jr_buf_char(&out, '\n');
+    if (shown.count > 0)
+        jr_runs_print(&out, &shown);
     jr_records_release(&records);
     jr_cli_err(cli, &out);
     return JR_STATUS_USAGE;
@@ -142,10 +174,16 @@ static int find_cell(struct jr_cli *cli, char ret_id[static 256])
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }
 
+static bool is_rank_set(const char *word)
+{
+    return isdigit((unsigned char)word[0]) &&
+           word[strspn(word, "0123456789,-/")] == '\0';
+}
+
 int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
 {
     struct jr_error err = {0};
-    if (cli->words_count > 1 &&
+    if (cli->words_count > 1 && is_rank_set(cli->words[1]) &&
         jr_option_allowed(jr_option_by_name("rank", 4), cli->verb->name))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one run only: what is '%s'? (ranks: jobrun %s "
@@ -166,7 +204,7 @@ int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
 int jr_cmd_runs(struct jr_cli *cli)
 {
     struct jr_error err = {0};
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_buf out = {.width = jr_cli_message_columns(STDOUT_FILENO)};
     int format = jr_cli_table_format(cli);
     if (format < 0)
         return JR_STATUS_USAGE;

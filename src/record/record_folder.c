@@ -145,11 +145,12 @@ int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
     if (attempt == NULL || jr_access(fd, ret->data, F_OK, 0) == 0)
         return 0;
     json_t *run = jr_record_folder_json(fd, "run.json", NULL);
-    bool last = jr_json_get_int(run, "attempt") == *attempt;
+    json_int_t last = jr_json_get_int(run, "attempt");
     json_decref(run);
-    if (!last)
-        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' has no attempt %u",
-                            id, *attempt);
+    if (last != *attempt)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "run '%s' has no attempt %u: the last one is %lld",
+                            id, *attempt, (long long)last);
     jr_buf_clear(ret);
     jr_buf_str(ret, "results.json");
     return 0;

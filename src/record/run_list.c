@@ -244,17 +244,21 @@ static bool is_run(int dir_fd, const char *id)
 /* A search for the runs that a word may mean. */
 struct search {
     const char *run;
-    bool exact;
-    char id[256]; /* the one that is meant, so far */
+    bool exact, folder; /* a folder without a record is called so */
+    char id[256];       /* the one that is meant, so far */
     size_t count;
     struct jr_buf names;
 };
 
 static void consider_run(struct search *search, int dir_fd, const char *id)
 {
-    if (search->exact || strncmp(id, search->run, strlen(search->run)) != 0 ||
-        !is_run(dir_fd, id))
+    if (search->exact || strncmp(id, search->run, strlen(search->run)) != 0)
         return;
+    if (!is_run(dir_fd, id)) {
+        JR_CLOSE int fd = open_run(dir_fd, id);
+        search->folder |= fd >= 0 && strcmp(id, search->run) == 0;
+        return;
+    }
     search->exact = strcmp(id, search->run) == 0;
     (void)snprintf(search->id, sizeof search->id, "%s", id);
     if (search->count++ < MOST_CANDIDATES)
@@ -267,6 +271,11 @@ static int decide_search(const struct search *search, const char *log_dir,
 {
     if (search->exact || search->count == 1)
         return 0;
+    if (search->count == 0 && search->folder)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "'%s' in %s is not known as a run: it has no "
+                            "run.json",
+                            search->run, log_dir);
     if (search->count == 0)
         return jr_error_set(err, JR_STATUS_USAGE, "no run '%s' in %s",
                             search->run, log_dir);

@@ -186,7 +186,10 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
         jr_buf_printf(out, ", attempt %lld", attempt);
     jr_buf_printf(out, ": pid %lld on ", jr_json_get_int(run, "pid"));
     add_escaped(out, run, "host");
-    if (strcmp(standing, "lost") == 0)
+    if (strcmp(standing, "lost") == 0 &&
+        jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        jr_buf_str(out, " is gone, and its results.json is damaged");
+    else if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
     if (jr_record_folder_is_contained(run))
         jr_buf_str(out, ", in another PID namespace (a container); it can be "

@@ -211,8 +211,37 @@ class Suggestions(Case):
         self.assertIn("; the newest are:\n", done.stderr)
         self.assertEqual(self.listed(done.stderr), ids[:0:-1])
         done = self.expect(self.jobrun("show", "r"), 2)
-        self.assertEqual(self.listed(done.stderr), [])
-        self.assertIn("'r' matches 6 runs: ", done.stderr)
+        self.assertEqual(self.listed(done.stderr), ids[:0:-1])
+        self.assertIn("jobrun: 'r' is the beginning of 6 runs; the newest "
+                      "are:\n", done.stderr)
+        for words, said in (
+                ("show latset", "no run 'latset' in runs (did you mean "
+                 "latest?); the newest are:"),
+                ("show last", "(did you mean latest?)"),
+                ("logs 0", "(rank 0: jobrun logs latest --rank 0)"),
+                ("show 0", "no run '0' in runs; the newest are:"),
+                ("logs r1 3-4", "(ranks: jobrun logs r1 --rank 3-4)"),
+                ("logs r1 r2", "give one run only: what is 'r2'?\n"),
+                ("show train.jobrun.yaml", "(that is a spec; a run is called "
+                 "by its id)"),
+                ("show r1 --attempt 3", "run 'r1' has no attempt 3: the last "
+                 "one is 0\n")):
+            with self.subTest(words):
+                done = self.expect(self.jobrun(*words.split()), 2)
+                self.assertIn(said, done.stderr)
+
+    def test_records_that_are_broken(self):
+        for name in "r1", "r2", "r3":
+            self.expect(self.jobrun("-n", "1", "--run-id", name, "--", "true"),
+                        0)
+        (self.folder / "runs/r1/run.json").unlink()
+        (self.folder / "runs/r2/results.json").write_text('{"a":')
+        done = self.expect(self.jobrun("show", "r1"), 2)
+        self.assertIn("'r1' in runs is not known as a run: it has no run.json; "
+                      "the runs are:", done.stderr)
+        done = self.expect(self.jobrun("show", "r2"), 0)
+        self.assertRegex(done.stdout, r"^jobrun: lost: pid \d+ on \S+ is gone, "
+                                      r"and its results.json is damaged\n")
 
     @staticmethod
     def listed(text):

@@ -104,6 +104,11 @@ class Lists(harness.Case):
         for words, near in ((["--columns", "vars.lx"], "'vars.lr'"),
                             (["--sort", "loss"], "'results.loss'"),
                             (["--where", "label.teem=x"], "'labels.team'"),
+                            (["--where", "stat=failed"], "'status'"),
+                            (["--sort", "los"], "'results.loss'"),
+                            (["--where", "status=fail"], "status=failed"),
+                            (["--where", "status!=succeded"],
+                             "status=succeeded"),
                             (["--where", "stauts=failed"], "'status'")):
             with self.subTest(words):
                 self.assertIn(f"did you mean {near}?",

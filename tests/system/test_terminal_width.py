@@ -75,6 +75,26 @@ class Terminal(harness.Case):
         lines = self.on_terminal(60, "-n", 4, name)
         self.assertIn(" " * 8 + "jobrun -s world_size=4 " + name, lines)
 
+    def test_a_table_of_runs_fits(self):
+        self.expect(self.jobrun("-n", "1", "--", "true"), 0)
+        for words in ("runs",), ("show", "nope"):
+            lines = self.on_terminal(80, *words)
+            self.assertLessEqual(max(map(len, lines)), 80, lines)
+            self.assertEqual(lines[-2].split(),
+                             ["status", "exit", "ranks", "took", "run"])
+            self.assertRegex(lines[-1],
+                             r"^succeeded +0 +1  .* \S+-true-\S{4}$")
+        wide = self.on_terminal(120, "runs")
+        self.assertEqual(wide, self.jobrun("runs").stdout.splitlines())
+        self.assertIn("started", wide[0])
+
+    def test_options_of_others_are_broken_too(self):
+        lines = self.on_terminal(80, "-q", "x", "--gpus", "4", "a.yaml")
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+        lines = self.on_terminal(80, "rerun", "latest", "-s", "a=1")
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+        self.assertGreater(len(lines), 1)
+
     def test_the_width_may_be_stated(self):
         lines = self.on_terminal(200, "validate", COLUMNS="50")
         self.assertEqual(lines, ["jobrun: no spec is given: jobrun validate "

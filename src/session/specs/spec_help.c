@@ -249,6 +249,23 @@ static void same_end(struct jr_buf *out, const char **paths, const char *word)
     }
 }
 
+/* Append the paths that have the word in them, if these are few: "world" is in
+ * world_size and local_world_size. */
+static void fields_with(struct jr_buf *out, const char **paths,
+                        const char *word)
+{
+    enum { LEAST = 3, MOST = 4 };
+    size_t count = 0;
+    for (; strlen(word) >= LEAST && *paths != NULL && count <= MOST; paths++) {
+        if (strstr(*paths, word) == NULL)
+            continue;
+        jr_buf_printf(out, "%s'%s'", count == 0 ? "" : " or ", *paths);
+        count++;
+    }
+    if (count > MOST)
+        jr_buf_clear(out);
+}
+
 /* Append what was probably meant by a word that is no field: "'nodes'". */
 static void add_near_fields(struct jr_buf *out, const char *word)
 {
@@ -259,6 +276,8 @@ static void add_near_fields(struct jr_buf *out, const char *word)
     const char *near = paths != NULL ? jr_did_you_mean(word, paths) : NULL;
     if (out->len == 0 && near != NULL)
         jr_buf_printf(out, "'%s'", near);
+    if (out->len == 0 && paths != NULL)
+        fields_with(out, paths, word);
     jr_arena_release(&arena);
 }
 

@@ -41,30 +41,58 @@ struct run_listing {
     bool results;   /* what they delivered is wanted */
 };
 
-/* Ranks, times and steps. */
-static void print_course(struct jr_buf *out, const struct jr_record *record)
+enum { BEFORE_ID = 78 }; /* columns of the whole table before the id */
+
+/* Whether the table is too wide for the terminal: then it has no times, with
+ * which most ids begin, and no steps. */
+static bool is_narrow(const struct jr_buf *out, const struct jr_record *records,
+                      size_t count)
 {
-    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
-    char started[32];
-    if (record->no_folder) {
-        jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", "-", "-", "-", "-");
-        return;
-    }
-    jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
-    jr_clock_human(&took, jr_clock_ns_of(record->seconds));
-    jr_record_step(&step, record);
-    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %-11s", record->world_size,
-                  started, took.data, step.data);
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(records[i].id) > longest)
+            longest = strlen(records[i].id);
+    return out->width > 0 && out->width < BEFORE_ID + longest;
 }
 
-static void print_run(struct jr_buf *out, const struct jr_record *record)
+/* Ranks, times and steps. */
+static void print_course(struct jr_buf *out, const struct jr_record *record,
+                         bool narrow)
+{
+    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
+    char started[32], ranks[16] = "-", when[32] = "-";
+    if (record->no_folder) {
+        jr_buf_char(&took, '-');
+        jr_buf_char(&step, '-');
+    } else {
+        jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
+        (void)snprintf(when, sizeof when, "%.19sZ", started);
+        (void)snprintf(ranks, sizeof ranks, "%u", record->world_size);
+        if (strcmp(record->status, "lost") == 0)
+            jr_buf_char(&took, '-'); /* nobody knows when it ended */
+        else
+            jr_clock_human(&took, jr_clock_ns_of(record->seconds));
+        jr_record_step(&step, record);
+    }
+    out->failed |= took.failed || step.failed;
+    if (out->failed)
+        return;
+    if (narrow)
+        jr_buf_printf(out, "  %7s  %-12s", ranks, took.data);
+    else
+        jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", ranks, when, took.data,
+                      step.data);
+}
+
+static void print_run(struct jr_buf *out, const struct jr_record *record,
+                      bool narrow)
 {
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);
     else
         jr_buf_str(out, "   -");
-    print_course(out, record);
+    print_course(out, record, narrow);
     jr_buf_printf(out, "  %s", record->id);
     if (record->has_code) {
         jr_buf_str(out, "  (code: ");
@@ -79,17 +107,23 @@ static void print_run(struct jr_buf *out, const struct jr_record *record)
     jr_buf_char(out, '\n');
 }
 
-static void print_heading(struct jr_buf *out)
+static void print_heading(struct jr_buf *out, bool narrow)
 {
-    jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n", "status",
-                  "exit", "ranks", "started", "took", "step", "run");
+    if (narrow)
+        jr_buf_printf(out, "%-13s %4s  %7s  %-12s  %s\n", "status", "exit",
+                      "ranks", "took", "run");
+    else
+        jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %-11s  %s\n",
+                      "status", "exit", "ranks", "started", "took", "step",
+                      "run");
 }
 
 void jr_runs_print(struct jr_buf *out, const struct jr_records *records)
 {
-    print_heading(out);
+    bool narrow = is_narrow(out, records->items, records->count);
+    print_heading(out, narrow);
     for (size_t i = 0; i < records->count; i++)
-        print_run(out, &records->items[i]);
+        print_run(out, &records->items[i], narrow);
 }
 
 /* The folder of a run, or of the cell SWEEP/7, below LOG_DIR. */
@@ -279,13 +313,15 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
 {
     json_t *list = json_array();
     bool text = table->format == JR_ROWS_TEXT;
+    bool narrow =
+        is_narrow(out, listing->records.items, listing->records.count);
     if (text && listing->records.count > 0)
-        print_heading(out);
+        print_heading(out, narrow);
     for (size_t i = 0; i < table->count; i++) {
         const struct jr_record *record =
             &listing->records.items[table->order[i]];
         if (text)
-            print_run(out, record);
+            print_run(out, record, narrow);
         else
             jr_json_append(
                 list, nested_run(listing, record,

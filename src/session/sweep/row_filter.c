@@ -4,6 +4,8 @@
  * it. */
 #include <string.h>
 
+#include <jobrun/verdict.h>
+
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "session/sweep/row_table.h"
@@ -44,6 +46,24 @@ static size_t read_sign(unsigned *ret, const char *text)
     return 0;
 }
 
+/* A misspelt status would list nothing. There are more words for sweeps than
+ * those of runs: only what is near to one of these is refused. */
+static int check_status(const struct condition *condition, struct jr_error *err)
+{
+#define WORD(name, word) word,
+    static const char *const words[] = {JR_RUN_STATUSES(WORD) "running", "lost",
+                                        NULL};
+#undef WORD
+    const char *near = jr_did_you_mean_longer(condition->text, words);
+    if (strcmp(condition->name, "status") != 0 || near == NULL ||
+        strcmp(near, condition->text) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "--where: no run has the status '%s'; did you mean "
+                        "status=%s?",
+                        condition->text, near);
+}
+
 static int read_condition(struct condition *ret, struct jr_row_table *table,
                           const char *word, struct jr_error *err)
 {
@@ -59,7 +79,7 @@ static int read_condition(struct condition *ret, struct jr_row_table *table,
         return jr_row_table_refuse(table, "--where", word, len, err);
     ret->text = word + len + sign;
     ret->numeric = jr_num_double(ret->text, &ret->number);
-    return 0;
+    return check_status(ret, err);
 }
 
 /* How the value is to the one that is wanted. */

@@ -119,6 +119,20 @@ static const char *name_that_ends(const struct jr_row_table *table,
     return NULL;
 }
 
+/* The same for a word that is misspelt or cut short: results.loss of los. */
+static const char *name_that_nearly_ends(const struct jr_row_table *table,
+                                         const char *word)
+{
+    for (void *at = json_object_iter(table->names); at != NULL;
+         at = json_object_iter_next(table->names, at)) {
+        const char *dot = strchr(json_object_iter_key(at), '.');
+        const char *const ends[] = {dot == NULL ? NULL : dot + 1, NULL};
+        if (dot != NULL && jr_did_you_mean_longer(word, ends) != NULL)
+            return json_object_iter_key(at);
+    }
+    return NULL;
+}
+
 /* The names that there are: those of every row, then the others. In `arena`,
  * NULL at the end. */
 static const char **list_names(const struct jr_row_table *table,
@@ -170,7 +184,9 @@ int jr_row_table_refuse(const struct jr_row_table *table, const char *option,
     if (words != NULL && name != NULL) {
         const char *meant = name_that_ends(table, name);
         if (meant == NULL)
-            meant = jr_did_you_mean(name, words);
+            meant = jr_did_you_mean_longer(name, words);
+        if (meant == NULL)
+            meant = name_that_nearly_ends(table, name);
         jr_buf_safe(&text, name);
         jr_buf_str(&text,
                    meant == NULL ? "'. There are " : "': did you mean '");

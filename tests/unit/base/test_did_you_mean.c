@@ -185,6 +185,17 @@ static void finds_the_nearest(void)
     }
 }
 
+static void takes_a_beginning_for_the_whole(void)
+{
+    static const char *const names[] = {"succeeded", "failed", "fuse", NULL};
+    JR_ASSERT_TEXT(jr_did_you_mean_longer("fail", names), "failed");
+    JR_ASSERT_TEXT(jr_did_you_mean_longer("succ", names), "succeeded");
+    JR_ASSERT_TEXT(jr_did_you_mean_longer("fusc", names), "fuse");
+    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("su", names));
+    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("", names));
+    CU_ASSERT_PTR_NULL(jr_did_you_mean_longer("failedly-so", names));
+}
+
 static void doubts_where_two_are_near(void)
 {
     static const char *const names[] = {"nccl",       "rccl",       "cncl",
@@ -208,4 +219,5 @@ JR_UNIT_MAIN("base.did_you_mean", CASE(finds_the_file_that_was_meant),
              CASE(finds_the_program_that_was_meant), CASE(finds_the_only_spec),
              CASE(tells_names_of_yaml_files), CASE(counts_edits),
              CASE(caps_edits), CASE(finds_the_nearest),
+             CASE(takes_a_beginning_for_the_whole),
              CASE(doubts_where_two_are_near))

@@ -163,7 +163,7 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
         {"30-p/node_01", NULL, "run '30-p' in "},
         {"30-p/node_0/..", NULL, "run '30-p' in "},
         {"/node_0", NULL, "'/node_0' is not the id of a run"},
-        {"notarun", NULL, "no run 'notarun' in "},
+        {"notarun", NULL, "'notarun' in "},
         {"20-a", "20-a", NULL},
         {"20-ab", "20-ab", NULL},
         {"1", "10-x", NULL},
