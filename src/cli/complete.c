@@ -136,10 +136,13 @@ static void offer_position(const struct line *line)
 static void offer_options(const struct line *line)
 {
     for (const struct jr_option *row = jr_options; row->name != NULL; row++) {
-        JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+        JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, help = JR_BUF_INIT;
+        if (!jr_option_allowed(row, line->verb->name))
+            continue;
         jr_buf_printf(&name, "--%s", row->name);
-        if (!name.failed && jr_option_allowed(row, line->verb->name))
-            offer_candidate(line, name.data, row->help);
+        jr_option_describe(&help, row, line->verb->name);
+        if (!name.failed && !help.failed)
+            offer_candidate(line, name.data, help.data);
     }
 }
 

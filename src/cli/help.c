@@ -42,7 +42,7 @@ static void print_option(struct jr_buf *out, const struct jr_option *option,
     if (option->arg != NULL)
         jr_buf_printf(out, " %s", option->arg);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_str(&text, option->help);
+    jr_option_describe(&text, option, verb);
     if (option->arg != NULL)
         jr_value_words(&text, option->arg, verb);
     print_row_text(out, start, OPTION_COLUMN,

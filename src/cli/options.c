@@ -151,19 +151,20 @@ const struct jr_option jr_options[] = {
     TEXT(0, "from", "LINE", from, "new",
          "translate a launcher's command line (in quotes)"),
     TEXT('o', "output", "FILE", output, "new report schema",
-         "write to FILE, which must not exist yet; for schema, an earlier "
-         "schema is replaced"),
+         "new, report: write to FILE, which must not exist yet; schema: write "
+         "to FILE, where an earlier schema is replaced"),
     TEXT(0, "engine", "ENGINE", engine, "run plan resolve rerun render submit",
-         "render, submit: the engine that starts the job; else ssh: start on "
-         "`hosts`, by ssh"),
+         "render, submit: the engine that starts the job; run, plan, resolve, "
+         "rerun: start on `hosts`"),
     TEXT(0, "hosts", "HOSTS", hosts, "run plan resolve rerun doctor",
-         "start on these hosts, by ssh: gpu01,gpu02 or gpu[01-16]; doctor: ask "
-         "them"),
-    MAYBE(
-        "wait", wait, "run rerun submit",
-        "run: wait in a queue until the devices are free (--wait=30m: at most "
-        "so long); submit: wait for the job's end, and exit with its exit "
-        "status"),
+         "run, plan, resolve, rerun: start on these hosts, by ssh: gpu01,gpu02 "
+         "or gpu[01-16]; doctor: ask these hosts, by ssh: gpu01,gpu02 or "
+         "gpu[01-16]"),
+    MAYBE("wait", wait, "run rerun submit",
+          "run, rerun: wait in a queue until the devices are free (--wait=30m: "
+          "at most "
+          "so long); submit: wait for the job's end, and exit with its exit "
+          "status"),
     FLAG(0, "all", all, "help", "list the verbs that are rarely typed, too"),
     TEXT(0, "color", "WHEN", color, NULL, "when to use colour"),
     FLAG('h', "help", help, NULL, "print this help"),
@@ -172,18 +173,60 @@ const struct jr_option jr_options[] = {
     {0},
 };
 
-bool jr_option_allowed(const struct jr_option *option, const char *verb)
+/* Whether a list of words has the first `len` bytes of `word`. */
+static bool has_verb(const char *list, const char *word, size_t len)
 {
-    if (option->verbs == NULL)
-        return true;
-    size_t len = strlen(verb);
-    for (const char *at = option->verbs; *at != '\0';) {
-        size_t word = strcspn(at, " ");
-        if (word == len && memcmp(at, verb, len) == 0)
+    for (size_t size; *list != '\0'; list += size + (list[size] == ' ')) {
+        size = strcspn(list, " ");
+        if (size == len && memcmp(list, word, len) == 0)
             return true;
-        at += word + strspn(at + word, " ");
     }
     return false;
+}
+
+bool jr_option_allowed(const struct jr_option *option, const char *verb)
+{
+    return option->verbs == NULL || has_verb(option->verbs, verb, strlen(verb));
+}
+
+/* The length of "run, rerun: " at the beginning of a text, if these are verbs
+ * that have the option, and whether `verb` is one of them; 0: it does not begin
+ * so. */
+static size_t read_verbs(const struct jr_option *option, const char *text,
+                         const char *verb, bool *ret_meant)
+{
+    bool meant = false;
+    for (size_t at = 0, len;; at += len + 2) {
+        len = strcspn(text + at, ",: ");
+        if (option->verbs == NULL || !has_verb(option->verbs, text + at, len))
+            return 0;
+        meant |= strlen(verb) == len && memcmp(text + at, verb, len) == 0;
+        if (strncmp(text + at + len, ", ", 2) == 0)
+            continue;
+        if (strncmp(text + at + len, ": ", 2) != 0)
+            return 0;
+        *ret_meant = meant;
+        return at + len + 2;
+    }
+}
+
+void jr_option_describe(struct jr_buf *out, const struct jr_option *option,
+                        const char *verb)
+{
+    static const char between[] = "; ";
+    bool meant = true;
+    size_t start = out->len;
+    for (const char *at = option->help; *at != '\0';) {
+        const char *end = strstr(at, between);
+        const char *next = end == NULL ? at + strlen(at) : end + 2;
+        if (verb != NULL)
+            at += read_verbs(option, at, verb, &meant);
+        if (meant && out->len > start)
+            jr_buf_str(out, between);
+        if (meant)
+            jr_buf_add(out, at, (size_t)((end == NULL ? next : end) - at));
+        at = next;
+    }
 }
 
 const struct jr_option *jr_option_by_letter(char letter)

@@ -36,6 +36,12 @@ extern const struct jr_option jr_options[];
 /* Whether a verb has the option. */
 bool jr_option_allowed(const struct jr_option *option, const char *verb);
 
+/* Append what the option is for: all of it, or with `verb` what is for that. A
+ * clause of the table's text that begins with names of verbs ("show: print...")
+ * is about these, and so are those behind it, up to the next of the kind. */
+void jr_option_describe(struct jr_buf *out, const struct jr_option *option,
+                        const char *verb);
+
 /* The option of a letter; NULL: there is none. */
 const struct jr_option *jr_option_by_letter(char letter);
 

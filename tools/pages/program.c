@@ -54,7 +54,7 @@ static void option(struct page *page, const struct jr_option *row,
         jr_buf_printf(&term, "`-%c`, ", row->letter);
     jr_buf_printf(&term, "`--%s`%s%s", row->name, row->arg != NULL ? " " : "",
                   row->arg != NULL ? row->arg : "");
-    jr_buf_str(&text, row->help);
+    jr_option_describe(&text, row, verb);
     if (row->arg != NULL)
         jr_value_words(&text, row->arg, verb);
     if (!term.failed && !text.failed)

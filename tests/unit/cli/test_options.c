@@ -1,6 +1,7 @@
 /* Command lines: what each word of one is taken for, and what is refused. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,6 +40,49 @@ static int parse(struct jr_cli *cli, char said[static 512],
     (void)close(before);
     (void)close(file);
     return status;
+}
+
+static void describes_an_option_to_each_verb(void)
+{
+    static const struct {
+        const char *option, *verb, *text; /* of all of them: verb NULL */
+    } rows[] = {
+        {"code", "show", "print where the frozen copy of the code is"},
+        {"code", "rerun", "run the code of then"},
+        {"wait", "rerun",
+         "wait in a queue until the devices are free (--wait=30m: at most so "
+         "long)"},
+        {"set", "run",
+         "set a field to another value: -s parallelism.data=4; -s +vars.x=1 "
+         "adds one"},
+        {"fix", "validate",
+         "write unambiguous fixes to the files; for -, to standard output"},
+        {"keep", "prune",
+         "keep the newest N runs (default: 50; 0 with --older or --code)"},
+        {"color", "run", "when to use colour"},
+        {"output", NULL,
+         "new, report: write to FILE, which must not exist yet; schema: write "
+         "to FILE, where an earlier schema is replaced"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        const struct jr_option *option =
+            jr_option_by_name(rows[i].option, strlen(rows[i].option));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(option);
+        jr_option_describe(&text, option, rows[i].verb);
+        JR_ASSERT_TEXT(text.data, rows[i].text);
+    }
+}
+
+/* No verb is told an option by nothing. */
+static void describes_every_option(void)
+{
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
+        for (const struct jr_verb *verb = jr_verbs; verb->name; verb++) {
+            struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+            jr_option_describe(&text, row, verb->name);
+            CU_ASSERT_TRUE(!jr_option_allowed(row, verb->name) || text.len > 0);
+        }
 }
 
 static void refuses_what_it_does_not_understand(void)
@@ -392,4 +436,6 @@ JR_UNIT_MAIN("cli.options", CASE(refuses_what_it_does_not_understand),
              CASE(lets_later_options_count), CASE(decides_on_colour),
              CASE(knows_the_options_of_a_verb),
              CASE(has_rows_that_can_be_reached), CASE(walks_synopses),
-             CASE(finds_values_by_verb), CASE(lists_words))
+             CASE(finds_values_by_verb), CASE(lists_words),
+             CASE(describes_an_option_to_each_verb),
+             CASE(describes_every_option))
