@@ -158,6 +158,8 @@ int jr_cmd_show(struct jr_cli *cli)
                      : jr_record_show(&out, log_dir, id, &view, &err);
     if (failed)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    if (format != 1)
+        jr_cli_fit(&out, STDOUT_FILENO);
     return jr_cli_out(cli, &out);
 }
 
@@ -249,6 +251,8 @@ int jr_cmd_report(struct jr_cli *cli)
         jr_buf_release(&out);
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     }
+    if (format != 1 && cli->output == NULL)
+        jr_cli_fit(&out, STDOUT_FILENO);
     return jr_cli_deliver(cli, &out);
 }
 

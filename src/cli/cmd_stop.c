@@ -26,6 +26,7 @@ static void show_run_report(const struct jr_cli *cli, const char *id)
     const struct jr_record_view view = {.color = cli->color_err};
     if (jr_record_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
+    jr_cli_fit(&out, STDERR_FILENO);
     jr_cli_err(cli, &out);
 }
 

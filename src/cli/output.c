@@ -15,6 +15,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
+#include "report/fit_lines.h"
 #include "session/foreground.h"
 
 #include "base/banned.h"
@@ -45,6 +46,15 @@ int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text)
         (void)jr_cli_write(cli, text->data, text->len, &status);
     jr_buf_release(text);
     return status;
+}
+
+void jr_cli_fit(struct jr_buf *text, int fd)
+{
+    struct jr_buf fitted = {.failed = text->failed};
+    if (!text->failed && text->len > 0)
+        jr_fit_lines(&fitted, text->data, jr_cli_message_columns(fd));
+    jr_buf_release(text);
+    *text = fitted;
 }
 
 int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)

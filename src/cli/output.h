@@ -43,6 +43,10 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
 int jr_cli_create(const struct jr_cli *cli, const char *path,
                   struct jr_buf *text);
 
+/* Break the lines of a report that are wider than the terminal of a descriptor,
+ * if that is one. */
+void jr_cli_fit(struct jr_buf *text, int fd);
+
 /* Anything else to standard error, or that there was no memory for it; a
  * failure there has no one to be told. */
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);

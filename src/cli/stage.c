@@ -138,6 +138,7 @@ static void print_session_text(const struct jr_session *session,
     struct jr_buf out = JR_BUF_INIT;
     jr_buf_str(&out, what == JR_TEXT_HEADLINE ? "jobrun: " : "");
     jr_buf_str(&out, text != NULL ? text : "jobrun: out of memory\n");
+    jr_cli_fit(&out, STDERR_FILENO);
     free(text);
     jr_cli_err(cli, &out);
 }

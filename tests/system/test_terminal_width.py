@@ -75,6 +75,17 @@ class Terminal(harness.Case):
         lines = self.on_terminal(60, "-n", 4, name)
         self.assertIn(" " * 8 + "jobrun -s world_size=4 " + name, lines)
 
+    def test_a_report_fits(self):
+        self.write("a.yaml", "version: 1\nname: a-rather-long-name-of-a-job\n"
+                   "device: cpu\nworld_size: 1\n"
+                   "entrypoint: [./no-such-program-of-a-longer-name]\n")
+        for words in ("a.yaml",), ("show",), ("report",), ("wait",):
+            lines = self.on_terminal(80, *words)
+            self.assertLessEqual(max(map(len, lines)), 80, lines)
+            self.assertIn("exit status 7", "\n".join(lines))
+        done = self.expect(self.jobrun("show"), 0)
+        self.assertRegex(done.stdout, r"longer-name': .*   exit status 7\n")
+
     def test_a_table_of_runs_fits(self):
         self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         for words in ("runs",), ("show", "nope"):
