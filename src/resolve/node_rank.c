@@ -47,7 +47,7 @@ static bool refuse_doubted_scheduler(struct jr_resolver *r, uint32_t fields)
 enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r,
                                    struct jr_field_value *out)
 {
-    if (r->spec->hosts_count == 0)
+    if (r->spec->hosts_count == 0 || jr_spec_pools_hosts(r->file))
         return JR_PASSED;
     jr_field_value_state(r, out, "hosts");
     out->number = r->spec->hosts_count;
@@ -92,9 +92,39 @@ enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r,
 enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r,
                                   struct jr_field_value *out)
 {
-    (void)r;
     out->number = 1;
     out->fact = true;
+    if (jr_spec_pools_hosts(r->file))
+        out->rule = "one of hosts: it is a cell of a sweep";
+    return JR_FIRED;
+}
+
+/* Whether the cell of a sweep has several of that one's hosts. One of one node
+ * is on any of them. */
+static bool is_on_pooled_hosts(const struct jr_resolver *r)
+{
+    return jr_spec_pools_hosts(r->file) && r->spec->hosts_count > 0 &&
+           !r->options->local && JR_FIELD_VALUE(r, NODES).number > 1;
+}
+
+/* The first ones. */
+static enum jr_fired take_pooled_hosts(struct jr_resolver *r,
+                                       struct jr_field_value *out)
+{
+    uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
+    if (nodes > r->spec->hosts_count) {
+        struct jr_diag *diag = jr_rules_refuse(
+            r, JR_CODE_NOT_ENOUGH_NODES, JR_BIT(JR_NODES),
+            "%s, and the sweep has %u host%s", jr_field_value_say(r, JR_NODES),
+            r->spec->hosts_count, r->spec->hosts_count == 1 ? "" : "s");
+        jr_diag_help(r->diags, diag, "name more of them: --hosts");
+        return JR_FAILED;
+    }
+    jr_field_value_state(r, out, "hosts");
+    out->number = nodes;
+    out->rule = "the first of those of the sweep";
+    out->text = jr_field_value_list(r, r->spec->hosts, nodes);
+    r->out->job.hosts = r->spec->hosts;
     return JR_FIRED;
 }
 
@@ -103,6 +133,8 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
+    if (is_on_pooled_hosts(r))
+        return take_pooled_hosts(r, out);
     if (nodes > 1 && !r->options->local && r->spec->master_addr == NULL &&
         refuse_doubted_scheduler(r, JR_BIT(JR_NODES)))
         return JR_FAILED;

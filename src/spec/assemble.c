@@ -79,9 +79,7 @@ static void drop_sweep(struct jr_doc *doc)
         root->count = kept;
 }
 
-/* Whether a spec says that its hosts are reached by ssh, or what is wrong with
- * that is reported. */
-static bool states_ssh(const struct jr_node *root)
+bool jr_assembly_states_ssh(const struct jr_node *root)
 {
     const struct jr_node *engine = NULL, *ssh = NULL;
     if (root->kind != JR_NODE_MAPPING)
@@ -102,7 +100,7 @@ static void put_values(struct jr_doc *doc, const struct jr_assembly *assembly,
     for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
         if (!jr_override_is_parent(options->sets[i]))
             jr_override(doc, shapes, options->sets[i], assembly->here, diags);
-    if (options->ssh && !states_ssh(doc->root))
+    if (options->ssh && !jr_assembly_states_ssh(doc->root))
         jr_override(doc, shapes, "engine.ssh={}", assembly->here, diags);
     if (options->values_count > 0 || options->cell)
         drop_sweep(doc);

@@ -22,6 +22,10 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
 /* Whether the spec says that it is only a base for others. */
 bool jr_assembly_is_template(const struct jr_node *root);
 
+/* Whether the spec says that its hosts are reached by ssh, or what is wrong
+ * with that is reported. */
+bool jr_assembly_states_ssh(const struct jr_node *root);
+
 /* Whether the document, once it is put together, is several specs, and whoever
  * reads it wants to know: options->sweeps. */
 bool jr_assembly_sweeps(const struct jr_assembly *assembly,

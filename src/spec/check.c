@@ -357,10 +357,17 @@ static void derive_sizes(const struct jr_check *check, struct jr_sizes *sizes)
                                      nodes->value * local->value, "x");
 }
 
+const struct jr_node *jr_check_node_hosts(const struct jr_check *check)
+{
+    bool pooled =
+        check->lint->cell && jr_doc_find(check->tree, "engine.ssh") != NULL;
+    return pooled ? NULL : jr_doc_get(check->tree, "hosts");
+}
+
 struct jr_sizes jr_check_known(const struct jr_check *check)
 {
     const struct jr_node *local = jr_doc_get(check->tree, "local_world_size");
-    const struct jr_node *hosts = jr_doc_get(check->tree, "hosts");
+    const struct jr_node *hosts = jr_check_node_hosts(check);
     struct jr_sizes sizes = {.world = stated_known(check, "world_size"),
                              .nodes = stated_known(check, "nodes")};
     if (local != NULL && local->kind == JR_NODE_SEQUENCE) {

@@ -50,6 +50,10 @@ struct jr_sizes {
  * check.c */
 struct jr_sizes jr_check_known(const struct jr_check *check);
 
+/* `hosts`, where it has an entry for each node; NULL: it is not stated, or has
+ * those of a sweep over ssh (jr_spec_pools_hosts). check.c */
+const struct jr_node *jr_check_node_hosts(const struct jr_check *check);
+
 /* "8 ranks", or in words where the number may not be told. check.c */
 const char *jr_check_amount(const struct jr_check *check,
                             const struct jr_known *known, const char *what);

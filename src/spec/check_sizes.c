@@ -287,7 +287,7 @@ void jr_check_sizes(const struct jr_check *check)
         .model = jr_check_number(check, "parallelism.model"),
         .pipeline = jr_check_number(check, "parallelism.pipeline"),
         .data = jr_check_number(check, "parallelism.data"),
-        .hosts = jr_doc_get(check->tree, "hosts"),
+        .hosts = jr_check_node_hosts(check),
     };
     if (local != NULL && local->kind == JR_NODE_SEQUENCE)
         sizes.list = local;

@@ -154,6 +154,7 @@ static int read_spec_doc(struct jr_spec_file *file,
     size_t before = diags->errors, first = diags->count;
     if (jr_other_kind_report(diags, file->doc.root))
         return -1;
+    file->cell = lint.cell;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
     if (assembled == 0 && stop_at_sweep(file, &lint, assembly))

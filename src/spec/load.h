@@ -84,6 +84,15 @@ char *jr_spec_folder(const char *path);
 /* Free a loaded spec, its text and its trees. NULL is allowed. */
 void jr_spec_free(struct jr_spec_file *file);
 
+/* Whether a spec that was put together says that its hosts are reached by ssh,
+ * or is no mapping, which is reported elsewhere. */
+bool jr_spec_states_ssh(const struct jr_spec_file *file);
+
+/* Whether `hosts` are those of a sweep, which are reached by ssh: what was
+ * loaded is a cell of it, which has as many of them as it is for nodes, and may
+ * be for one. */
+bool jr_spec_pools_hosts(const struct jr_spec_file *file);
+
 /* The absolute folder that contains it. */
 const char *jr_spec_folder_of(const struct jr_spec_file *file);
 

@@ -37,6 +37,17 @@ bool jr_spec_sweeps(const struct jr_spec_file *file)
     return file->sweeps;
 }
 
+bool jr_spec_states_ssh(const struct jr_spec_file *file)
+{
+    return jr_assembly_states_ssh(file->doc.root);
+}
+
+bool jr_spec_pools_hosts(const struct jr_spec_file *file)
+{
+    return file->cell && file->spec != NULL &&
+           file->spec->policy.engine.ssh != NULL;
+}
+
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
 {
     return file->spec;
