@@ -198,6 +198,7 @@ static const struct response responses[JR_MESSAGE_COUNT] = {
     [JR_TO_NODES_SPEC] = {on_spec, 0},
     [JR_TO_NODES_GO] = {on_go, 0},
     [JR_TO_NODES_CODE] = {jr_agent_on_code, 0},
+    [JR_TO_NODES_SHARE] = {jr_agent_share_cells, 0},
     [JR_TO_NODES_SERVE] = {jr_agent_serve_cells, 0},
     [JR_TO_NODES_CELL] = {jr_agent_begin_cell, 0},
     [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},

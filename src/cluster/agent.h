@@ -54,6 +54,10 @@ struct jr_agent_cell_ends {
 /* The cells of sweeps, each a run of its own on this node (protocol.h: cell).
  * They outlive nothing: once the last is told of, nothing is left of it. */
 struct jr_agent_cell_hooks {
+    /* See whether they would write where the sweep reads (protocol.h: share).
+     * -1 with `err`. */
+    int (*share)(void *data, const struct jr_message *word,
+                 struct jr_error *err);
     /* Begin one, in a process that leaves descriptors 0 to 2 alone. -1 with
      * `err`. */
     int (*begin)(void *data, const struct jr_message *cell,

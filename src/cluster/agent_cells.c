@@ -110,11 +110,20 @@ static int open_children(struct jr_agent *agent)
                : jr_loop_add(&agent->loop, &agent->children, EPOLLIN);
 }
 
+void jr_agent_share_cells(struct jr_agent *agent, const struct jr_message *word)
+{
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    if (agent->hooks->cells->share(agent->hooks->data, word, &err) != 0)
+        jr_agent_refuse(agent, &err);
+    else
+        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
+}
+
 void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
 {
-    (void)word;
     if (agent->serves)
         return;
+    agent->heartbeats = word->heartbeats;
     agent->serves = true;
     if (open_notes(agent) != 0 || open_console(agent) != 0 ||
         open_children(agent) != 0)

@@ -7,6 +7,10 @@
 
 #include "cluster/agent_parts.h"
 
+/* The controller asks whether the folder of the cells is there. */
+void jr_agent_share_cells(struct jr_agent *agent,
+                          const struct jr_message *word);
+
 /* The controller says that cells will come. */
 void jr_agent_serve_cells(struct jr_agent *agent,
                           const struct jr_message *word);

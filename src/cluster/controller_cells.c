@@ -9,34 +9,49 @@
 
 #include "base/banned.h"
 
+int jr_controller_share(struct jr_controller *controller, const char *cells,
+                        const char *token, struct jr_error *err)
+{
+    jr_controller_send(controller,
+                       &(struct jr_message){.type = JR_TO_NODES_SHARE,
+                                            .cells = cells,
+                                            .token = token});
+    return jr_controller_await(controller, JR_NODE_READY,
+                               "look for the folder of the sweep", err);
+}
+
 void jr_controller_serve(struct jr_controller *controller,
                          const struct jr_cell_watcher *watcher)
 {
     controller->watcher = watcher;
     for (uint32_t i = 0; i < controller->options.nodes; i++)
         jr_controller_step_node(controller, i, JR_NODE_ON_SERVE, "");
-    jr_controller_send_type(controller, JR_TO_NODES_SERVE);
+    jr_controller_send(
+        controller,
+        &(struct jr_message){.type = JR_TO_NODES_SERVE,
+                             .heartbeats = controller->transport->each});
     jr_heartbeat_begin(controller);
 }
 
 void jr_controller_begin_cell(struct jr_controller *controller,
                               const struct jr_controller_cell *cell)
 {
-    jr_controller_send(controller,
-                       &(struct jr_message){.type = JR_TO_NODES_CELL,
-                                            .as = cell->node,
-                                            .spec = cell->spec,
-                                            .folder = cell->folder,
-                                            .name = cell->name,
-                                            .inject = cell->inject,
-                                            .cell = cell->cell,
-                                            .sweep = cell->sweep,
-                                            .cells = cell->cells,
-                                            .device = cell->device,
-                                            .devices = cell->devices,
-                                            .cores = cell->cores,
-                                            .limit_ms = (int64_t)cell->limit_ms,
-                                            .console = cell->console});
+    jr_controller_send_to(
+        controller, cell->node,
+        &(struct jr_message){.type = JR_TO_NODES_CELL,
+                             .as = cell->node,
+                             .spec = cell->spec,
+                             .folder = cell->folder,
+                             .name = cell->name,
+                             .inject = cell->inject,
+                             .cell = cell->cell,
+                             .sweep = cell->sweep,
+                             .cells = cell->cells,
+                             .device = cell->device,
+                             .devices = cell->devices,
+                             .cores = cell->cores,
+                             .limit_ms = (int64_t)cell->limit_ms,
+                             .console = cell->console});
 }
 
 void jr_controller_show_cells(struct jr_controller *controller, int out_fd,
@@ -81,17 +96,29 @@ void jr_controller_attend(struct jr_controller *controller)
         continue;
 }
 
-pid_t jr_controller_child(const struct jr_controller *controller)
+size_t jr_controller_children(const struct jr_controller *controller,
+                              pid_t *ret)
 {
-    return controller->links[0].pid;
+    size_t count = 0;
+    for (uint32_t i = 0; i < controller->links_count; i++)
+        if (controller->links[i].pid > 0)
+            ret[count++] = controller->links[i].pid;
+    return count;
+}
+
+bool jr_controller_has_links(const struct jr_controller *controller)
+{
+    return controller->transport->each;
 }
 
 bool jr_controller_reap(struct jr_controller *controller, pid_t pid, int status)
 {
-    if (pid <= 0 || controller->links[0].pid != pid)
-        return false;
-    jr_link_take_end(&controller->links[0], status);
-    return true;
+    for (uint32_t i = 0; i < controller->links_count; i++)
+        if (pid > 0 && controller->links[i].pid == pid) {
+            jr_link_take_end(&controller->links[i], status);
+            return true;
+        }
+    return false;
 }
 
 void jr_controller_forget(struct jr_controller *controller)

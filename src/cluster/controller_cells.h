@@ -8,7 +8,8 @@
  * srun hands what it reads to all tasks, and ends the step when it cannot: so
  * once a node is lost no other cell can begin through this controller, while
  * those that run on other nodes go on to their end. So no signs of life are
- * sent, either, but agents give theirs unasked (heartbeat.h).
+ * sent, either, but agents give theirs unasked (heartbeat.h). Where each agent
+ * has a link of its own, the others go on as before.
  */
 #ifndef JR_CONTROLLER_CELLS_H
 #define JR_CONTROLLER_CELLS_H
@@ -48,6 +49,12 @@ struct jr_cell_watcher {
     void (*lost)(void *data, uint32_t node, const char *why);
 };
 
+/* Ask the nodes, whose facts are there, whether the folder `cells`, which is
+ * absolute, has the mark `token` there (folder_mark.h), and wait for their
+ * answers. -1 with what the first says where it has not. */
+int jr_controller_share(struct jr_controller *controller, const char *cells,
+                        const char *token, struct jr_error *err);
+
 /* From now on the nodes, whose facts are there, run cells. The watcher is
  * borrowed until jr_controller_close. */
 void jr_controller_serve(struct jr_controller *controller,
@@ -80,8 +87,15 @@ void jr_controller_attend(struct jr_controller *controller);
 bool jr_controller_reap(struct jr_controller *controller, pid_t pid,
                         int status);
 
-/* The program of its only link, a child of this process; 0: it has ended. */
-pid_t jr_controller_child(const struct jr_controller *controller);
+/* Write the programs of its links that have not ended, which are children of
+ * this process, to `ret`, which has room for one for each node. Returns how
+ * many. */
+size_t jr_controller_children(const struct jr_controller *controller,
+                              pid_t *ret);
+
+/* Whether each node has a link of its own, so that the loss of one leaves the
+ * others as they are. */
+bool jr_controller_has_links(const struct jr_controller *controller);
 
 /* In a process that was forked: let go of the streams, so that the agents see
  * their end when the controller is gone. Nothing else may be done with it. */

@@ -120,7 +120,7 @@ static void on_heartbeat_silence(struct jr_controller *controller,
 /* Whether agents give their signs unasked. */
 static bool is_unasked(const struct jr_controller *controller)
 {
-    return controller->watcher != NULL ||
+    return (controller->watcher != NULL && !controller->transport->each) ||
            (controller->run != NULL &&
             controller->run->plan->policy->on_failure ==
                 JR_ON_FAILURE_CONTINUE);
@@ -136,7 +136,7 @@ void jr_heartbeat_due(void *owner)
     const struct silence found = count_turn(controller);
     if (found.silent > 0)
         on_heartbeat_silence(controller, &found);
-    if (found.silent > 0 && !unasked)
+    if (found.silent > 0 && !unasked && controller->watcher == NULL)
         return;
     if (!unasked)
         jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);

@@ -173,8 +173,11 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
      * another `name`; `on`: they are the last. */                             \
     TO(CODE, "code",                                                           \
        JR_KEY(FOLDER) | JR_KEY(NAME) | JR_KEY(BYTES) | JR_KEY(ON))             \
-    /* Cells will come. */                                                     \
-    TO(SERVE, "serve", 0)                                                      \
+    /* Cells will come, in the folder `cells`: is it there, with the mark      \
+     * `token`? The answer is `ready`, or `refuse`. */                         \
+    TO(SHARE, "share", JR_KEY(CELLS) | JR_KEY(TOKEN))                          \
+    /* They come now. */                                                       \
+    TO(SERVE, "serve", JR_KEY(HEARTBEATS))                                     \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \
     TO(CELL, "cell",                                                           \
        JR_KEY(AS) | JR_KEY(SPEC) | JR_KEY(NAME) | JR_KEY(FOLDER) |             \

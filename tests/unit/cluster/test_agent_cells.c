@@ -103,12 +103,22 @@ static size_t hook_count(void *data)
     return hooks->count;
 }
 
+static int hook_share(void *data, const struct jr_message *word,
+                      struct jr_error *err)
+{
+    (void)data;
+    return strcmp(word->cells, "/runs/s/cells") == 0 &&
+                   strcmp(word->token, "0f") == 0
+               ? 0
+               : jr_error_set(err, JR_STATUS_LAUNCH, "it is another one");
+}
+
 static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {0};
     struct jr_error err = {0};
-    static const struct jr_agent_cell_hooks cells = {hook_begin, hook_next_end,
-                                                     hook_signal, hook_count};
+    static const struct jr_agent_cell_hooks cells = {
+        hook_share, hook_begin, hook_next_end, hook_signal, hook_count};
     const struct jr_agent_hooks calls = {.data = &hooks,
                                          .describe = hook_describe,
                                          .offer = hook_offer,
@@ -257,6 +267,22 @@ static void says_what_is_known_of_an_end(void)
     end(&peer);
 }
 
+/* Before cells come, it looks whether their folder is there. */
+static void says_whether_it_sees_the_folder(void)
+{
+    struct peer peer;
+    struct jr_message word = {
+        .type = JR_TO_NODES_SHARE, .cells = "/runs/s/cells", .token = "0f"};
+    start(&peer);
+    tell(&peer, &word);
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    word.token = "10";
+    tell(&peer, &word);
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_LAUNCH);
+    end(&peer);
+}
+
 static void says_why_it_refuses(void)
 {
     struct peer peer;
@@ -325,5 +351,6 @@ static void hands_on_what_ranks_print(void)
 JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
              CASE(hands_on_what_ranks_print),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
-             CASE(hands_on_signals), CASE(tells_that_the_cluster_ends_it),
+             CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
+             CASE(tells_that_the_cluster_ends_it),
              CASE(ends_cells_with_its_input))

@@ -176,16 +176,18 @@ static void says_nothing_once_a_node_is_lost(void)
 static void loses_all_nodes_with_their_program(void)
 {
     struct side side;
+    pid_t child;
     start(&side);
     side.fake.link.pid = 4711;
-    CU_ASSERT_EQUAL(jr_controller_child(&side.fake.controller), 4711);
+    CU_ASSERT_EQUAL(jr_controller_children(&side.fake.controller, &child), 1);
+    CU_ASSERT_EQUAL(child, 4711);
     CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 4712, 0));
     CU_ASSERT_TRUE(
         jr_controller_reap(&side.fake.controller, 4711, EXITED_WITH_1));
     check_seen(&side, "lost0(srun ended with exit code 1) "
                       "lost1(srun ended with exit code 1) "
                       "lost2(srun ended with exit code 1) ");
-    CU_ASSERT_EQUAL(jr_controller_child(&side.fake.controller), 0);
+    CU_ASSERT_EQUAL(jr_controller_children(&side.fake.controller, &child), 0);
     CU_ASSERT_FALSE(jr_controller_reap(&side.fake.controller, 0, 0));
     end(&side);
 }
@@ -211,8 +213,49 @@ static void loses_nodes_that_are_silent(void)
     end(&side);
 }
 
+/* Where each has a link of its own, the others do not notice that one is lost,
+ * and signs of life are asked for. */
+static void goes_on_where_each_node_has_a_link(void)
+{
+    struct side side;
+    struct jr_link links[FAKE_NODES];
+    pid_t children[FAKE_NODES];
+    static struct jr_transport transport;
+    start(&side);
+    struct jr_controller *controller = &side.fake.controller;
+    transport = jr_srun_transport;
+    transport.each = true;
+    transport.program = "ssh";
+    for (uint32_t i = 0; i < FAKE_NODES; i++) {
+        jr_link_init(&links[i], controller, i);
+        links[i].pid = (pid_t)(4711 + i);
+    }
+    links[0].in = side.fake.link.in;
+    controller->transport = &transport;
+    controller->links = links;
+    controller->links_count = FAKE_NODES;
+    CU_ASSERT_TRUE(jr_controller_has_links(controller));
+    CU_ASSERT_TRUE(jr_controller_reap(controller, 4712, EXITED_WITH_1));
+    check_seen(&side, "lost1(ssh ended with exit code 1) ");
+    CU_ASSERT_EQUAL(jr_controller_children(controller, children), 2);
+    CU_ASSERT_EQUAL(children[1], 4713);
+    CU_ASSERT_FALSE(jr_controller_is_mute(controller));
+    hear(&side, "{\"n\":0,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"6\","
+                "\"status\":0}");
+    check_seen(&side, "ended0:6=0 ");
+    jr_heartbeat_due(controller);
+    fake_controller_check_sent(&side.fake, "heartbeat");
+    CU_ASSERT_NOT_EQUAL(jr_controller_due(controller), 0);
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        jr_buf_release(&links[i].outbox);
+    controller->links = &side.fake.link;
+    controller->links_count = 1;
+    end(&side);
+}
+
 JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where),
              CASE(hands_on_ends_and_lines), CASE(passes_signals_on),
              CASE(says_nothing_once_a_node_is_lost),
              CASE(loses_all_nodes_with_their_program),
-             CASE(loses_nodes_that_are_silent))
+             CASE(loses_nodes_that_are_silent),
+             CASE(goes_on_where_each_node_has_a_link))
