@@ -19,8 +19,7 @@
 
 #define CUSTOM "custom:"
 
-/* What only one terminal, or one machine, can give. */
-static bool is_local_only(const struct jr_session *session)
+bool jr_session_is_local_only(const struct jr_session *session)
 {
     const struct jr_session_options *options = &session->options;
     return options->local || options->node_rank != NULL || options->check;
@@ -29,7 +28,7 @@ static bool is_local_only(const struct jr_session *session)
 bool jr_session_leads_allocation(const struct jr_session *session)
 {
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
-    return session->host.real && !is_local_only(session) &&
+    return session->host.real && !jr_session_is_local_only(session) &&
            scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
            !scheduler->step && scheduler->problem == NULL &&
            scheduler->nodes > 1;
@@ -38,7 +37,8 @@ bool jr_session_leads_allocation(const struct jr_session *session)
 static bool is_controller(const struct jr_session *session)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
-    if (spec == NULL || !session->host.real || is_local_only(session))
+    if (spec == NULL || !session->host.real ||
+        jr_session_is_local_only(session))
         return false;
     if (jr_ssh_session_is(session)) /* a run of ours says that it is node 0 */
         return spec->node_rank == NULL || *spec->node_rank == 0;
@@ -52,6 +52,12 @@ static uint32_t count_wanted_nodes(const struct jr_session *session)
     const struct jr_resolve_options options = {.args = session->options.args};
     uint32_t nodes = jr_resolve_nodes(session->file, &session->host, &options);
     return nodes > 1 && nodes <= session->host.scheduler.nodes ? nodes : 0;
+}
+
+/* Whether its nodes are hosts that ssh reaches, of one job or of cells. */
+static bool is_over_ssh(const struct jr_session *session)
+{
+    return session->cells_by_ssh || jr_ssh_session_is(session);
 }
 
 /* What only a rank on this machine could have. */
@@ -146,7 +152,7 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
             "%s: jobrun could not tell which of its files are new; set the "
             "clock (chrony, ntpd), or leave the node out%s",
             line.failed ? "out of memory" : line.data,
-            jr_ssh_session_is(session) ? "" : " (sbatch --exclude)");
+            is_over_ssh(session) ? "" : " (sbatch --exclude)");
     jr_buf_str(&line, "; the times in its logs are those of its own clock");
     jr_session_note_buf(session, &line);
     return 0;
@@ -307,7 +313,7 @@ static int choose_transport(struct jr_session *session,
     tell_own_devices(session->file, ret);
     if (jr_ssh_session_is(session)) {
         ret->envp = session->options.envp;
-        return jr_ssh_session_prepare(session, ret, err);
+        return jr_ssh_session_prepare(session, session->file, ret, err);
     }
     const struct jr_strv *hosts = &session->host.scheduler.hosts;
     ret->transport = &jr_srun_transport;
@@ -323,7 +329,7 @@ static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(
         &line,
-        jr_ssh_session_is(session)
+        is_over_ssh(session)
             ? "asking %u host%s for their facts by ssh (--on FACTS "
               "avoids this)"
             : "asking the %u node%s of the allocation for their facts "
@@ -358,13 +364,15 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
     return why.status;
 }
 
-/* For agents on all nodes of the allocation. */
-static struct jr_controller_options make_cell_options(
-    struct jr_session *session, const struct jr_spec_file *like)
+/* For agents on all nodes of the allocation, or on all hosts. */
+static int make_cell_options(struct jr_controller_options *ret,
+                             struct jr_session *session,
+                             const struct jr_spec_file *like,
+                             struct jr_error *err)
 {
     const struct jr_host_scheduler *scheduler = &session->host.scheduler;
     const struct jr_strv *hosts = &scheduler->hosts;
-    struct jr_controller_options options = {
+    *ret = (struct jr_controller_options){
         .transport = &jr_srun_transport,
         .program = jr_session_own_program(session),
         .nodes = scheduler->nodes,
@@ -373,9 +381,13 @@ static struct jr_controller_options make_cell_options(
         .note = note_agent_line,
         .data = session,
     };
-    tell_own_devices(like, &options);
-    options.envp = agent_environment(session, &options);
-    return options;
+    tell_own_devices(like, ret);
+    if (session->cells_by_ssh) {
+        ret->envp = session->options.envp;
+        return jr_ssh_session_prepare(session, like, ret, err);
+    }
+    ret->envp = agent_environment(session, ret);
+    return 0;
 }
 
 int jr_session_renew_cell_agents(struct jr_controller **ret,
@@ -383,8 +395,9 @@ int jr_session_renew_cell_agents(struct jr_controller **ret,
                                  const struct jr_strv *hosts,
                                  struct jr_error *err)
 {
-    struct jr_controller_options options =
-        make_cell_options(session, session->cell_files[0]);
+    struct jr_controller_options options;
+    if (make_cell_options(&options, session, session->cell_files[0], err) != 0)
+        return -1;
     options.nodes = (uint32_t)hosts->count;
     options.hosts = hosts->items;
     options.only_hosts = true;
@@ -395,13 +408,15 @@ enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
                                               const struct jr_spec_file *like,
                                               struct jr_error *err)
 {
-    const struct jr_controller_options options =
-        make_cell_options(session, like);
+    struct jr_controller_options options;
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (session->options.dry_run)
-        warn_of_agents(session, options.nodes);
-    if (jr_controller_open(&session->controller, &options, &why) == 0)
-        return JR_STATUS_OK;
+    if (make_cell_options(&options, session, like, &why) == 0) {
+        session->cell_hosts_count = options.nodes;
+        if (session->options.dry_run)
+            warn_of_agents(session, options.nodes);
+        if (jr_controller_open(&session->controller, &options, &why) == 0)
+            return JR_STATUS_OK;
+    }
     (void)jr_error_set(err, why.status, "%s", why.text);
     return why.status;
 }

@@ -27,8 +27,12 @@ bool jr_session_leads_allocation(const struct jr_session *session);
 enum jr_status jr_session_connect_agents(struct jr_session *session,
                                          struct jr_error *err);
 
-/* In such a one: start an agent on each of its nodes, for the cells of a sweep,
- * of which `like` is one. It may take its time, as above. */
+/* Whether options ask for what only one terminal, or one machine, can give. */
+bool jr_session_is_local_only(const struct jr_session *session);
+
+/* In such a one, or over ssh: start an agent on each of its nodes, for the
+ * cells of a sweep, of which `like` is one. Notes how many there are. It may
+ * take its time, as above. */
 enum jr_status jr_session_connect_cell_agents(struct jr_session *session,
                                               const struct jr_spec_file *like,
                                               struct jr_error *err);

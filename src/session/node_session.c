@@ -355,6 +355,13 @@ static void show_replay(void *data)
 
 /* Cells of a sweep. */
 
+static int share_agent_cells(void *data, const struct jr_message *word,
+                             struct jr_error *err)
+{
+    (void)data;
+    return jr_node_cells_share(word, err);
+}
+
 static int begin_agent_cell(void *data, const struct jr_message *word,
                             const struct jr_agent_cell_ends *ends,
                             struct jr_error *err)
@@ -384,6 +391,7 @@ static size_t count_agent_cells(void *data)
 }
 
 static const struct jr_agent_cell_hooks cell_hooks = {
+    .share = share_agent_cells,
     .begin = begin_agent_cell,
     .next_end = next_agent_cell_end,
     .signal = signal_agent_cells,

@@ -24,7 +24,7 @@ bool jr_ssh_session_is(const struct jr_session *session)
 {
     const struct jr_spec *spec =
         session->file == NULL ? NULL : jr_spec_get(session->file);
-    return spec != NULL && spec->policy.engine.ssh != NULL;
+    return spec != NULL && !session->placed && spec->policy.engine.ssh != NULL;
 }
 
 /* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the
@@ -188,16 +188,33 @@ void jr_ssh_session_release(struct jr_session *session)
     session->copy = NULL;
 }
 
+/* The hosts that the ranks of a spec are for: of those of a sweep a cell has
+ * the first ones, and who leads the sweep all. */
+static uint32_t count_hosts(const struct jr_session *session,
+                            const struct jr_spec_file *file)
+{
+    const struct jr_resolve_options options = {.args = session->options.args};
+    uint32_t all = jr_spec_get(file)->hosts_count;
+    struct jr_host alone = session->host;
+    if (!jr_spec_pools_hosts(file) || session->cell == NULL)
+        return all;
+    alone.nodes = 0;
+    alone.scheduler = (struct jr_host_scheduler){.node_rank = -1};
+    uint32_t nodes = jr_resolve_nodes(file, &alone, &options);
+    return nodes > 0 && nodes < all ? nodes : all;
+}
+
 int jr_ssh_session_prepare(struct jr_session *session,
+                           const struct jr_spec_file *file,
                            struct jr_controller_options *ret,
                            struct jr_error *err)
 {
-    const struct jr_spec *spec = jr_spec_get(session->file);
+    const struct jr_spec *spec = jr_spec_get(file);
     const struct jr_ssh *ssh = spec->policy.engine.ssh;
     if (refuse_hosts(spec, err) != 0)
         return -1;
     ret->transport = &jr_ssh_transport;
-    ret->nodes = spec->hosts_count;
+    ret->nodes = count_hosts(session, file);
     ret->hosts = spec->hosts;
     ret->ssh = ssh;
     ret->agent_env = collect_environment(session, ssh);

@@ -11,6 +11,7 @@
 struct jr_arena;
 struct jr_controller_options;
 struct jr_message;
+struct jr_spec_file;
 struct jr_strv;
 
 /* Whether the ranks of a spec that is loaded are to be started so. */
@@ -24,9 +25,10 @@ char *const *jr_ssh_session_sets(struct jr_session *session);
  * the --set that it became. */
 void jr_ssh_session_place(struct jr_session *session);
 
-/* Check the hosts, and complete what a controller has to know of them. -1 with
- * `err` where there are none, or too few. */
+/* Check the hosts of a spec, and complete what a controller has to know of
+ * them. -1 with `err` where there are none, or too few. */
 int jr_ssh_session_prepare(struct jr_session *session,
+                           const struct jr_spec_file *file,
                            struct jr_controller_options *ret,
                            struct jr_error *err);
 

@@ -313,7 +313,7 @@ static int survey_hosts(struct jr_session *session,
         .data = session,
     };
     struct jr_survey *survey;
-    if (jr_ssh_session_prepare(session, &options, err) != 0 ||
+    if (jr_ssh_session_prepare(session, session->file, &options, err) != 0 ||
         jr_survey_hosts(&survey, &options, &meeting, err) != 0)
         return -1;
     take_meeting(report, survey, meeting.address);

@@ -331,13 +331,6 @@ class Wrong(cases.Wrong, Ssh):
         done = self.expect(self.jobrun("agent", "ssh"), 2)
         self.assertIn("started by hand it does nothing", done.stderr)
 
-    def test_a_sweep_stays_here(self):
-        done = self.expect(self.jobrun(
-            self.spec("true", "vars: {a: 1}"), "--sweep", "vars.a=1,2",
-            env=self.allocation(1)), 4)
-        self.assertIn("is to run on `hosts`, by ssh, and a sweep runs its cells "
-                      "on this machine", done.stderr)
-
     def test_devices_are_waited_for_here_alone(self):
         done = self.expect(self.run_on(2, "true", "--wait"), 2)
         self.assertIn("the ranks are on other hosts", done.stderr)

@@ -27,7 +27,10 @@ static void complete_host(struct jr_host *host,
                           const struct jr_session *session)
 {
     const struct jr_host *own = &session->host;
-    host->scheduler = own->scheduler;
+    if (session->cells_by_ssh)
+        host->scheduler = (struct jr_host_scheduler){.node_rank = -1};
+    else
+        host->scheduler = own->scheduler;
     host->now = own->now;
     host->environment.backend = own->environment.backend;
     host->environment.omp_num_threads = own->environment.omp_num_threads;
@@ -36,7 +39,7 @@ static void complete_host(struct jr_host *host,
 
 static int read_hosts(struct jr_session *session, struct jr_error *err)
 {
-    uint32_t nodes = session->host.scheduler.nodes;
+    uint32_t nodes = session->cell_hosts_count;
     struct jr_host *hosts =
         jr_arena_array(&session->arena, nodes, sizeof *hosts);
     for (uint32_t i = 0; hosts != NULL && i < nodes; i++) {
@@ -69,14 +72,28 @@ static enum jr_status load_first_cell(struct jr_session *session,
     return jr_session_end_stage(session, first, status, err);
 }
 
+/* Whether the cells are for `hosts`, which ssh reaches. */
+static bool is_for_hosts(const struct jr_session *session)
+{
+    return session->host.real && !jr_session_is_local_only(session) &&
+           jr_spec_states_ssh(session->swept->file);
+}
+
+bool jr_cell_hosts_are_led(const struct jr_session *session)
+{
+    return session->cells_by_ssh || jr_session_leads_allocation(session);
+}
+
 enum jr_status jr_cell_hosts_connect(struct jr_session *session,
                                      struct jr_error *err)
 {
     struct jr_spec_file *file = NULL;
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     if (session->cell_hosts != NULL || session->swept == NULL ||
-        session->swept->cells.count == 0 ||
-        !jr_session_leads_allocation(session))
+        session->swept->cells.count == 0)
+        return JR_STATUS_OK;
+    session->cells_by_ssh = is_for_hosts(session);
+    if (!jr_cell_hosts_are_led(session))
         return JR_STATUS_OK;
     enum jr_status status = load_first_cell(session, &file, err);
     if (status == JR_STATUS_OK)
@@ -91,7 +108,7 @@ uint32_t jr_cell_hosts_count(const struct jr_session *session)
 {
     const struct jr_host *host = &session->host;
     if (session->cell_hosts != NULL)
-        return host->scheduler.nodes;
+        return session->cell_hosts_count;
     return !host->real && host->nodes > 1 ? host->nodes : 1;
 }
 
@@ -111,6 +128,8 @@ static struct jr_host join_hosts(const struct jr_session *session,
 {
     struct jr_host host = session->cell_hosts[0];
     host.scheduler = session->host.scheduler;
+    if (session->cells_by_ssh)
+        host.scheduler = (struct jr_host_scheduler){.name = "ssh"};
     host.scheduler.step = true;
     host.scheduler.nodes = nodes;
     host.scheduler.node_rank = 0;
@@ -129,7 +148,7 @@ struct jr_host jr_cell_host_for(const struct jr_session *session,
     uint32_t nodes = jr_resolve_nodes(file, &alone, &options);
     if (nodes <= 1)
         return alone;
-    return session->cell_hosts != NULL && nodes <= session->host.scheduler.nodes
+    return session->cell_hosts != NULL && nodes <= session->cell_hosts_count
                ? join_hosts(session, nodes)
                : session->host;
 }

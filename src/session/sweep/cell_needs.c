@@ -183,7 +183,6 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
 {
     uint32_t cores = cores_of(&host->cpus), threads = 1;
     ret->nodes = local ? 1 : job->nodes;
-    ret->elsewhere = !local && spec->policy.engine.ssh != NULL;
     ret->ranks = job->world_size;
     ret->device = job->device;
     ret->device_name = job->device_name;
@@ -218,8 +217,8 @@ static void name_cell(struct jr_buf *out, const struct finding *finding,
 static bool has_nodes(const struct jr_session *session, uint32_t nodes)
 {
     const struct jr_host *host = &session->host;
-    return host->real ? jr_session_leads_allocation(session) &&
-                            host->scheduler.nodes >= nodes
+    return host->real ? jr_cell_hosts_are_led(session) &&
+                            jr_cell_hosts_count(session) >= nodes
                       : host->nodes >= nodes;
 }
 
@@ -255,18 +254,6 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
     struct jr_buf cell JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_diags *diags = &finding->session->diags;
     name_cell(&cell, finding, need->cell);
-    if (need->elsewhere) {
-        struct jr_diag *diag = jr_diags_error(
-            diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
-            "%s is to run on `hosts`, by ssh, and a sweep runs its cells on "
-            "this machine",
-            cell.failed ? "" : cell.data);
-        jr_diag_help(diags, diag,
-                     "run it alone: --cell %zu; or start it on a host: ssh "
-                     "HOST jobrun SPEC",
-                     need->cell);
-        return false;
-    }
     if (need->nodes > 1 && !has_nodes(finding->session, need->nodes)) {
         struct jr_diag *diag = jr_diags_error(
             diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
@@ -325,7 +312,7 @@ static enum jr_status measure_file(struct finding *finding,
     static const uint32_t first_node = 0; /* of those that the cell will have */
     const struct jr_resolve_options options = {
         .local = session->options.local,
-        .node_rank = jr_session_leads_allocation(session)
+        .node_rank = jr_cell_hosts_are_led(session)
                          ? &first_node
                          : session->options.node_rank,
         .args = session->options.args,

@@ -21,7 +21,6 @@ struct jr_spec_file;
 
 /* What a cell holds while it runs. */
 struct jr_cell_need {
-    bool elsewhere; /* its ranks are to be on other machines */
     uint32_t nodes, ranks;
     uint32_t devices; /* 0: it runs on CPUs */
     uint32_t cores;   /* physical ones; 0: it runs on devices */

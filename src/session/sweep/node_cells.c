@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "record/live_run.h"
@@ -18,6 +19,7 @@
 #include "session/sweep/cell_hosts.h"
 #include "session/sweep/cell_session.h"
 #include "spawn/reap_descendants.h"
+#include "store/folder_mark.h"
 #include "sweep/sweep_file.h"
 
 #include "base/banned.h"
@@ -64,6 +66,7 @@ static enum jr_status load_cell(struct jr_session *session,
     session->custom = beginning->cells->node->custom;
     session->leases = beginning->cell->devices.leases;
     session->leases_count = beginning->cell->devices.leased;
+    session->placed = true;
     session->cell = word->cell;
     session->sweep_id = word->sweep;
     session->cells_dir = word->cells;
@@ -234,6 +237,23 @@ static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
     jr_arena_release(&cell->arena);
     free(cell->note);
     *cell = cells->cells[--cells->count];
+}
+
+int jr_node_cells_share(const struct jr_message *word, struct jr_error *err)
+{
+    JR_CLOSE int fd =
+        word->cells == NULL
+            ? -1
+            : open(word->cells, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct jr_run_folder cells = {.fd = fd};
+    if (fd >= 0 && word->token != NULL &&
+        jr_folder_mark_is(&cells, word->token))
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the folder of the sweep, %s, is %s there; log_dir has "
+                        "to be where all hosts see it",
+                        word->cells == NULL ? "" : word->cells,
+                        fd < 0 ? "not" : "another one");
 }
 
 int jr_node_cells_begin(struct jr_node_cells *cells,

@@ -36,7 +36,11 @@ struct jr_node_cells {
     size_t count;
 };
 
-/* Begin a cell, as jr_agent_cell_hooks has it; so it is with the others. */
+/* See whether the folder of the cells has its mark here, as jr_agent_cell_hooks
+ * has it; so it is with the others. */
+int jr_node_cells_share(const struct jr_message *word, struct jr_error *err);
+
+/* Begin a cell. */
 int jr_node_cells_begin(struct jr_node_cells *cells,
                         const struct jr_message *word,
                         const struct jr_agent_cell_ends *ends,

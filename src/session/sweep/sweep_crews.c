@@ -93,12 +93,38 @@ static void add_lost_cells(struct jr_buf *out, const struct jr_sweep_crew *crew,
                       list.data);
 }
 
+void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    run->nodes.renews = false;
+    jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s",
+                  why, run->dir.id);
+    if (!run->closing)
+        jr_session_note_buf(run->session, &line);
+    run->closing = true;
+}
+
+/* Where each agent has a link of its own, the others do not notice. */
+static void leave_host(struct jr_sweep_run *run, uint32_t node)
+{
+    run->nodes.lost[node] = true;
+    jr_schedule_lose(&run->schedule, node);
+    for (uint32_t i = 0; i < run->needs.nodes; i++)
+        if (!run->nodes.lost[i])
+            return;
+    jr_sweep_crews_give_up(run, "all hosts are lost");
+}
+
 /* No cell begins by the last crew any more; another one may do it. Where that
  * is on its way, it is to be without this node, too. */
 static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
 {
     struct jr_sweep_run *run = crew->run;
     struct jr_sweep_crew *last = run->nodes.crews[run->nodes.count - 1];
+    if (jr_controller_has_links(crew->controller)) {
+        leave_host(run, crew->nodes[node]);
+        return;
+    }
     if (crew != last && !last->starting)
         return; /* what begins cells there says so itself */
     run->nodes.lost[crew->nodes[node]] = true;
@@ -166,17 +192,6 @@ static void serve_crew(struct jr_sweep_crew *crew)
     if (console != NULL)
         jr_controller_show_cells(crew->controller, console->out_fd,
                                  console->err_fd);
-}
-
-void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
-{
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    run->nodes.renews = false;
-    jr_buf_printf(&line, "%s: no other cell begins: go on with --resume=%s",
-                  why, run->dir.id);
-    if (!run->closing)
-        jr_session_note_buf(run->session, &line);
-    run->closing = true;
 }
 
 /* Whether another crew has something to begin. What is left besides wants all

@@ -6,6 +6,7 @@
 #include "resolve/resolve.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
+#include "store/folder_mark.h"
 
 #include "base/banned.h"
 
@@ -28,13 +29,34 @@ static bool has_small_cells(const struct jr_sweep_run *run)
     return run->sampler.on;
 }
 
+/* The agents of hosts that ssh reaches have to see the folder of the cells:
+ * what they write there is what becomes of the sweep. */
+static int check_folder(const struct jr_sweep_run *run,
+                        struct jr_controller *controller, struct jr_error *err)
+{
+    const struct jr_run_folder cells = {.fd = run->cells_fd,
+                                        .file_mode = run->dir.file_mode};
+    char token[JR_TOKEN_SIZE];
+    if (!run->session->cells_by_ssh)
+        return 0;
+    if (jr_folder_mark_make(&cells, token, err) != 0)
+        return -1;
+    int failed = jr_controller_share(controller, run->cells_dir, token, err);
+    jr_folder_mark_remove(&cells, token);
+    return failed;
+}
+
 void jr_sweep_nodes_open(struct jr_sweep_run *run)
 {
+    struct jr_error err = {0};
     struct jr_session *session = run->session;
     struct jr_controller *controller = session->controller;
     session->controller = NULL;
     if (session->cell_hosts == NULL || !has_small_cells(run)) {
         jr_controller_close(controller);
+    } else if (check_folder(run, controller, &err) != 0) {
+        jr_controller_close(controller);
+        jr_sweep_crews_give_up(run, err.text);
     } else if (jr_sweep_crews_open(run, controller) != 0) {
         if (run->nodes.count == 0)
             jr_controller_close(controller);
@@ -200,9 +222,11 @@ bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status)
 
 size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret)
 {
+    size_t count = 0;
     for (size_t i = 0; i < run->nodes.count; i++)
-        ret[i] = jr_controller_child(run->nodes.crews[i]->controller);
-    return run->nodes.count;
+        count += jr_controller_children(run->nodes.crews[i]->controller,
+                                        ret + count);
+    return count;
 }
 
 bool jr_sweep_nodes_are_awaited(const struct jr_sweep_run *run)

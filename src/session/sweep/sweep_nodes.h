@@ -1,12 +1,14 @@
 /*
- * The nodes of a sweep within an allocation: each has an agent (cell_hosts.h),
- * which runs the cells that it is given. All agents are tasks of one step of
- * Slurm's, and no cell starts another. The sweep hands out devices and cores;
- * the agents lease the devices, and wait where other runs have them.
+ * The nodes of a sweep within an allocation, or its hosts: each has an agent
+ * (cell_hosts.h), which runs the cells that it is given. All agents are tasks
+ * of one step of Slurm's, or each is the command of an ssh, and no cell starts
+ * another. The sweep hands out devices and cores; the agents lease the devices,
+ * and wait where other runs have them.
  *
  * The agents of a step are a crew. Once one of them is lost, nothing can be
  * sent to the others (controller_cells.h): their cells come to their end, and
- * what is to begin does so by another crew, on the nodes that are left.
+ * what is to begin does so by another crew, on the nodes that are left. Hosts
+ * that ssh reaches are one crew to the end: who is lost is left out.
  */
 #ifndef JR_SWEEP_NODES_H
 #define JR_SWEEP_NODES_H
@@ -78,7 +80,8 @@ void jr_sweep_nodes_attend(struct jr_sweep_run *run);
 bool jr_sweep_nodes_reap(struct jr_sweep_run *run, pid_t pid, int status);
 
 /* Write the children that are theirs to `ret`, which has room for one more than
- * there are nodes. Returns how many. */
+ * there are nodes: an srun for each crew, or an ssh for each host. Returns how
+ * many. */
 size_t jr_sweep_nodes_children(const struct jr_sweep_run *run, pid_t *ret);
 
 /* Whether another crew is on its way, for cells that wait. */
