@@ -337,7 +337,8 @@ static void each_attempt_has_its_results(void)
             JR_ASSERT_TEXT(name.data, vectors[i].expected);
         }
         (void)snprintf(expected, sizeof expected,
-                       "run 'exp1' has no attempt %u", attempt);
+                       "run 'exp1' has no attempt %u: the last one is 2",
+                       attempt);
         if (vectors[i].expected == NULL) {
             JR_ASSERT_TEXT(err.text, expected);
             CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
@@ -415,10 +416,10 @@ static void an_exit_status_that_is_none_is_a_failure(void)
         const char *results;
         int code;
     } vectors[] = {
-        {"{\"exit_code\": 0}", 0},      {"{\"exit_code\": 143}", 143},
-        {"{\"exit_code\": 255}", 255},  {"{\"exit_code\": 256}", 7},
-        {"{\"exit_code\": -1}", 7},     {"{\"exit_code\": null}", 7},
-        {"{\"exit_code\": \"0\"}", 7},  {"{\"exit_code\": 0.0}", 7},
+        {"{\"exit_code\": 0}", 0},          {"{\"exit_code\": 143}", 143},
+        {"{\"exit_code\": 255}", 255},      {"{\"exit_code\": 256}", 7},
+        {"{\"exit_code\": -1}", 7},         {"{\"exit_code\": null}", 7},
+        {"{\"exit_code\": \"0\"}", 7},      {"{\"exit_code\": 0.0}", 7},
         {"{\"exit_code\": 4294967296}", 7}, {"{}", 7},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
