@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -66,14 +67,15 @@ static void begin_terminal(struct jr_runner *runner)
         jr_stop_force(runner);
 }
 
-/* A rank has a process: watch it. */
-static void note_rank_started(struct jr_runner *runner,
-                              struct jr_rank_run *rank, pid_t pid, int pidfd)
+/* A rank has a process: watch it. `at_ns` is when it was started. */
+static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd,
+                              uint64_t at_ns)
 {
+    struct jr_runner *runner = rank->runner;
     rank->pid = pid;
     rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
     rank->outcome->own_pid = pid;
-    rank->outcome->started_ns = jr_clock_ns();
+    rank->outcome->started_ns = at_ns;
     rank->watch =
         (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
     rank->state = JR_LIFE_WAITING;
@@ -86,26 +88,40 @@ static void note_rank_started(struct jr_runner *runner,
         fail_rank_watch(runner, rank);
 }
 
-static void start_next_rank(struct jr_runner *runner)
+/* Born too late: the run was stopped before its process was known. */
+static void stop_late_rank(struct jr_rank_run *rank)
+{
+    if (jr_stop_is_forced(rank->runner))
+        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+    else if (jr_stop_has_begun(rank->runner))
+        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
+}
+
+/* It was started, or is going to be by the helper. */
+static void accept_rank(struct jr_runner *runner, struct jr_rank_run *rank,
+                        const struct jr_started *started)
+{
+    uint32_t i = (uint32_t)(rank - runner->ranks);
+    if (started->pid != 0)
+        note_rank_started(rank, started->pid, started->pidfd, started->at_ns);
+    if (jr_exit_barrier_add(rank, started->control) != 0 ||
+        jr_mpi_world_add(rank, started->pmi) != 0 ||
+        jr_tee_add(&runner->tee, i, started, rank->plan, rank->outcome) != 0)
+        fail_rank_watch(runner, rank);
+    if (started->pid != 0)
+        stop_late_rank(rank);
+}
+
+static void start_next_by_helper(struct jr_runner *runner)
 {
     uint32_t i = runner->next++;
     struct jr_rank_run *rank = &runner->ranks[i];
     struct jr_started started;
-    if (runner->plan->helper.argv != NULL)
-        jr_helper_start(&runner->helper, &runner->starter, rank->plan, i,
-                        &started);
+    jr_helper_start(&runner->helper, &runner->starter, rank->plan, i, &started);
+    if (started.stage == JR_STAGE_NONE)
+        accept_rank(runner, rank, &started);
     else
-        jr_start_spawn(&runner->starter, rank->plan, &started);
-    if (started.stage != JR_STAGE_NONE) {
         fail_rank_start(runner, rank, &started);
-        return;
-    }
-    if (started.pid != 0)
-        note_rank_started(runner, rank, started.pid, started.pidfd);
-    if (jr_exit_barrier_add(rank, started.control) != 0 ||
-        jr_mpi_world_add(rank, started.pmi) != 0 ||
-        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
-        fail_rank_watch(runner, rank);
 }
 
 static bool may_start(const struct jr_runner *runner)
@@ -154,12 +170,8 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
         (void)close(pidfd);
         return;
     }
-    note_rank_started(runner, rank, pid, pidfd);
-    /* Born too late. */
-    if (jr_stop_is_forced(runner))
-        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
-    else if (jr_stop_has_begun(runner))
-        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
+    note_rank_started(rank, pid, pidfd, jr_clock_ns());
+    stop_late_rank(rank);
 }
 
 void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
@@ -224,11 +236,67 @@ static void tend_helper(struct jr_runner *runner)
         jr_helper_close(helper);
 }
 
+static bool are_texts_alike(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Whether a rank executes what another executes already, and where it does. */
+static bool is_like(const struct jr_plan_rank *rank,
+                    const struct jr_plan_rank *other)
+{
+    return other != NULL && are_texts_alike(rank->argv[0], other->argv[0]) &&
+           are_texts_alike(rank->workdir, other->workdir);
+}
+
+/* How many ranks are begun to start before the first of them is waited for. A
+ * program that no rank executes yet comes alone: if it cannot be executed, no
+ * further rank is to be started. */
+static uint32_t batch_size(const struct jr_runner *runner)
+{
+    const struct jr_plan_rank *next = runner->ranks[runner->next].plan;
+    uint32_t most = jr_start_width(&runner->starter), count = 1;
+    while (count < most && runner->next + count < runner->plan->count &&
+           is_like(next, runner->proven) &&
+           is_like(runner->ranks[runner->next + count].plan, next))
+        count++;
+    return count;
+}
+
+/* Begin to start several ranks, and wait for all of them: between two batches
+ * no start is under way. Those that execute come first, so that a failure finds
+ * them as ranks that run. */
+static void start_batch(struct jr_runner *runner)
+{
+    struct jr_started started[JR_FLIGHTS];
+    struct jr_rank_run *first = &runner->ranks[runner->next];
+    uint32_t count = batch_size(runner);
+    for (uint32_t n = 0; n < count; n++)
+        jr_start_begin(&runner->starter, n, first[n].plan);
+    runner->next += count;
+    for (uint32_t n = 0; n < count; n++) {
+        jr_start_end(&runner->starter, n, &started[n]);
+        if (started[n].stage != JR_STAGE_NONE)
+            continue;
+        runner->proven = first[n].plan;
+        accept_rank(runner, &first[n], &started[n]);
+    }
+    for (uint32_t n = 0; n < count; n++)
+        if (started[n].stage != JR_STAGE_NONE)
+            fail_rank_start(runner, &first[n], &started[n]);
+}
+
 bool jr_launch_turn(struct jr_runner *runner)
 {
     bool busy = may_start(runner);
-    for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
-        start_next_rank(runner);
+    bool helped = runner->plan->helper.argv != NULL;
+    uint32_t until = runner->next + STARTS_PER_TURN;
+    while (runner->next < until && may_start(runner)) {
+        if (helped)
+            start_next_by_helper(runner);
+        else
+            start_batch(runner);
+    }
     tend_helper(runner);
     return busy;
 }

@@ -70,7 +70,8 @@ struct jr_runner {
     struct jr_stop stop;
     struct jr_progress_line progress;
     struct jr_rank_run *ranks;
-    uint32_t next;    /* the first that was not started */
+    uint32_t next;                     /* the first that was not started */
+    const struct jr_plan_rank *proven; /* one that executes; NULL */
     uint32_t found;   /* the rank that find_process_watch found last */
     uint32_t running; /* started and not ended */
     uint32_t ended;   /* gives the order */

@@ -85,7 +85,7 @@ void jr_limits_restore(struct jr_limit_list *list, int resource,
     list->items[list->count++] = (struct jr_limit){resource, *found};
 }
 
-#define OWN_FDS   64 /* the runner's, and what it inherited, but for leases */
+#define OWN_FDS   96 /* the runner's, and what it inherited, but for leases */
 #define OWN_PROCS 2  /* guard and runner */
 /* Log files that are open at once at least, where there are so many; the others
  * take turns, see log_file.h. A file with a limit is two. */

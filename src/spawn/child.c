@@ -1,161 +1,146 @@
 #include "spawn/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jobrun/contract.h>
 
-#include "base/io.h"
+#include "base/raw_call.h"
 #include "base/syscalls.h"
 
 #include "base/banned.h"
 
 _Static_assert(JR_PMI_FD == STDERR_FILENO + 2,
                "it is the one behind the control socket");
+_Static_assert(sizeof(rlim_t) == 8, "as prlimit64 has it");
 
-/* Each step returns 0, or -1 with errno; the table below names its stage. */
-typedef int child_step(const struct jr_child *child);
+#define CALL(number, a, b, c, d)                                               \
+    jr_raw_call(number, (long)(a), (long)(b), (long)(c), (long)(d))
 
-static int own_descriptor_table(const struct jr_child *child)
+/* Each step returns -E for the errno E, or what is not negative; the table
+ * below names its stage. */
+typedef long child_step(const struct jr_child *child);
+
+static long own_descriptor_table(const struct jr_child *child)
 {
     if (child->marked)
         return 0;
-    return jr_close_range(JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE);
+    return CALL(SYS_close_range, JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE, 0);
 }
 
-static int start_new_session(const struct jr_child *child)
+static long start_new_session(const struct jr_child *child)
 {
     (void)child;
-    return setsid() < 0 ? -1 : 0;
+    return CALL(SYS_setsid, 0, 0, 0, 0);
 }
 
 /* Between the clone and the prctl the runner may have died unnoticed. */
-static int die_with_runner(const struct jr_child *child)
+static long die_with_runner(const struct jr_child *child)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return -1;
-    if (getppid() == child->runner)
-        return 0;
-    errno = ESRCH;
-    return -1;
+    long result = CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    if (result < 0)
+        return result;
+    return CALL(SYS_getppid, 0, 0, 0, 0) == child->runner ? 0 : -ESRCH;
+}
+
+/* A descriptor in its place, which is not where it is. */
+static long place_descriptor(int slot, int fd)
+{
+    return CALL(SYS_dup3, slot, fd, 0, 0);
 }
 
 /* A terminal of its own is also the one that controls its session. */
-static int open_stdin(const struct jr_child *child)
+static long open_stdin(const struct jr_child *child)
 {
     int slot = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
-    if (child->input == JR_INPUT_TERMINAL &&
-        ioctl(JR_SLOT_IN, TIOCSCTTY, 0) != 0)
-        return -1;
-    return dup2(slot, STDIN_FILENO) < 0 ? -1 : 0;
+    if (child->input == JR_INPUT_TERMINAL) {
+        long result = CALL(SYS_ioctl, JR_SLOT_IN, TIOCSCTTY, 0, 0);
+        if (result < 0)
+            return result;
+    }
+    return place_descriptor(slot, STDIN_FILENO);
 }
 
-int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode)
+static long open_stdout(const struct jr_child *child)
 {
-    struct stat st;
-    flags |= O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY;
-    if (!to->shared)
-        return jr_open_beneath(JR_SLOT_DIR, to->path, flags | O_EXCL, mode);
-    /* A FIFO in its place would hold us for ever. */
-    int fd = jr_open_beneath(JR_SLOT_DIR, to->path, flags | O_NONBLOCK, mode);
-    if (fd < 0)
-        return -1;
-    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (plain && fcntl(fd, F_SETFL, O_APPEND) == 0)
-        return fd;
-    (void)close(fd);
-    errno = EEXIST;
-    return -1;
+    return place_descriptor(child->streams[0].slot, STDOUT_FILENO);
 }
 
-static int open_stream(const struct jr_child *child, int stream)
+static long open_stderr(const struct jr_child *child)
 {
-    const struct jr_child_stream *to = &child->streams[stream - 1];
-    if (to->path == NULL)
-        return dup2(to->slot, stream) < 0 ? -1 : 0;
-    int fd = jr_child_open(to, 0, child->file_mode);
-    if (fd < 0 || fd == stream)
-        return fd < 0 ? -1 : 0;
-    int copied = dup2(fd, stream);
-    if (child->marked) /* nothing closes it later */
-        (void)close(fd);
-    return copied < 0 ? -1 : 0;
+    return place_descriptor(child->streams[1].slot, STDERR_FILENO);
 }
 
-static int open_stdout(const struct jr_child *child)
-{
-    return open_stream(child, STDOUT_FILENO);
-}
-
-static int open_stderr(const struct jr_child *child)
-{
-    return open_stream(child, STDERR_FILENO);
-}
-
-static int close_other_descriptors(const struct jr_child *child)
+static long close_other_descriptors(const struct jr_child *child)
 {
     const int extra = STDERR_FILENO + 1;
-    if ((child->extra && dup2(JR_SLOT_EXTRA, extra) < 0) ||
-        (child->pmi && dup2(JR_SLOT_PMI, JR_PMI_FD) < 0))
-        return -1;
-    if (child->marked)
-        return 0;
+    long result = 0;
+    if (child->extra)
+        result = place_descriptor(JR_SLOT_EXTRA + child->shift, extra);
+    if (child->pmi && result >= 0)
+        result = place_descriptor(JR_SLOT_PMI + child->shift, JR_PMI_FD);
+    if (result < 0 || child->marked)
+        return result;
     if (child->pmi && !child->extra)
-        (void)close(extra);
+        (void)CALL(SYS_close, extra, 0, 0, 0);
     int first = child->pmi ? JR_PMI_FD + 1 : child->extra ? extra + 1 : extra;
-    return jr_close_range((unsigned)first, ~0U, 0);
+    return CALL(SYS_close_range, first, ~0U, 0, 0);
 }
 
-static int set_limits(const struct jr_child *child)
+static long set_limits(const struct jr_child *child)
 {
-    (void)umask(child->umask);
-    for (unsigned i = 0; i < child->limits->count; i++) {
+    long result = CALL(SYS_umask, child->umask, 0, 0, 0);
+    for (unsigned i = 0; i < child->limits->count && result >= 0; i++) {
         const struct jr_limit *row = &child->limits->items[i];
-        if (setrlimit((__rlimit_resource_t)row->resource, &row->limit) != 0)
-            return -1;
+        result = CALL(SYS_prlimit64, 0, row->resource, &row->limit, NULL);
     }
-    return 0;
+    return result;
 }
 
 /* sched_setaffinity silently leaves out CPUs that a cpuset does not allow, and
  * fails only if none is left: here none may be missing. */
-static int bind_child_cpus(const struct jr_child *child)
+static long bind_child_cpus(const struct jr_child *child)
 {
     cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};
     if (child->cpus == NULL)
         return 0;
-    if (sched_setaffinity(0, child->cpus_size, child->cpus) != 0 ||
-        sched_getaffinity(0, sizeof real, real) != 0)
-        return -1;
-    errno = EINVAL;
-    return CPU_EQUAL_S(child->cpus_size, real, child->cpus) ? 0 : -1;
+    long result =
+        CALL(SYS_sched_setaffinity, 0, child->cpus_size, child->cpus, 0);
+    if (result >= 0)
+        result = CALL(SYS_sched_getaffinity, 0, sizeof real, real, 0);
+    if (result < 0)
+        return result;
+    return CPU_EQUAL_S(child->cpus_size, real, child->cpus) ? 0 : -EINVAL;
 }
 
-static int enter_workdir(const struct jr_child *child)
+static long enter_workdir(const struct jr_child *child)
 {
-    return child->workdir == NULL ? 0 : chdir(child->workdir);
+    return child->workdir == NULL ? 0
+                                  : CALL(SYS_chdir, child->workdir, 0, 0, 0);
 }
 
 /* execve makes caught signals default by itself; ignored ones it leaves. The
- * mask comes last: from here on a signal is the rank's own. */
-static int reset_signals(const struct jr_child *child)
+ * mask comes last: from here on a signal is the rank's own. What the kernel
+ * takes for an action and a mask is not what the C library has; zeros are
+ * SIG_DFL, and no signal. */
+static long reset_signals(const struct jr_child *child)
 {
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    for (unsigned i = 0; i < child->reset_count; i++)
-        if (sigaction(child->reset[i], &standard, NULL) != 0)
-            return -1;
-    sigset_t none;
-    (void)sigemptyset(&none);
-    return sigprocmask(SIG_SETMASK, &none, NULL);
+    const unsigned long zeros[8] = {0};
+    const long mask_size = (NSIG - 1) / 8;
+    for (unsigned i = 0; i < child->reset_count; i++) {
+        long result =
+            CALL(SYS_rt_sigaction, child->reset[i], zeros, NULL, mask_size);
+        if (result < 0)
+            return result;
+    }
+    return CALL(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, mask_size);
 }
 
-static int execute_program(const struct jr_child *child)
+static long execute_program(const struct jr_child *child)
 {
-    return execve(child->program, child->argv, child->env);
+    return CALL(SYS_execve, child->program, child->argv, child->env, 0);
 }
 
 int jr_child_main(void *data)
@@ -179,11 +164,13 @@ int jr_child_main(void *data)
     };
     struct jr_child *child = data;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        if (steps[i].step(child) == 0)
+        long result = steps[i].step(child);
+        if (result >= 0)
             continue;
-        child->error = errno;
+        child->error = (int)-result;
         child->stage = steps[i].stage;
         break;
     }
-    _exit(127);
+    for (;;)
+        (void)CALL(SYS_exit_group, 127, 0, 0, 0);
 }

@@ -1,6 +1,8 @@
 /*
  * The child side of a start: from clone to execve, in memory shared with the
- * runner, which is suspended meanwhile. Async-signal-safe calls only.
+ * runner, which goes on meanwhile, or is suspended (start.h). Raw system calls
+ * only (base/raw_call.h), and nothing is written but the child's own stack and
+ * its struct jr_child.
  */
 #ifndef JR_CHILD_H
 #define JR_CHILD_H
@@ -15,6 +17,8 @@
 
 #include "spawn/budget.h"
 
+#define JR_FLIGHTS 8 /* starts that are under way at once; see start.h */
+
 /* Where the runner keeps the descriptors that a child needs: below
  * JR_SLOT_END, for the child's first act is to drop everything from there on
  * while it makes its table its own, which is what keeps a start cheap when
@@ -24,19 +28,22 @@ enum jr_slot {
     JR_SLOT_NULL,     /* /dev/null */
     JR_SLOT_OUT,      /* jobrun's own standard output, to inherit */
     JR_SLOT_ERR,
-    JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand */
+    JR_SLOT_IN,       /* what one rank is to have as its standard input */
+    JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand, or its
+                         log files */
     JR_SLOT_PIPE_ERR,
-    JR_SLOT_IN,    /* what one rank is to have as its standard input */
     JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
     JR_SLOT_PMI,   /* what it is to have as JR_PMI_FD */
-    JR_SLOT_END
+    JR_SLOT_NEXT,  /* the same four of the next flight, and so on */
+    JR_SLOT_END =
+        JR_SLOT_PIPE_OUT + JR_FLIGHTS * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT)
 };
 
 #define JR_CHILD_CPUS 8192 /* as many as Linux may be built for */
 
-/* One output stream: the file `path`, beneath JR_SLOT_DIR, or else a copy of
- * the descriptor `slot`. The file is made, and must not be there, unless it is
- * `shared` by both. */
+/* One output stream: a copy of the descriptor `slot`. With a `path`, the start
+ * opens that file first, beneath JR_SLOT_DIR, and puts it into a slot; the file
+ * is made, and must not be there, unless it is `shared` by both. */
 struct jr_child_stream {
     const char *path;
     int slot;
@@ -49,7 +56,8 @@ struct jr_child {
     char *const *argv, *const *env;
     const char *workdir;
     struct jr_child_stream streams[2]; /* standard output and error */
-    mode_t file_mode, umask;
+    int shift; /* from the slots of the first flight to its own */
+    mode_t umask;
     bool extra;  /* descriptor 3 is wanted */
     bool pmi;    /* JR_PMI_FD is */
     bool marked; /* the table of descriptors is ours already, and each of them
@@ -66,12 +74,8 @@ struct jr_child {
     int error;           /* errno */
 };
 
-/* Open the stream's file to append to it, through no link, and nothing but a
- * plain file; `flags` is 0 or O_CLOEXEC. The descriptor, or -1 with errno. */
-int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode);
-
-/* For clone(CLONE_VM | CLONE_VFORK), with CLONE_FILES unless the child is
- * `marked`: `child` is a struct jr_child. Never returns. */
+/* For clone(CLONE_VM), with CLONE_FILES unless the child is `marked`: `child`
+ * is a struct jr_child. Never returns. */
 int jr_child_main(void *child);
 
 #endif

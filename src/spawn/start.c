@@ -2,17 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/pidfd.h"
 #include "base/rank_set.h"
+#include "base/raw_call.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
 #include "spawn/control.h"
@@ -125,12 +125,10 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
     if (fill_null_slot() != 0 || fill_slot(JR_SLOT_DIR, dir) != 0 ||
         fill_slot(JR_SLOT_OUT, out) != 0 || fill_slot(JR_SLOT_ERR, err) != 0)
         return -1;
-    if (fill_slot(JR_SLOT_PIPE_OUT, -1) != 0 ||
-        fill_slot(JR_SLOT_PIPE_ERR, -1) != 0 ||
-        fill_slot(JR_SLOT_IN, in) != 0 || fill_slot(JR_SLOT_EXTRA, -1) != 0 ||
-        fill_slot(JR_SLOT_PMI, -1) != 0)
-        return -1;
-    return 0;
+    for (int slot = JR_SLOT_PIPE_OUT; slot < JR_SLOT_END; slot++)
+        if (fill_slot(slot, -1) != 0)
+            return -1;
+    return fill_slot(JR_SLOT_IN, in);
 }
 
 /* Where the kernel lacks close_range(2), a child cannot get rid of thousands of
@@ -141,6 +139,7 @@ static int find_lacks(struct jr_starter *starter)
 {
     starter->blind = !jr_pidfd_works();
     starter->marks = !jr_close_range_works();
+    starter->waits = !JR_RAW_CALLS || starter->blind || starter->marks;
     return starter->marks
                ? jr_close_range(STDERR_FILENO + 1, ~0U, JR_CLOSE_RANGE_CLOEXEC)
                : 0;
@@ -161,6 +160,17 @@ static void read_ignored_signals(struct jr_starter *starter,
     }
 }
 
+static int open_flights(struct jr_starter *starter)
+{
+    char *stacks = mmap(NULL, JR_FLIGHTS * STACK_SIZE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stacks == MAP_FAILED)
+        return -1;
+    for (size_t n = 0; n < JR_FLIGHTS; n++) /* they grow downwards */
+        starter->flights[n].stack = stacks + (n + 1) * STACK_SIZE;
+    return 0;
+}
+
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
                     const struct jr_run_options *options,
                     const struct jr_budget *budget)
@@ -172,13 +182,10 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .controls = jr_control_wanted(plan),
         .pmi = plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1,
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
-        .limits = &budget->limits,
-        .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)};
-    if (starter->stack == MAP_FAILED || fill_descriptor_slots(options) != 0 ||
+        .limits = &budget->limits};
+    if (open_flights(starter) != 0 || fill_descriptor_slots(options) != 0 ||
         find_lacks(starter) != 0)
         return -1;
-    starter->stack += STACK_SIZE; /* it grows downwards */
     starter->umask = umask(0);
     read_ignored_signals(starter, options);
     return 0;
@@ -240,9 +247,18 @@ int jr_start_folder(struct jr_starter *starter, const char *path)
     return 0;
 }
 
+int jr_start_fill(const struct jr_child *child, int slot, int fd)
+{
+    int moved = dup3(fd, slot + child->shift, O_CLOEXEC);
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return moved;
+}
+
 /* A pipe whose write end is in the stream's slot. */
-static int open_pipe(const struct jr_starter *starter, int stream,
-                     struct jr_started *ret)
+static int open_pipe(const struct jr_starter *starter, struct jr_child *child,
+                     int stream, struct jr_started *ret)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -250,9 +266,9 @@ static int open_pipe(const struct jr_starter *starter, int stream,
     ret->pipes[stream] = ends[0];
     if (starter->pipe_size > 0)
         (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
-    int slot = dup3(ends[1], JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
-    (void)close(ends[1]);
-    return slot < 0 ? -1 : 0;
+    child->streams[stream].slot =
+        jr_start_fill(child, JR_SLOT_PIPE_OUT + stream, ends[1]);
+    return child->streams[stream].slot < 0 ? -1 : 0;
 }
 
 /* The file of a stream; a NULL path where it has none. */
@@ -282,9 +298,8 @@ int jr_start_streams(struct jr_starter *starter,
             *to = file;
             break;
         case JR_ROUTE_PIPE:
-            to->slot = JR_SLOT_PIPE_OUT + stream;
             ret->kept[stream] = file.path != NULL;
-            if (open_pipe(starter, stream, ret) == 0)
+            if (open_pipe(starter, child, stream, ret) == 0)
                 break;
             ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
             return -1;
@@ -300,25 +315,22 @@ int jr_start_streams(struct jr_starter *starter,
 }
 
 /* The set that a rank is bound to, as text in the plan. */
-static int read_rank_cpus(struct jr_starter *starter, const char *text,
-                          struct jr_child *child)
+static int read_rank_cpus(struct jr_flight *flight, const char *text)
 {
-    child->cpus = starter->cpus;
-    child->cpus_size = sizeof starter->cpus;
+    flight->child.cpus = flight->cpus;
+    flight->child.cpus_size = sizeof flight->cpus;
     errno = EINVAL;
-    return jr_set_cpus(starter->cpus, child->cpus_size, text) ? 0 : -1;
+    return jr_set_cpus(flight->cpus, sizeof flight->cpus, text) ? 0 : -1;
 }
 
 /* Make a socket pair, of which the rank's end is then in `slot`. */
-static int open_socket(int slot, int *ret)
+static int open_socket(const struct jr_child *child, int slot, int *ret)
 {
     int ends[2];
     if (jr_control_open(ends) != 0)
         return -1;
     *ret = ends[0];
-    int copied = dup3(ends[1], slot, O_CLOEXEC);
-    (void)close(ends[1]);
-    return copied < 0 ? -1 : 0;
+    return jr_start_fill(child, slot, ends[1]) < 0 ? -1 : 0;
 }
 
 static int open_sockets(const struct jr_starter *starter,
@@ -326,9 +338,9 @@ static int open_sockets(const struct jr_starter *starter,
 {
     child->extra = starter->controls;
     child->pmi = starter->pmi;
-    if (child->extra && open_socket(JR_SLOT_EXTRA, &ret->control) != 0)
+    if (child->extra && open_socket(child, JR_SLOT_EXTRA, &ret->control) != 0)
         return -1;
-    return child->pmi ? open_socket(JR_SLOT_PMI, &ret->pmi) : 0;
+    return child->pmi ? open_socket(child, JR_SLOT_PMI, &ret->pmi) : 0;
 }
 
 void jr_start_beside(const struct jr_starter *starter,
@@ -345,10 +357,29 @@ void jr_start_beside(const struct jr_starter *starter,
         (void)snprintf(ret, size, "%.*s%s", len, dir, name);
 }
 
+/* Nothing but a plain file: a FIFO in its place would hold us for ever. */
+static int open_shared_log(const char *path, int flags, mode_t mode)
+{
+    struct stat st;
+    JR_CLOSE int fd =
+        jr_open_beneath(JR_SLOT_DIR, path, flags | O_NONBLOCK, mode);
+    if (fd < 0)
+        return -1;
+    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (plain && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return jr_steal_fd(&fd);
+    errno = EEXIST;
+    return -1;
+}
+
 int jr_start_log(const struct jr_starter *starter,
                  const struct jr_child_stream *to)
 {
-    return jr_child_open(to, O_CLOEXEC, starter->options->dir->file_mode);
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_CLOEXEC;
+    mode_t mode = starter->options->dir->file_mode;
+    if (to->shared)
+        return open_shared_log(to->path, flags, mode);
+    return jr_open_beneath(JR_SLOT_DIR, to->path, flags | O_EXCL, mode);
 }
 
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
@@ -356,7 +387,6 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
     *ret = (struct jr_child){
         .runner = starter->runner,
         .program = starter->program.path,
-        .file_mode = starter->options->dir->file_mode,
         .umask = starter->umask,
         .reset = starter->reset,
         .reset_count = starter->reset_count,
@@ -365,12 +395,15 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
     };
 }
 
-int jr_start_prepare(struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, struct jr_child *child,
-                     struct jr_started *ret)
+int jr_start_prepare(struct jr_starter *starter, unsigned n,
+                     const struct jr_plan_rank *rank)
 {
-    *ret = JR_STARTED_NONE;
+    struct jr_flight *flight = &starter->flights[n];
+    struct jr_child *child = &flight->child;
+    struct jr_started *started = &flight->started;
+    *started = JR_STARTED_NONE;
     jr_start_child(starter, child);
+    child->shift = (int)n * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT);
     child->argv = rank->argv;
     child->env =
         jr_exported_extend(&starter->exported,
@@ -379,85 +412,30 @@ int jr_start_prepare(struct jr_starter *starter,
                            starter->more);
     child->workdir = rank->workdir;
     child->input = rank->input;
-    if (rank->cpus != NULL && read_rank_cpus(starter, rank->cpus, child) != 0)
-        ret->stage = JR_STAGE_CPUS;
-    else if (child->env == NULL || open_sockets(starter, child, ret) != 0)
-        ret->stage = JR_STAGE_CLONE;
+    if (rank->cpus != NULL && read_rank_cpus(flight, rank->cpus) != 0)
+        started->stage = JR_STAGE_CPUS;
+    else if (child->env == NULL || open_sockets(starter, child, started) != 0)
+        started->stage = JR_STAGE_CLONE;
     else if (jr_start_folder(starter, rank->dir) != 0)
-        ret->stage = JR_STAGE_FOLDER;
+        started->stage = JR_STAGE_FOLDER;
     else
-        return jr_start_streams(starter, rank, child, ret);
+        return jr_start_streams(starter, rank, child, started);
     return -1;
 }
 
-void jr_start_settle(struct jr_started *started)
+void jr_start_empty(const struct jr_child *child)
+{
+    for (int stream = 0; stream < 2; stream++)
+        if (child->streams[stream].slot >= JR_SLOT_PIPE_OUT)
+            (void)fill_slot(child->streams[stream].slot, -1);
+}
+
+void jr_start_settle(const struct jr_child *child, struct jr_started *started)
 {
     started->error = started->stage == JR_STAGE_NONE ? 0 : errno;
-    for (int stream = 0; stream < 2; stream++)
-        if (started->pipes[stream] >= 0)
-            (void)dup3(JR_SLOT_NULL, JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
+    jr_start_empty(child);
     if (started->control >= 0)
-        (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+        (void)fill_slot(JR_SLOT_EXTRA + child->shift, -1);
     if (started->pmi >= 0)
-        (void)dup3(JR_SLOT_NULL, JR_SLOT_PMI, O_CLOEXEC);
-}
-
-/* The child's table of descriptors is the runner's own until it has left what
- * it does not need of it (child.c). */
-static int clone_child(const struct jr_starter *starter, struct jr_child *child,
-                       struct jr_started *ret)
-{
-    int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
-    int stand_in = starter->blind ? jr_pidfd_stand_in() : -1;
-    if (starter->blind && stand_in < 0)
-        return -1;
-    flags |= starter->blind ? 0 : CLONE_PIDFD;
-    flags |= starter->marks ? 0 : CLONE_FILES;
-    ret->pid = clone(jr_child_main, starter->stack, flags, child, &ret->pidfd);
-    if (stand_in < 0)
-        return ret->pid < 0 ? -1 : 0;
-    ret->pidfd = stand_in;
-    if (ret->pid >= 0)
-        return 0;
-    int error = errno;
-    (void)close(stand_in);
-    ret->pidfd = -1;
-    errno = error;
-    return -1;
-}
-
-int jr_start_program(struct jr_starter *starter, struct jr_child *child,
-                     struct jr_started *ret)
-{
-    bool searched = strchr(child->argv[0], '/') == NULL;
-    const char *path = searched ? jr_env_get(child->env, "PATH") : NULL;
-    ret->stage = JR_STAGE_EXEC;
-    errno = jr_program_find(&starter->program, child->argv[0], path,
-                            child->workdir);
-    if (errno != 0)
-        return -1;
-    if (clone_child(starter, child, ret) != 0) {
-        ret->stage = JR_STAGE_CLONE;
-        return -1;
-    }
-    ret->stage = child->stage;
-    if (ret->stage == JR_STAGE_NONE)
-        return 0;
-    (void)waitpid(ret->pid, NULL, 0);
-    (void)close(ret->pidfd);
-    ret->pidfd = -1;
-    ret->pid = 0;
-    errno = child->error;
-    if (ret->stage == JR_STAGE_EXEC)
-        errno = jr_program_refine_errno(child->program, child->workdir, errno);
-    return -1;
-}
-
-void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
-                    struct jr_started *ret)
-{
-    struct jr_child child;
-    if (jr_start_prepare(starter, rank, &child, ret) == 0)
-        (void)jr_start_program(starter, &child, ret);
-    jr_start_settle(ret);
+        (void)fill_slot(JR_SLOT_PMI + child->shift, -1);
 }

@@ -51,10 +51,40 @@ struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
 
 #define JR_CPUS JR_CHILD_CPUS
 
+/* A rank that was started, or not. The caller owns the descriptors. */
+struct jr_started {
+    pid_t pid;
+    int pidfd;           /* or its stand-in (base/pidfd.h) */
+    int control;         /* our end of its control socket; -1: none */
+    int pmi;             /* our end of its stream to its process manager */
+    int pipes[2];        /* read ends; -1: the stream is none of the runner's */
+    bool kept[2];        /* the piped streams have log files, which whoever
+                            reads the pipes makes when there is something to
+                            write */
+    uint64_t at_ns;      /* when it was, by jr_clock_ns */
+    enum jr_stage stage; /* JR_STAGE_NONE: it executes */
+    int error;
+};
+#define JR_STARTED_NONE                                                        \
+    ((struct jr_started){                                                      \
+        .pidfd = -1, .control = -1, .pmi = -1, .pipes = {-1, -1}})
+
+/* A start that is under way: the child may be on its way to execve. */
+struct jr_flight {
+    struct jr_child child;
+    struct jr_started started;
+    char *stack;            /* the child side's */
+    uint32_t up;            /* 1, until the kernel sees the child execute or
+                               end (CLONE_CHILD_CLEARTID) */
+    char program[PATH_MAX]; /* its own copy */
+    cpu_set_t cpus[JR_CPUS / CPU_SETSIZE];
+};
+
 struct jr_starter {
     const struct jr_run_options *options;
     pid_t runner;
-    char *stack; /* the child side's; it is suspended while we run */
+    struct jr_flight flights[JR_FLIGHTS];
+    bool waits; /* no two starts at once: the runner sleeps during each */
     int pipe_size;
     const struct jr_limit_list *limits; /* of the ranks */
     mode_t umask;
@@ -71,7 +101,6 @@ struct jr_starter {
     struct jr_program program;
     struct jr_exported exported; /* by the setup */
     char *const *more; /* variables that every rank gets besides; NULL: none */
-    cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
 };
 
 /* Make the calling process, the runner, ready to start ranks: moves descriptors
@@ -80,23 +109,6 @@ struct jr_starter {
 int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
                     const struct jr_run_options *options,
                     const struct jr_budget *budget);
-
-/* A rank that was started, or not. The caller owns the descriptors. */
-struct jr_started {
-    pid_t pid;
-    int pidfd;           /* or its stand-in (base/pidfd.h) */
-    int control;         /* our end of its control socket; -1: none */
-    int pmi;             /* our end of its stream to its process manager */
-    int pipes[2];        /* read ends; -1: the stream is none of the runner's */
-    bool kept[2];        /* the piped streams have log files, which whoever
-                            reads the pipes makes when there is something to
-                            write */
-    enum jr_stage stage; /* JR_STAGE_NONE: it executes */
-    int error;
-};
-#define JR_STARTED_NONE                                                        \
-    ((struct jr_started){                                                      \
-        .pidfd = -1, .control = -1, .pmi = -1, .pipes = {-1, -1}})
 
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
@@ -107,10 +119,9 @@ int jr_start_streams(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret);
 
-/* The same, and all else that makes a child a rank. */
-int jr_start_prepare(struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, struct jr_child *child,
-                     struct jr_started *ret);
+/* The same, and all else that makes the child of flight `n` a rank. */
+int jr_start_prepare(struct jr_starter *starter, unsigned n,
+                     const struct jr_plan_rank *rank);
 
 /* Make a rank's folder, and the attempt's above it when it is the first. NULL:
  * there is none. No link is followed, and an existing folder is refused, except
@@ -128,17 +139,44 @@ void jr_start_beside(const struct jr_starter *starter,
 int jr_start_log(const struct jr_starter *starter,
                  const struct jr_child_stream *to);
 
-/* Execute the child's argv; fills pid and pidfd. -1 with ret->stage and errno.
- */
+/* Move a descriptor into a slot of the child's flight; `slot` is that of the
+ * first flight. Returns the slot's number, or -1 with errno; either way `fd` is
+ * closed. */
+int jr_start_fill(const struct jr_child *child, int slot, int fd);
+
+/* Empty the slots of its streams. */
+void jr_start_empty(const struct jr_child *child);
+
+/* Execute the child's argv, and wait until it does; fills pid and pidfd. -1
+ * with ret->stage and errno. */
 int jr_start_program(struct jr_starter *starter, struct jr_child *child,
                      struct jr_started *ret);
 
 /* The end of a start: empty the slots, and keep errno where it failed. */
-void jr_start_settle(struct jr_started *started);
+void jr_start_settle(const struct jr_child *child, struct jr_started *started);
 
-/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES), or, where
- * the kernel lacks what belongs to them, without the last two. The other
- * methods are in start_helper.h. */
+/*
+ * spawn: a fresh process image, by clone(VM, PIDFD, FILES). Several starts may
+ * be under way at once, in flights: to begin one takes a fraction of what the
+ * kernel takes to execute a program, which it does on other CPUs meanwhile. The
+ * two halves belong together: nothing else happens to the run between them.
+ * Where the kernel lacks what belongs to it, and where an environment is made
+ * for each start anew, the runner sleeps during each start, as with
+ * posix_spawn(3). The other methods are in start_helper.h.
+ */
+
+/* How many flights there may be at once. */
+unsigned jr_start_width(const struct jr_starter *starter);
+
+/* Begin to start a rank, as flight `n`; a failure is told at its end. */
+void jr_start_begin(struct jr_starter *starter, unsigned n,
+                    const struct jr_plan_rank *rank);
+
+/* Wait until the child of flight `n` executes, or has failed to. */
+void jr_start_end(struct jr_starter *starter, unsigned n,
+                  struct jr_started *ret);
+
+/* Both. */
 void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
                     struct jr_started *ret);
 

@@ -274,15 +274,17 @@ void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
                      const struct jr_plan_rank *rank, uint32_t i,
                      struct jr_started *ret)
 {
-    struct jr_child child;
-    if (jr_start_prepare(starter, rank, &child, ret) == 0) {
-        ret->stage = send_rank_request(helper, starter, &child, i);
+    const struct jr_child *child = &starter->flights[0].child;
+    int failed = jr_start_prepare(starter, 0, rank);
+    *ret = starter->flights[0].started;
+    if (failed == 0) {
+        ret->stage = send_rank_request(helper, starter, child, i);
         if (ret->stage == JR_STAGE_NONE) {
             helper->batched++;
             helper->pending++;
         }
     }
-    jr_start_settle(ret);
+    jr_start_settle(child, ret);
 }
 
 void jr_helper_fork(struct jr_helper *helper)

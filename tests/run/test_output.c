@@ -413,8 +413,8 @@ static void folds_what_ranks_have_in_common(void)
     static const struct vector vectors[] = {
         {"ranks=4 out=tee collapse=1 -- %F print=a print=b", "out",
          "[0-3] a\n[0-3] b\n"},
-        {"ranks=4 out=tee collapse=1 -- %F print=a print=b",
-         LOG(2, "stdout"), "a\nb\n"},
+        {"ranks=4 out=tee collapse=1 -- %F print=a print=b", LOG(2, "stdout"),
+         "a\nb\n"},
         {"ranks=1 out=tee collapse=1 -- %F print=a print=a", "out",
          "[0] a\n[0] a\n"},
         {"ranks=2 out=tee collapse=1 -- %F print=a print=a", "out",
@@ -507,7 +507,7 @@ static void captures_more_than_it_can_hold_open(void)
 {
     struct jr_drive drive;
     CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=100 out=tee err=tee nofile=440 hard=440 -- %F "
+        &drive, "ranks=100 out=tee err=tee nofile=472 hard=472 -- %F "
                 "print=a error=b print=c"));
     char *held = jr_drive_read(&drive, "outcome", NULL);
     CU_ASSERT_PTR_NULL(strstr(held, "error"));

@@ -140,7 +140,7 @@ static void counts_before_it_starts(void)
     static const struct vector vectors[] = {
         {"ranks=40 hard=100 out=tee -- /bin/true",
          "outcome",
-         {"error 40 ranks need 184 file descriptors, and the hard limit is "
+         {"error 40 ranks need 216 file descriptors, and the hard limit is "
           "100"}},
         {"ranks=40 hard=150 out=file -- /bin/true",
          "outcome",

@@ -114,7 +114,7 @@ static int start_setup(struct jr_runner *runner, const char *script,
         ret->stage = JR_STAGE_FOLDER;
     else if (jr_start_streams(starter, &setup->plan, &child, ret) == 0)
         (void)jr_start_program(starter, &child, ret);
-    jr_start_settle(ret);
+    jr_start_settle(&child, ret);
     (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
     return ret->stage == JR_STAGE_NONE ? 0 : -1;
 }

@@ -146,6 +146,27 @@ static void says_why_a_rank_did_not_start(void)
     end();
 }
 
+/* Ranks with a program that executes already are started together, and one that
+ * fails for a reason of its own stops those that came with it. */
+static void a_failure_among_several_stops_them(void)
+{
+    enum { COUNT = 5 };
+    start("exec sleep 1000", COUNT);
+    fake.planned[3].cpus = "8191";
+    fake_runner_turn(&fake, is_over);
+    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_START);
+    CU_ASSERT_EQUAL(fake.outcomes[3].stage, JR_STAGE_CPUS);
+    CU_ASSERT_EQUAL(fake.outcomes[3].order, 1);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        bool tried = i != 3 && fake.outcomes[i].end != JR_END_NONE;
+        CU_ASSERT_TRUE(tried || i >= 3);
+        if (tried)
+            CU_ASSERT_EQUAL(fake.outcomes[i].stopped_with, SIGTERM);
+    }
+    CU_ASSERT_EQUAL(fake.runner.running, 0);
+    end();
+}
+
 /* Nothing starts before the setup is done, while a stop is held, or jobrun is
  * suspended; a stop starts nothing any more. */
 static void waits_before_it_starts(void)
@@ -219,6 +240,7 @@ static void fails_one_that_was_not_heard_of(void)
 JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends),
              CASE(ends_the_time_to_start), CASE(knows_how_a_rank_ended),
              CASE(a_failure_stops_the_others),
-             CASE(says_why_a_rank_did_not_start), CASE(waits_before_it_starts),
-             CASE(fails_the_first_that_waits),
+             CASE(says_why_a_rank_did_not_start),
+             CASE(a_failure_among_several_stops_them),
+             CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
              CASE(fails_one_that_was_not_heard_of))

@@ -183,7 +183,7 @@ static struct job make_job(enum jr_sink out, enum jr_sink err)
     return job;
 }
 
-/* 64 of jobrun's own, one a rank, one for each stream through it, one for each
+/* 96 of jobrun's own, one a rank, one for each stream through it, one for each
  * lease, and with leases those of 16 callers and of who serves them. */
 static bool needs_no_more_than_it_says(void)
 {
@@ -194,14 +194,14 @@ static bool needs_no_more_than_it_says(void)
         rlim_t least; /* descriptors */
         unsigned files;
     } vectors[] = {
-        {JR_SINK_FILE, JR_SINK_FILE, false, 0, 74, 0},
-        {JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 84, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 94, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, true, 0, 104, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 1, 113, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 117, 0},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 94, 10},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 104, 10},
+        {JR_SINK_FILE, JR_SINK_FILE, false, 0, 106, 0},
+        {JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 116, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 126, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, true, 0, 136, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 1, 145, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 149, 0},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 126, 10},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 136, 10},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct job job = make_job(vectors[i].out, vectors[i].err);
@@ -228,11 +228,11 @@ static bool needs_no_more_than_it_says(void)
 static bool refuses_what_does_not_fit(void)
 {
     struct job job = make_job(JR_SINK_CONSOLE, JR_SINK_CONSOLE);
-    if (check(&job, 93, 93) != -1 || job.err.status != JR_STATUS_LAUNCH)
+    if (check(&job, 125, 125) != -1 || job.err.status != JR_STATUS_LAUNCH)
         return false;
     return strcmp(job.err.text,
-                  "10 ranks need 94 file descriptors, and the hard limit is "
-                  "93: raise it (ulimit -Hn), or redirect more ranks to files "
+                  "10 ranks need 126 file descriptors, and the hard limit is "
+                  "125: raise it (ulimit -Hn), or redirect more ranks to files "
                   "only") == 0;
 }
 
@@ -244,9 +244,9 @@ static bool files_take_turns(void)
     job.policy.log_limit = (char *)"1M";
     if (check(&job, 4096, 4096) != 0 || job.budget.files != 20)
         return false;
-    if (check(&job, 114, 114) != 0 || job.budget.files != 20)
+    if (check(&job, 146, 146) != 0 || job.budget.files != 20)
         return false;
-    return check(&job, 113, 113) == -1; /* twenty are less than 64 */
+    return check(&job, 145, 145) == -1; /* twenty are less than 64 */
 }
 
 static void counts_descriptors(void)

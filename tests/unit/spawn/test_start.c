@@ -82,8 +82,8 @@ static int await(void)
 
 static void end(void)
 {
-    const int fds[] = {bench.started.pidfd,     bench.started.control,
-                       bench.started.pipes[0],  bench.started.pipes[1],
+    const int fds[] = {bench.started.pidfd, bench.started.control,
+                       bench.started.pipes[0], bench.started.pipes[1],
                        bench.starter.attempt_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] > 2)
@@ -493,6 +493,122 @@ static void only_the_runner_starts_ranks(void)
     end();
 }
 
+/* Several starts under way at once: each has its own folder, streams, control
+ * socket and CPUs, no descriptor of another, and fails by itself. */
+static void several_start_at_once(void)
+{
+    static char dirs[JR_FLIGHTS][32], texts[JR_FLIGHTS][64];
+    static char *argv[JR_FLIGHTS][4];
+    struct jr_started started[JR_FLIGHTS];
+    begin("");
+    bench.options.out_fd = 1;
+    bench.plan.returns = true;
+    open_starter();
+    unsigned width = jr_start_width(&bench.starter);
+    for (unsigned n = 0; n < width; n++) {
+        struct jr_plan_rank rank = bench.rank;
+        (void)snprintf(dirs[n], sizeof dirs[n], "attempt_0/%u", n);
+        (void)snprintf(texts[n], sizeof texts[n],
+                       "set -- /proc/$$/fd/*; echo $#; read x <&3; exit %u", n);
+        argv[n][0] = (char *)(n == 2 ? "/nosuch/program" : "/bin/sh");
+        argv[n][1] = (char *)"-c";
+        argv[n][2] = texts[n];
+        rank.dir = dirs[n];
+        rank.out = JR_SINK_CONSOLE;
+        rank.err = 0;
+        rank.argv = argv[n];
+        rank.cpus = n == 4 ? "8191" : NULL;
+        jr_start_begin(&bench.starter, n, &rank);
+    }
+    for (unsigned n = 0; n < width; n++)
+        jr_start_end(&bench.starter, n, &started[n]);
+    for (unsigned n = 0; n < width; n++) {
+        char bytes[16];
+        int status = 0;
+        CU_ASSERT_EQUAL(started[n].stage, n == 2   ? JR_STAGE_EXEC
+                                          : n == 4 ? JR_STAGE_CPUS
+                                                   : JR_STAGE_NONE);
+        CU_ASSERT_EQUAL(started[n].error, n == 2   ? ENOENT
+                                          : n == 4 ? EINVAL
+                                                   : 0);
+        if (started[n].stage == JR_STAGE_NONE) {
+            /* 0, 1, 2, the socket, and the folder that is read. */
+            CU_ASSERT_EQUAL(read(started[n].pipes[0], bytes, sizeof bytes), 2);
+            CU_ASSERT_EQUAL(memcmp(bytes, "5\n", 2), 0);
+            CU_ASSERT_EQUAL(write(started[n].control, "\n", 1), 1);
+            CU_ASSERT_EQUAL(waitpid(started[n].pid, &status, 0),
+                            started[n].pid);
+            CU_ASSERT_EQUAL(WEXITSTATUS(status), n);
+            CU_ASSERT_EQUAL(read(started[n].pipes[0], bytes, sizeof bytes), 0);
+            (void)close(started[n].pidfd);
+        }
+        (void)close(started[n].pipes[0]);
+        (void)close(started[n].control);
+    }
+    bench.started = JR_STARTED_NONE;
+    end();
+}
+
+/* A child that is killed on its way to execve is waited for no longer than it
+ * lives, whether or not it got there. */
+static void a_start_may_be_killed(void)
+{
+    for (int i = 0; i < 50; i++) {
+        begin("exec sleep 1000");
+        open_starter();
+        jr_start_begin(&bench.starter, 0, &bench.rank);
+        CU_ASSERT_EQUAL(kill(bench.starter.flights[0].started.pid, SIGKILL), 0);
+        jr_start_end(&bench.starter, 0, &bench.started);
+        CU_ASSERT_EQUAL(await(), 1000 + SIGKILL);
+        end();
+    }
+}
+
+/* What fails in a child leaves the errno of who starts it alone: both run in
+ * the same memory. */
+static void a_child_has_its_own_errno(void)
+{
+    for (int i = 0; i < 50; i++) {
+        begin("");
+        open_starter();
+        bench.rank.workdir = "/nosuch";
+        jr_start_begin(&bench.starter, 0, &bench.rank);
+        errno = EXDEV;
+        while (__atomic_load_n(&bench.starter.flights[0].up,
+                               __ATOMIC_ACQUIRE) != 0)
+            continue;
+        CU_ASSERT_EQUAL(errno, EXDEV);
+        jr_start_end(&bench.starter, 0, &bench.started);
+        CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_WORKDIR);
+        CU_ASSERT_EQUAL(bench.started.error, ENOENT);
+        end();
+    }
+}
+
+/* One at a time where the environment is made anew for each, or where the
+ * kernel lacks something. */
+static void starts_one_at_a_time_if_it_must(void)
+{
+    char *const more[] = {(char *)"A=1", NULL};
+    begin("");
+    open_starter();
+    bench.starter.waits = false;
+    CU_ASSERT_EQUAL(jr_start_width(&bench.starter), JR_FLIGHTS);
+    bench.starter.more = more;
+    CU_ASSERT_EQUAL(jr_start_width(&bench.starter), 1);
+    bench.starter.more = NULL;
+    bench.starter.exported.there = true;
+    CU_ASSERT_EQUAL(jr_start_width(&bench.starter), 1);
+    bench.starter.exported.there = false;
+    bench.starter.waits = true;
+    CU_ASSERT_EQUAL(jr_start_width(&bench.starter), 1);
+    jr_start_begin(&bench.starter, 0, &bench.rank);
+    CU_ASSERT_EQUAL(bench.starter.flights[0].up, 0);
+    jr_start_end(&bench.starter, 0, &bench.started);
+    CU_ASSERT_EQUAL(await(), 0);
+    end();
+}
+
 JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(places_files_beside_the_ranks),
              CASE(a_rank_finds_what_the_plan_says), CASE(pipes_come_back),
@@ -502,4 +618,6 @@ JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(says_at_which_stage_it_fails),
              CASE(a_planted_log_stops_the_start), CASE(makes_folders_once),
              CASE(a_rank_dies_with_its_runner),
-             CASE(only_the_runner_starts_ranks))
+             CASE(only_the_runner_starts_ranks), CASE(several_start_at_once),
+             CASE(a_start_may_be_killed), CASE(a_child_has_its_own_errno),
+             CASE(starts_one_at_a_time_if_it_must))
