@@ -2,7 +2,10 @@
 has, with nothing of this one but its kernel.
 
     bare_root.py     makes one of each release that the tests want, in the folder
-                     ROOTS; each test has a copy
+                     ROOTS, with the lists of packages; each test has a copy
+
+Packages' Python is not compiled there when it is installed, which takes longer than
+all that the tests do with it: Python compiles what it imports.
 
 Each command has mounts and processes of its own (unshare), so that nothing is left
 when it ends, and the machine's own mounts are not touched.
@@ -19,6 +22,15 @@ ROOTS = pathlib.Path(os.environ["ROOTS"])
 OLD, NEW = "bullseye", "bookworm"
 LIMIT = 900  # seconds that any command may take
 MOUNTED = 'mount -t proc proc "$0/proc" && exec "$@"'
+# Done once in what the tests have copies of. It is thrown away: nobody has to wait
+# for the disk.
+PREPARE = """\
+echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/unsafe
+dpkg-divert --quiet --local --rename --divert /usr/bin/py3compile.real \\
+    --add /usr/bin/py3compile
+ln -s /bin/true /usr/bin/py3compile
+apt-get -q update
+"""
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 
@@ -40,13 +52,28 @@ def own_suite():
     return re.search(r"^VERSION_CODENAME=(\w+)$", text, re.M).group(1)
 
 
+def must(words, **options):
+    done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=LIMIT, check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}\n{done.stdout}")
+    return done.stdout
+
+
+def run_in(path, text):
+    """What a shell in this root prints, which must end well."""
+    return must(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+         MOUNTED, path, "chroot", path, "sh", "-euc", text], env=ENVIRONMENT)
+
+
 class Root:
     """A copy, with these packages as well."""
 
     def __init__(self, suite, *packages):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-root-"))
-        self.must(["cp", "-a", f"{ROOTS / suite}/.", self.path])
-        self.run("apt-get -q update")
+        must(["cp", "-a", f"{ROOTS / suite}/.", self.path])
         if packages:
             self.install(*packages)
 
@@ -57,21 +84,8 @@ class Root:
     def remove(self):
         shutil.rmtree(self.path)
 
-    @staticmethod
-    def must(words, **options):
-        done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=LIMIT, check=False, **options)
-        if done.returncode != 0:
-            raise AssertionError(f"{words}\n{done.stdout}")
-        return done.stdout
-
     def run(self, text):
-        """What a shell in it prints, which must end well."""
-        return self.must(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-             MOUNTED, self.path, "chroot", self.path, "sh", "-euc", text],
-            env=ENVIRONMENT)
+        return run_in(self.path, text)
 
     def put(self, name, *paths):
         """Copies of files in a folder of it."""
@@ -99,10 +113,8 @@ def main():
     ROOTS.mkdir(parents=True)
     for suite in {NEW, own_suite(), OLD}:
         path = ROOTS / suite
-        Root.must(["unshare", "--mount", "debootstrap", "--variant=minbase",
-                   suite, path])
-        # It is thrown away: nobody has to wait for the disk.
-        (path / "etc/dpkg/dpkg.cfg.d/unsafe").write_text("force-unsafe-io\n")
+        must(["unshare", "--mount", "debootstrap", "--variant=minbase", suite, path])
+        run_in(path, PREPARE)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ class Hooks(unittest.TestCase):
                         "SKBUILD_CMAKE_BUILD_TYPE": "Debug"})
 
     def test_from_this_repository(self):
-        """The wheel is built and installed; the fix changes the file, so that the
-        commit waits; then both pass."""
+        """The wheel is built from a checkout and installed; the fix changes the file,
+        so that the commit waits; then both pass."""
         source = make_release.copy_of_the_source(self.folder / "source")
         config = BY_SOURCE.format(source=source, rev=run(
             "git", "-C", source, "rev-parse", "HEAD").strip())
@@ -89,6 +89,20 @@ class Hooks(unittest.TestCase):
         self.assertEqual(self.spec.read_text(), GOOD)
         told = self.pre_commit(config, 0)
         self.assertEqual(re.findall(r"\.+(\w+)$", told, re.M), ["Passed"] * 2)
+        [python] = (self.folder / "home").glob("repo*/py_env-*/bin/python")
+        self.look_at_checkout(python.parents[2], python)
+
+    def look_at_checkout(self, checkout, python):
+        """pip left it as it is, and what it installed has all that a run wants. The
+        environment is there, too, with a pointer to it."""
+        self.assertEqual(run("git", "-C", checkout, "status", "--porcelain",
+                             "--", ":!py_env-*", ":!.venv"), "")
+        self.assertIn("2 of 2 ranks", run(
+            python.with_name("jobrun"), "-n", "2", "--", python, "-c",
+            "import jobrun; print(jobrun.rank())", cwd=self.repository))
+        told = run(python, "-c", "import jobrun; print(jobrun.__file__)",
+                   cwd=self.repository)
+        self.assertIn("/site-packages/jobrun/", told)
 
     def test_with_the_wheel_of_a_release(self):
         """As docs/ci/README.md shows it."""
