@@ -17,7 +17,7 @@ class Unreadable(Exception):
 
 def scalar(node):
     text = node.value
-    if node.style is not None:
+    if node.style:  # quoted, or a block
         return text
     if NULL.match(text):
         return None
@@ -36,11 +36,12 @@ def value(node):
     return {key.value: value(item) for key, item in node.value}
 
 
-def read(text):
+def read(text, loader=yaml.BaseLoader):
     """The JSON value of a YAML text; keys are their text, the last of equal
-    ones counts."""
+    ones counts. The default is a reader in Python, which is not libyaml as
+    jobrun's is."""
     try:
-        node = yaml.compose(text, Loader=yaml.BaseLoader)
+        node = yaml.compose(text, Loader=loader)
         return None if node is None else value(node)
     except (yaml.YAMLError, TypeError, RecursionError) as error:
         raise Unreadable(str(error)) from error
