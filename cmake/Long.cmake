@@ -59,6 +59,7 @@ set(JR_LONG_TESTS
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60
+  system.mpi_many:release:60
   system.mpi_programs:release:60
   fuzz.machines.long:asan:40
   interop.torch_spawn:release:50

@@ -19,7 +19,7 @@ if missing := [name for name in NEEDED if shutil.which(name) is None]:
           f"{' '.join(missing)})")
     sys.exit(77)
 
-SOURCE = pathlib.Path(__file__).parent / "mpi" / "world.c"
+SOURCES = pathlib.Path(__file__).parent / "mpi"
 SPEC = """\
 version: 1
 entrypoint: ['{program}']
@@ -27,6 +27,18 @@ world_size: 4
 device: cpu
 oversubscribe: true
 timeouts: {{run: 2m}}
+"""
+BENCHMARK = r"""results:
+  from: stdout
+  required: "0"
+  pattern: 'sizes=(?<sizes>\d+) latency=(?<latency>\S+) bandwidth=(?<bandwidth>\S+)
+    allreduce=(?<allreduce>\S+) wrong=(?<wrong>\d+)'
+  fields:
+    sizes: {type: integer, min: 5}
+    latency: {type: number, min: 0.001}
+    bandwidth: {type: number, min: 1}
+    allreduce: {type: number, min: 0.001}
+    wrong: {type: integer, max: 0}
 """
 BUILT = None
 
@@ -37,8 +49,10 @@ def setUpModule():
     unittest.addModuleCleanup(scratch.cleanup)
     BUILT = pathlib.Path(scratch.name)
     for kind in ("mpich", "openmpi"):
-        subprocess.run([f"mpicc.{kind}", SOURCE, "-o", BUILT / kind],
-                       check=True, timeout=60)
+        for source, program in (("world.c", kind),
+                                ("benchmark.c", f"{kind}-benchmark")):
+            subprocess.run([f"mpicc.{kind}", "-O2", SOURCES / source, "-o",
+                            BUILT / program], check=True, timeout=60)
     # All that jobrun and the programs look up by PATH; no launcher is there.
     (BUILT / "bin").mkdir()
     for name in ("sh", "env", "git"):
@@ -93,6 +107,27 @@ class Programs:
             "['']", f"{{shell: '\"{BUILT / self.kind}\"; true'}}") +
             f"mpi: {self.protocol}\n")
         self.assert_world(self.expect(self.jobrun("job.yaml"), 0), 4)
+
+    def run_benchmark(self, code, *words):
+        self.write("job.yaml", SPEC.format(
+            program=BUILT / f"{self.kind}-benchmark") + BENCHMARK)
+        return self.expect(self.jobrun("job.yaml", "--", *words,
+                                       env={"PATH": str(BUILT / "bin")}), code)
+
+    def test_a_benchmark(self):
+        """Latency, bandwidth and allreduce, every byte looked at."""
+        done = self.run_benchmark(0)
+        self.assertEqual(len([line for line in done.stdout.splitlines()
+                              if " bytes: " in line]), 5)
+        result = self.results()["ranks"][0]["result"]
+        self.assertEqual((result["sizes"], result["wrong"]), (5, 0))
+        self.assertGreater(result["bandwidth"], 1)
+
+    def test_a_benchmark_that_is_wrong(self):
+        """One byte is enough."""
+        done = self.run_benchmark(5, "corrupt")
+        self.assertEqual(self.results()["ranks"][0]["result_error"], "field")
+        self.assertIn("wrong", done.stderr)
 
     def test_a_rank_alone(self):
         self.assert_world(

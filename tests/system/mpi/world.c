@@ -2,7 +2,8 @@
  * says, in one rank: abort, die, leave, fail, stop (itself, before a barrier),
  * spawn (another process), or nothing. "mixed" keeps rank 1 from MPI_Init,
  * "without" all; "half" keeps rank 0 from it, while rank 1 dies in it, which
- * rank 0 would end; "wait" lets all wait for their end. */
+ * rank 0 would end; "wait" lets all wait for their end. "sum" leaves out the
+ * ring, in which many ranks on few CPUs wait for their turns by spinning. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,6 +75,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     one = rank + 1;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (strcmp(how, "sum") == 0) {
+        printf("mpi %d of %d, sum %d\n", rank, size, sum);
+        return MPI_Finalize();
+    }
     int token = pass_around(rank, size);
     printf("mpi %d of %d, sum %d, ring %d, RANK %s\n", rank, size, sum, token,
            mine == NULL ? "none" : mine);
