@@ -108,6 +108,8 @@
     X(REQUEUE_CONFLICT, 342, "the job cannot be queued again")                 \
     X(REQUEUE_NEVER_HAPPENS, 343, "a requeue that never happens")              \
     X(MPI_NEEDS_SPAWN, 344, "mpi and start_method do not go together")         \
+    X(SPARES_CONFLICT, 345, "spare nodes that the job cannot have")            \
+    X(SPARES_IDLE, 346, "spare nodes that no attempt would use")               \
     X(WRONG_AXIS, 350, "not an axis of a sweep")                               \
     X(WRONG_AXIS_VALUES, 351, "wrong values of an axis")                       \
     X(CELL_TWICE, 352, "the same cell twice")                                  \
@@ -140,6 +142,7 @@
     X(SCHEDULER_UNUSABLE, 424, "scheduler variables cannot be used")           \
     X(SEVERAL_JOBRUNS, 425, "more than one jobrun on a node")                  \
     X(TIME_LIMIT_TOO_LONG, 426, "longer than the allocation allows")           \
+    X(SPARES_UNLED, 427, "spare nodes that nobody leads")                      \
     X(PORT_IN_USE, 430, "the port is in use")                                  \
     X(PORT_NOT_AGREED, 431, "the nodes cannot agree on a port")                \
     X(BIND_IMPOSSIBLE, 432, "ranks cannot be bound as requested")              \

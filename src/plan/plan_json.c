@@ -231,6 +231,20 @@ static void print_json_frozen(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_str(out, "]},\n");
 }
 
+/* Their hosts; null where one is not known. */
+static void print_json_spares(struct jr_buf *out, const struct jr_plan *plan)
+{
+    if (plan->spare_nodes == 0)
+        return;
+    jr_buf_str(out, "\"spares\":[");
+    for (uint32_t i = 0; i < plan->spare_nodes; i++) {
+        jr_buf_str(out, i == 0 ? "" : ",");
+        jr_json_quote(out, plan->hosts == NULL ? NULL
+                                               : plan->hosts[plan->nodes + i]);
+    }
+    jr_buf_str(out, "],\n");
+}
+
 void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
                   const struct jr_drain *drain)
 {
@@ -241,6 +255,7 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
                   plan->world_size, plan->nodes);
     jr_json_quote(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
+    print_json_spares(out, plan);
     print_json_frozen(out, plan);
     print_mesh(&telling);
     print_processes(&telling);

@@ -212,17 +212,41 @@ static void print_backends(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
+/* "spares    gpu05, gpu06: each takes the place of a node that is lost" */
+static void print_spares(struct jr_buf *out, const struct jr_plan *plan)
+{
+    if (plan->spare_nodes == 0)
+        return;
+    jr_buf_str(out, "spares    ");
+    for (uint32_t i = 0; i < plan->spare_nodes; i++) {
+        uint32_t node = plan->nodes + i;
+        const char *host = plan->hosts == NULL ? NULL : plan->hosts[node];
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        if (host == NULL)
+            jr_buf_printf(out, "node %u", node);
+        else
+            jr_buf_safe(out, host);
+    }
+    jr_buf_str(out, plan->spare_nodes == 1 ? ": it takes" : ": they take");
+    jr_buf_str(out, " the place of a node that is lost\n");
+}
+
 static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
                             const struct jr_plan_rank *model)
 {
     jr_buf_str(out, "job       ");
     jr_buf_safe(out, plan->name);
-    jr_buf_printf(out, ": %u rank%s on %u node%s\n", plan->world_size,
+    jr_buf_printf(out, ": %u rank%s on %u node%s", plan->world_size,
                   plan->world_size == 1 ? "" : "s", plan->nodes,
                   plan->nodes == 1 ? "" : "s");
+    if (plan->spare_nodes > 0)
+        jr_buf_printf(out, ", and %u spare%s", plan->spare_nodes,
+                      plan->spare_nodes == 1 ? "" : "s");
+    jr_buf_char(out, '\n');
     if (plan->count != plan->world_size)
         jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
                       plan->first, plan->first + plan->count - 1);
+    print_spares(out, plan);
     print_plan_start(out, plan);
     print_command(out, plan, model);
     print_on_end(out, plan->policy);

@@ -54,6 +54,7 @@ static void fill_plan(struct jr_build *build)
         .fingerprint = job->fingerprint,
         .world_size = job->world_size,
         .nodes = job->nodes,
+        .spare_nodes = job->spare_nodes,
         .node_rank = job->node_rank,
         .backend = job->backend,
         .master_addr = job->master_addr,

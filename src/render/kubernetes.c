@@ -323,6 +323,10 @@ int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
         return jr_error_set(err, JR_STATUS_INVALID,
                             "no image is stated: set engine.kubernetes.image "
                             "to an image that contains jobrun");
+    if (job->spares > 0)
+        return jr_error_set(err, JR_STATUS_INVALID,
+                            "spare_nodes is for Slurm and ssh: Kubernetes "
+                            "places a pod anew itself; leave it out");
     if (base.options->device_resource == NULL &&
         job->device == JR_DEVICE_CUSTOM)
         return jr_error_set(err, JR_STATUS_INVALID,

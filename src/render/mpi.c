@@ -113,6 +113,9 @@ static const char *mpi_refusal(const struct jr_plan *plan)
                "does not run under MPI: use a command, a script or a module";
     if (plan->helper.argv != NULL)
         return "MPI starts each rank as a new process: use start_method: spawn";
+    if (plan->spare_nodes > 0)
+        return "spare_nodes is for Slurm and ssh, and MPI has none: leave it "
+               "out";
     if (plan->setup.text != NULL)
         return "MPI cannot run `setup`: run it before, in the shell that "
                "starts the launcher";

@@ -32,8 +32,9 @@ enum jr_engine_kind { JR_ENGINES(JR_ENGINE_ENUM) JR_ENGINE_COUNT };
 struct jr_engine_job {
     const char *name;
     uint32_t nodes;
-    uint32_t ranks; /* of a node; the most, where nodes differ */
-    uint32_t cpus;  /* that a node's ranks need; 0: not stated */
+    uint32_t spares; /* besides */
+    uint32_t ranks;  /* of a node; the most, where nodes differ */
+    uint32_t cpus;   /* that a node's ranks need; 0: not stated */
     enum jr_device device;
     const char *bind; /* a word of JR_BINDS */
     const char *workdir;

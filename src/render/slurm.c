@@ -25,7 +25,8 @@ enum {
     X(SIGNAL, "signal", "")                                                    \
     X(REQUEUE, "no-requeue", "requeue")                                        \
     X(AGAIN, "requeue", "no-requeue")                                          \
-    X(OUTPUT, "open-mode", "")
+    X(OUTPUT, "open-mode", "")                                                 \
+    X(KEEP, "no-kill", "")
 
 #define OPTION_ENUM(id, name, instead) OPTION_##id,
 enum option { OPTIONS(OPTION_ENUM) OPTION_COUNT };
@@ -136,7 +137,7 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     const struct jr_engine *engine = &job->policy->engine;
     put_sbatch_option(out, "job-name", job->name);
     jr_buf_printf(out, "#SBATCH --nodes=%u\n#SBATCH --ntasks-per-node=1\n",
-                  job->nodes);
+                  job->nodes + job->spares);
     if (job->array != NULL)
         put_sbatch_option(out, "array", job->array);
     put_number_option(out, job, OPTION_CPUS, job->cpus);
@@ -149,6 +150,8 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
                    requeue || job->policy->restart.max > 0 ? OPTION_AGAIN
                                                            : OPTION_REQUEUE,
                    NULL);
+    if (job->spares > 0) /* Slurm would end the job with the node */
+        put_own_option(out, job, OPTION_KEEP, NULL);
     if (requeue) /* what the starts before have written is kept */
         put_own_option(out, job, OPTION_OUTPUT, "append");
     for (uint32_t i = 0; i < engine->slurm_count; i++) {

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/rank_set.h"
+#include "doc/doc.h"
 #include "resolve/backend.h"
 #include "resolve/cpu_binding.h"
 #include "resolve/device_kind.h"
@@ -70,11 +71,46 @@ static void check_list(struct jr_resolver *r)
     jr_diag_help(r->diags, diag, "it has one entry per node");
 }
 
+/* "nodes 4", or with spares: "nodes 4 and spare_nodes 1". */
+static const char *say_machines(struct jr_resolver *r)
+{
+    const char *nodes = jr_field_value_say(r, JR_NODES);
+    const struct jr_node *spares =
+        jr_doc_get(jr_spec_doc(r->file)->root, "spare_nodes");
+    if (jr_place_spares(r) == 0)
+        return nodes;
+    return spares != NULL && spares->filled != NULL
+               ? jr_arena_printf(r->arena, "%s and spare_nodes", nodes)
+               : jr_arena_printf(r->arena, "%s and spare_nodes %u", nodes,
+                                 jr_place_spares(r));
+}
+
+/* `hosts` has the spares behind the nodes. */
+static void check_spare_hosts(struct jr_resolver *r)
+{
+    uint32_t there = JR_FIELD_VALUE(r, HOSTS).number;
+    uint64_t wanted =
+        (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r);
+    if (there == wanted || jr_place_spares(r) == 0)
+        return;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, JR_CODE_NOT_ENOUGH_NODES, BIT(HOSTS), "%s, but hosts has %u entr%s",
+        say_machines(r), there, there == 1 ? "y" : "ies");
+    jr_diag_help(r->diags, diag,
+                 "hosts has an entry for each node and for each spare, the "
+                 "spares last");
+}
+
 static void check_hosts(struct jr_resolver *r)
 {
     const struct jr_field_value *hosts = &JR_FIELD_VALUE(r, HOSTS);
-    if (!jr_field_value_stated(hosts) ||
-        hosts->number == JR_FIELD_VALUE(r, NODES).number)
+    if (!jr_field_value_stated(hosts))
+        return;
+    if (r->spec->spare_nodes > 0) {
+        check_spare_hosts(r);
+        return;
+    }
+    if (hosts->number == JR_FIELD_VALUE(r, NODES).number)
         return;
     struct jr_diag *diag =
         jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(HOSTS) | BIT(NODES),
@@ -94,7 +130,8 @@ static bool beyond_nodes(const struct jr_resolver *r)
 {
     uint32_t here = known_node_count(r);
     return !r->options->local && here > 0 &&
-           JR_FIELD_VALUE(r, NODES).number > here;
+           (uint64_t)JR_FIELD_VALUE(r, NODES).number + jr_place_spares(r) >
+               here;
 }
 
 static void check_allocation(struct jr_resolver *r)
@@ -103,7 +140,7 @@ static void check_allocation(struct jr_resolver *r)
         return;
     struct jr_diag *diag = jr_rules_refuse(
         r, JR_CODE_NOT_ENOUGH_NODES, BIT(NODES), "%s, but %s has %u",
-        jr_field_value_say(r, JR_NODES),
+        say_machines(r),
         r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
         known_node_count(r));
     jr_diag_help(
@@ -111,6 +148,23 @@ static void check_allocation(struct jr_resolver *r)
         r->options->target != NULL
             ? "the target and the spec must have the same number of nodes"
             : "ask for more nodes, or rehearse here with --local");
+}
+
+/* Only who has the agents of all nodes can put one in the place of another. */
+static void check_spares_led(struct jr_resolver *r)
+{
+    const char *scheduler = r->hw->scheduler.name;
+    bool allocated = scheduler != NULL && strcmp(scheduler, "Slurm") == 0 &&
+                     r->options->node_rank == NULL;
+    if (jr_place_spares(r) == 0 || !r->hw->real || allocated ||
+        r->spec->policy.engine.ssh != NULL || r->options->target != NULL)
+        return;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, JR_CODE_SPARES_UNLED, BIT(NODES),
+        "%s, but no jobrun leads all of them here", say_machines(r));
+    jr_diag_help(r->diags, diag,
+                 "start it in the script or the shell of a Slurm allocation, "
+                 "or over ssh with --hosts; or leave spare_nodes out");
 }
 
 /* Several jobruns on this node: each would start all its ranks. */
@@ -304,6 +358,7 @@ static const struct check checks[] = {
     {BIT(LOCAL) | BIT(NODES), check_list},
     {BIT(HOSTS) | BIT(NODES), check_hosts},
     {0, check_agents},
+    {BIT(NODES), check_spares_led},
     {BIT(NODES), check_allocation},
     {BIT(NODES), check_rendezvous},
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_device_count},

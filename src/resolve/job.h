@@ -78,8 +78,10 @@ struct jr_job {
     uint32_t *local_world_sizes; /* one per node */
     bool ragged;                 /* local world sizes differ */
     uint32_t node_rank;
-    uint32_t rank_start; /* ranks on earlier nodes */
-    char **hosts;        /* one per node; NULL entries when unknown */
+    uint32_t rank_start;  /* ranks on earlier nodes */
+    uint32_t spare_nodes; /* that take the places of lost ones */
+    char **hosts;         /* one per node, and then one per spare; NULL entries
+                             when unknown */
     const char *master_addr;
     uint32_t master_port;
     uint32_t *rank_ports; /* a port of its own for each rank, on its node; NULL:

@@ -132,21 +132,24 @@ static enum jr_fired take_pooled_hosts(struct jr_resolver *r,
 enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_field_value *out)
 {
     const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
+    uint32_t spares = jr_place_spares(r);
     uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
     if (is_on_pooled_hosts(r))
         return take_pooled_hosts(r, out);
     if (nodes > 1 && !r->options->local && r->spec->master_addr == NULL &&
         refuse_doubted_scheduler(r, JR_BIT(JR_NODES)))
         return JR_FAILED;
-    if (scheduler != NULL && nodes <= scheduler->hosts.count &&
+    if (scheduler != NULL && nodes + spares <= scheduler->hosts.count &&
         !r->options->local) {
         r->out->job.hosts = scheduler->hosts.items;
         out->number = nodes;
         out->detail = jr_place_said(r, "hosts");
-        out->text = jr_field_value_list(r, scheduler->hosts.items, nodes);
+        out->text =
+            jr_field_value_list(r, scheduler->hosts.items, nodes + spares);
         return JR_FIRED;
     }
-    r->out->job.hosts = jr_arena_array(r->arena, nodes, sizeof(char *));
+    r->out->job.hosts =
+        jr_arena_array(r->arena, (size_t)nodes + spares, sizeof(char *));
     out->origin = JR_ORIGIN_DEFAULT;
     out->rule = scheduler != NULL ? "the scheduler's are not these nodes"
                                   : "no scheduler";
@@ -238,6 +241,11 @@ uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node)
     return r->sizes != NULL && node < r->sizes_count
                ? r->sizes[node]
                : JR_FIELD_VALUE(r, LOCAL).number;
+}
+
+uint32_t jr_place_spares(const struct jr_resolver *r)
+{
+    return r->options->local ? 0 : r->spec->spare_nodes;
 }
 
 uint32_t jr_place_here(const struct jr_resolver *r)

@@ -55,6 +55,9 @@ const char *jr_place_said(struct jr_resolver *r, const char *fact);
 /* The number of ranks on a node, once LOCAL is known. */
 uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
 
+/* How many spares the job has; --local has none. */
+uint32_t jr_place_spares(const struct jr_resolver *r);
+
 /* How many ranks may share this machine: its node's, where it is known which
  * that is; of nodes that are taken to be alike the most; all with --local. */
 uint32_t jr_place_here(const struct jr_resolver *r);

@@ -89,6 +89,7 @@ static void take_sizes(struct jr_resolver *r, struct jr_job *job)
 {
     job->world_size = JR_FIELD_VALUE(r, WORLD_SIZE).number;
     job->nodes = JR_FIELD_VALUE(r, NODES).number;
+    job->spare_nodes = jr_place_spares(r);
     job->local_world_sizes =
         jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
     for (uint32_t i = 0; i < job->nodes && job->local_world_sizes; i++) {

@@ -170,6 +170,7 @@ static void set_sizes(const struct filling *to, const struct jr_job *job)
 {
     set_tree_number(to, "world_size", job->world_size);
     set_tree_number(to, "nodes", job->nodes);
+    set_tree_number(to, "spare_nodes", job->spare_nodes);
     set_tree_number(to, "node_rank", job->node_rank);
     set_tree_number(to, "rank_start", job->rank_start);
     set_tree_number(to, "master_port", job->master_port);
@@ -222,7 +223,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     set_text(to, "backends.pipeline", job->axis_backend[JR_AXIS_PIPELINE]);
     set_text(to, "backends.data", job->axis_backend[JR_AXIS_DATA]);
     if (job->hosts[0] != NULL)
-        set_list(to, "hosts", job->hosts, job->nodes);
+        set_list(to, "hosts", job->hosts, job->nodes + job->spare_nodes);
     set_master(to, job);
     if (job->own.devices_count > 0 && !jr_node_resources_differ(job) &&
         !has_idle_devices(job))
@@ -377,6 +378,15 @@ static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
                          jr_node_scalar(arena, "any", false));
 }
 
+/* Who takes the place of a node is for the controller to know. */
+static void leave_out_spares(struct jr_node *root, const struct jr_job *job)
+{
+    struct jr_node *hosts = jr_doc_find(root, "hosts");
+    if (hosts != NULL && hosts->count > job->nodes)
+        hosts->count = job->nodes;
+    leave_out_key(root, "spare_nodes");
+}
+
 void jr_resolution_emit_for_nodes(struct jr_buf *out,
                                   const struct jr_resolution *resolution,
                                   const struct jr_spec_file *file)
@@ -387,6 +397,7 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
         leave_out_key(root, "node_rank");
         leave_out_key(root, "rank_start");
         leave_out_own_fields(&arena, root, file);
+        leave_out_spares(root, &resolution->job);
         jr_spec_escape(&arena, root);
         root = complete_node(&arena, root, jr_field_root());
     }

@@ -83,7 +83,7 @@ enum jr_status jr_machine_assume(struct jr_host *ret, struct jr_arena *arena,
     }
     *ret = (struct jr_host){
         .origin = "the spec",
-        .nodes = nodes,
+        .nodes = nodes + (spec == NULL ? 0 : spec->spare_nodes),
         .scheduler = {.node_rank = -1},
         .port_low = JR_HOST_PORT_LOW,
         .port_high = JR_HOST_PORT_HIGH,
@@ -168,6 +168,7 @@ static struct jr_engine_job make_engine_job(
     struct jr_engine_job made = {
         .name = job->name,
         .nodes = job->nodes,
+        .spares = job->spare_nodes,
         .device = job->device,
         .bind = job->bind,
         .workdir = job->workdir,

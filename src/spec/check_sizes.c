@@ -11,6 +11,7 @@
 
 struct sizes {
     struct jr_stated world, nodes, local, model, pipeline, data;
+    struct jr_stated spares;    /* besides the nodes; they have hosts, too */
     const struct jr_node *list; /* local_world_size as a list */
     const struct jr_node *hosts;
     bool open; /* an axis of the mesh is stated, but its size is not known */
@@ -248,6 +249,23 @@ static void check_mesh_sizes(const struct jr_check *check,
         refuse_mesh(check, sizes, group);
 }
 
+/* One for each node, and one for each spare; where there are too few, other
+ * hosts may be named when it is run. */
+static void check_hosts_with_spares(const struct jr_check *check,
+                                    const struct sizes *sizes)
+{
+    const struct jr_node *hosts = sizes->hosts;
+    const struct jr_stated *nodes = &sizes->nodes, *spares = &sizes->spares;
+    if (hosts == NULL || nodes->node == NULL ||
+        hosts->count <= nodes->value + spares->value)
+        return;
+    (void)jr_check_clash(
+        check, JR_CODE_ONE_ENTRY_PER_NODE, hosts, spares->node,
+        "'hosts' has %zu entries, but nodes is %s and spare_nodes %s",
+        hosts->count, jr_lint_said(check->lint, nodes->node),
+        jr_lint_said(check->lint, spares->node));
+}
+
 /* Lists with one entry per node. */
 static void check_lengths(const struct jr_check *check,
                           const struct sizes *sizes)
@@ -255,7 +273,8 @@ static void check_lengths(const struct jr_check *check,
     const struct {
         const char *name;
         const struct jr_node *list;
-    } lists[] = {{"local_world_size", sizes->list}, {"hosts", sizes->hosts}};
+    } lists[] = {{"local_world_size", sizes->list},
+                 {"hosts", sizes->spares.value > 0 ? NULL : sizes->hosts}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct jr_node *list = lists[i].list, *other = sizes->nodes.node;
         uint64_t nodes = sizes->nodes.value;
@@ -283,6 +302,7 @@ void jr_check_sizes(const struct jr_check *check)
     struct sizes sizes = {
         .world = jr_check_number(check, "world_size"),
         .nodes = jr_check_number(check, "nodes"),
+        .spares = jr_check_number(check, "spare_nodes"),
         .local = jr_check_number(check, "local_world_size"),
         .model = jr_check_number(check, "parallelism.model"),
         .pipeline = jr_check_number(check, "parallelism.pipeline"),
@@ -295,6 +315,8 @@ void jr_check_sizes(const struct jr_check *check)
                  jr_check_is_open(check, "parallelism.pipeline") ||
                  jr_check_is_open(check, "parallelism.data");
     check_lengths(check, &sizes);
+    if (sizes.spares.value > 0)
+        check_hosts_with_spares(check, &sizes);
     if (sizes.nodes.node == NULL && sizes.list == NULL && sizes.hosts != NULL)
         sizes.nodes = (struct jr_stated){sizes.hosts, sizes.hosts->count};
     check_world_of_nodes(check, &sizes);

@@ -60,6 +60,9 @@
     X("nodes", COUNT, RESOLVED, U32P(nodes), NULL, "nodes", PLACEMENT,         \
       "world_size / local_world_size, else the scheduler's, else 1",           \
       "machines that take part")                                               \
+    X("spare_nodes", WHOLE, OPTIONAL, U32(spare_nodes), "0", "nodes",          \
+      PLACEMENT, "0",                                                          \
+      "machines besides, that take the place of nodes that are lost")          \
     X("node_rank", INDEX, RESOLVED, U32P(node_rank), NULL, NULL, PLACEMENT,    \
       "the scheduler's, or --node-rank; 0 with one node",                      \
       "the index of this machine among the nodes")                             \

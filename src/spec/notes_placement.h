@@ -11,6 +11,13 @@
       "its sum is `world_size`, and its order is that of `hosts`.",            \
       "local_world_size: [8, 8, 4]")                                           \
     N("nodes", "", "nodes: 2")                                                 \
+    N("spare_nodes",                                                           \
+      "Under Slurm and over ssh: the job starts on `nodes` of its machines, "  \
+      "and where one of them is lost and `restart` allows another attempt, a " \
+      "spare takes its place, with its node rank; the others keep theirs. "    \
+      "`nodes` has to be stated; `hosts` then has an entry for each of both, " \
+      "the spares last.",                                                      \
+      "nodes: 4\nspare_nodes: 1\nlocal_world_size: 8\nrestart: {max: 3}")      \
     N("node_rank",                                                             \
       "It is different on each machine, so it is usually given on the command "\
       "line: `--node-rank 1 --run-id exp1`.",                                  \

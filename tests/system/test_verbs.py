@@ -90,6 +90,25 @@ class Plan(harness.Case):
         self.assertIn("proved: each axis partitions 0-15", text)
         self.assertIn("GPU 7 (H100)", text)
 
+    def test_on_machines_with_a_spare(self):
+        self.write("t.jobrun.yaml", "version: 1\nentrypoint: [./train]\n"
+                   "nodes: 4\nspare_nodes: 1\nrestart: {max: 1}\n")
+        plan = self.plan("t.jobrun.yaml", "--on", "5x8:H100")
+        self.assertEqual((plan["world_size"], plan["nodes"], plan["spares"]),
+                         (32, 4, [None]))
+        text = self.expect(self.jobrun("plan", "t.jobrun.yaml", "--on",
+                                       "5x8:H100"), 0).stdout
+        self.assertIn("32 ranks on 4 nodes, and 1 spare\n", text)
+        self.assertIn("spares    node 4: it takes the place of a node that is "
+                      "lost\n", text)
+        named = self.plan("t.jobrun.yaml", "--on", "5x8:H100",
+                          "--hosts", "a,b,c,d,e")
+        self.assertEqual(named["spares"], ["e"])
+        few = self.expect(self.jobrun("plan", "t.jobrun.yaml", "--on",
+                                      "4x8:H100"), 4)
+        self.assertIn("nodes 4 and spare_nodes 1, but --on 4x8:H100 has 4",
+                      few.stderr)
+
     def test_env_shows_what_the_run_sets(self):
         self.write("t.jobrun.yaml", shell(
             "env", 2, "env: {LR: 0.5, API_TOKEN: \"???\"}\ntee: none\n"

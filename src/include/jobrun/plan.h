@@ -104,6 +104,7 @@ struct jr_plan {
                             jobrun of its own: paths of ranks begin there */
     const char *fingerprint;
     uint32_t world_size, nodes, node_rank;
+    uint32_t spare_nodes; /* that take the places of lost ones */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend, *master_addr;
@@ -119,7 +120,8 @@ struct jr_plan {
     struct jr_plan_mpi mpi;
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
-    char *const *hosts; /* one per node; entries may be NULL */
+    char *const *hosts; /* one per node, and then one per spare; entries may be
+                           NULL */
     struct jr_plan_rank
         *ranks;             /* all of the world, by rank; NULL in a lazy plan,
                                which is told by jr_session_tell only */

@@ -54,6 +54,7 @@ struct jr_spec {
     uint32_t *local_world_size; /* one, or one per node; NULL: MISSING */
     uint32_t local_world_size_count;
     uint32_t *nodes, *node_rank, *rank_start;
+    uint32_t spare_nodes; /* 0: none */
     char **hosts;
     uint32_t hosts_count;
     char *master_addr;

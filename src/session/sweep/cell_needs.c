@@ -17,19 +17,13 @@
 #include "base/banned.h"
 
 /* Fields that have a part in what a cell needs. */
-static const char *const sizing[] = {"world_size",
-                                     "local_world_size",
-                                     "nodes",
-                                     "device",
-                                     "device_visibility",
-                                     "oversubscribe",
-                                     "threads",
-                                     "bind",
-                                     "parallelism",
-                                     "backends",
-                                     "env_profiles",
-                                     "start_method",
-                                     NULL};
+static const char *const sizing[] = {"world_size",    "local_world_size",
+                                     "nodes",         "spare_nodes",
+                                     "device",        "device_visibility",
+                                     "oversubscribe", "threads",
+                                     "bind",          "parallelism",
+                                     "backends",      "env_profiles",
+                                     "start_method",  NULL};
 
 /* The finding of needs. */
 struct finding {
@@ -182,7 +176,7 @@ static void measure_job(struct jr_cell_need *ret, const struct jr_job *job,
                         bool local)
 {
     uint32_t cores = cores_of(&host->cpus), threads = 1;
-    ret->nodes = local ? 1 : job->nodes;
+    ret->nodes = local ? 1 : job->nodes + job->spare_nodes;
     ret->ranks = job->world_size;
     ret->device = job->device;
     ret->device_name = job->device_name;

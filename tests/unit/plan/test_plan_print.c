@@ -162,6 +162,28 @@ static void tells_nodes_and_devices(void)
     sample_release(&s);
 }
 
+static void tells_spares(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 4);
+    sample_nodes(&s, 2);
+    s.job.spare_nodes = 2;
+    s.hosts[3] = TEXT("gpu08");
+    print(&out, &s, false);
+    check(&out, "job       digits: 4 ranks on 2 nodes, and 2 spares\n"
+                "here      node 0: ranks 0-1\n"
+                "spares    node 2, gpu08: they take the place of a node that "
+                "is lost\n");
+    s.job.spare_nodes = 1;
+    print(&out, &s, false);
+    check(&out, " on 2 nodes, and 1 spare\n");
+    check(&out,
+          "spares    node 2: it takes the place of a node that is lost\n");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
 /* Two nodes that have told their own, of which the second has fewer. */
 static void tells_what_each_node_has(void)
 {
@@ -308,6 +330,7 @@ static void lets_no_text_forge_a_line(void)
 
 JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan),
              CASE(keeps_meshes_short), CASE(tells_where_streams_go),
-             CASE(tells_nodes_and_devices), CASE(tells_what_each_node_has),
-             CASE(folds_a_large_world), CASE(shows_the_environment),
-             CASE(quotes_the_command), CASE(lets_no_text_forge_a_line))
+             CASE(tells_nodes_and_devices), CASE(tells_spares),
+             CASE(tells_what_each_node_has), CASE(folds_a_large_world),
+             CASE(shows_the_environment), CASE(quotes_the_command),
+             CASE(lets_no_text_forge_a_line))

@@ -12,7 +12,7 @@ struct option {
 
 /* A job, and the options in its script behind those that all have. */
 struct row {
-    uint32_t nodes, ranks, cpus;
+    uint32_t nodes, spares, ranks, cpus; /* the first with its spares */
     enum jr_device device;
     uint64_t start_ms, run_ms, grace_ms;
     uint32_t restarts, requeues;
@@ -41,7 +41,8 @@ static void check_script(const struct row *row)
         .engine = {.slurm = entries, .slurm_count = count}};
     char *command[] = {run, verb, spec, NULL};
     const struct jr_engine_job job = {.name = "j",
-                                      .nodes = row->nodes,
+                                      .nodes = row->nodes - row->spares,
+                                      .spares = row->spares,
                                       .ranks = row->ranks,
                                       .cpus = row->cpus,
                                       .device = row->device,
@@ -180,6 +181,22 @@ static void starts_again_where_the_spec_does(void)
     CHECK_ROWS(rows);
 }
 
+static void keeps_the_job_when_a_node_with_spares_fails(void)
+{
+    static const struct row rows[] = {
+        {.nodes = 3,
+         .spares = 1,
+         .restarts = 1,
+         .expected = SIGNAL_30 "#SBATCH --requeue\n#SBATCH --no-kill\n"},
+        {.nodes = 3,
+         .spares = 2,
+         .restarts = 1,
+         .options = {{"no-kill", "off"}},
+         .expected = SIGNAL_30 "#SBATCH --requeue\n#SBATCH --no-kill=off\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
 /* The warning comes so long before the end as the deadline says, besides what
  * jobrun needs; what a job that is queued again has printed is kept. */
 static void warns_of_the_deadline_and_queues_again(void)
@@ -271,5 +288,6 @@ static void leaves_what_the_user_says(void)
 JR_UNIT_MAIN("render.slurm", CASE(asks_for_cpus_and_devices),
              CASE(makes_an_array_of_cells), CASE(asks_for_the_time_of_the_run),
              CASE(starts_again_where_the_spec_does),
+             CASE(keeps_the_job_when_a_node_with_spares_fails),
              CASE(warns_of_the_deadline_and_queues_again),
              CASE(leaves_what_the_user_says))

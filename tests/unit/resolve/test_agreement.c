@@ -146,6 +146,52 @@ static void holds_nodes_to_the_allocation(void)
     CHECK_ALL(vectors);
 }
 
+#define SPARES "nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n"
+
+static void holds_spares_to_the_machines(void)
+{
+    static const struct vector vectors[] = {
+        {SPARES, {.on = "3x2:H100"}, JR_STATUS_OK, ""},
+        {SPARES, {.job_nodes = 3}, JR_STATUS_OK, ""},
+        {SPARES "world_size: 2\n",
+         {.real = true, .local = true},
+         JR_STATUS_OK,
+         ""},
+        {SPARES,
+         {.job_nodes = 2},
+         UNRESOLVED,
+         "t.jobrun.yaml:3:8: error: nodes 2 and spare_nodes 1, but the "
+         "allocation has 2 [JR0423]\nask for more nodes, or rehearse here with "
+         "--local\n"},
+        {"vars: {n: 1}\nnodes: 2\nspare_nodes: ${vars.n}\nrestart: {max: "
+         "1}\n",
+         {.job_nodes = 2},
+         UNRESOLVED,
+         "t.jobrun.yaml:4:8: error: nodes 2 and spare_nodes, but the "
+         "allocation has 2 [JR0423]\nask for more nodes, or rehearse here with "
+         "--local\n"},
+        {SPARES "hosts: [a, b, c]\n", {.on = "3x2:H100"}, JR_STATUS_OK, ""},
+        {SPARES "hosts: [a, b]\n",
+         {.on = "3x2:H100"},
+         UNRESOLVED,
+         "t.jobrun.yaml:6:8: error: nodes 2 and spare_nodes 1, but hosts has 2 "
+         "entries [JR0423]\nhosts has an entry for each node and for each "
+         "spare, the spares last\n"},
+        {SPARES "hosts: [a, b, c]\nnode_rank: 1\n",
+         {.real = true},
+         UNRESOLVED,
+         "t.jobrun.yaml:3:8: error: nodes 2 and spare_nodes 1, but no jobrun "
+         "leads all of them here [JR0427]\nstart it in the script or the shell "
+         "of a Slurm allocation, or over ssh with --hosts; or leave "
+         "spare_nodes out\n"},
+        {SPARES "hosts: [a, b, c]\nnode_rank: 1\nengine: {ssh: {}}\n",
+         {.real = true},
+         JR_STATUS_OK,
+         ""},
+    };
+    CHECK_ALL(vectors);
+}
+
 static void holds_ranks_to_devices(void)
 {
     static const struct vector vectors[] = {
@@ -266,5 +312,6 @@ static void holds_rules_to_ranks(void)
 }
 
 JR_UNIT_MAIN("agreement", CASE(holds_sizes_to_each_other),
-             CASE(holds_nodes_to_the_allocation), CASE(holds_ranks_to_devices),
+             CASE(holds_nodes_to_the_allocation),
+             CASE(holds_spares_to_the_machines), CASE(holds_ranks_to_devices),
              CASE(holds_rules_to_ranks))

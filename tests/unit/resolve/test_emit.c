@@ -15,7 +15,8 @@ static char set_env[] = "env.B=$${b}", set_size[] = "world_size=${env:SIZE}";
 static char *sets[] = {set_env, set_size, NULL};
 static char set_call[] =
     "entrypoint={python: {function: \"m:f\", interpreter: venv/bin/python, "
-    "init: torch}, args: [1, \"1\", null, [true, {a: 0.50}], \"$${x}%{rank}\"], "
+    "init: torch}, args: [1, \"1\", null, [true, {a: 0.50}], "
+    "\"$${x}%{rank}\"], "
     "kwargs: {on: \"yes\", none: ~, key: \"k-${env:HF_TOKEN}\", "
     "deep: {\"%{rank}\": [~]}}}";
 static char set_library[] =
@@ -51,13 +52,17 @@ static const struct trip trips[] = {
      {.environ = environment, .sets = sets}},
     {"env: {A: \"${env:HF_TOKEN}\", HF_TOKEN: \"${env:HF_TOKEN}\"}\n"
      "workdir: data/${env:HF_TOKEN}\nlog_dir: /l/${env:HF_TOKEN}\n"
-     "name: n-${env:HF_TOKEN}\nhosts: [\"${env:HF_TOKEN}\"]\nmaster_addr: ${env:HF_TOKEN}\n"
+     "name: n-${env:HF_TOKEN}\nhosts: [\"${env:HF_TOKEN}\"]\nmaster_addr: "
+     "${env:HF_TOKEN}\n"
      "results: {file: \"${env:HF_TOKEN}/%{rank}\"}\n"
      "per_rank: {0: {args: [\"--t=${env:HF_TOKEN}\"], env: {MY_TOKEN: x}}}\n",
      {.environ = environment}},
     {"setup: export A=\"${B}\" %{c}\nresults: {required: all}\n",
      {.environ = environment, .sets = calls}},
     {"", {.sets = libraries}},
+    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\nhosts: [a, b, c]\n",
+     {.on = "3x2:H100"}},
+    {"nodes: 2\nspare_nodes: 1\nrestart: {max: 1}\n", {.job_nodes = 3}},
 };
 
 static void emit(struct scene *scene, struct jr_buf *out)

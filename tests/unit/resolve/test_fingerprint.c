@@ -69,6 +69,8 @@ static const struct {
            "local_world_size: 2\n"},
     {"nodes", ENTRY "world_size: 4\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n"},
+    {"spare_nodes", ENTRY "world_size: 2\nnodes: 1\nrestart: {max: 1}\n",
+     ENTRY "world_size: 2\nnodes: 1\nrestart: {max: 1}\nspare_nodes: 1\n"},
     {"node_rank",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
      ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nmaster_addr: h\n"},
