@@ -4,6 +4,7 @@ configuration and port of its own. The hosts n1, n2, ... are names in the ssh
 configuration, and all are this machine. Without sshd it is SKIPPED."""
 import contextlib
 import getpass
+import json
 import os
 import pathlib
 import random
@@ -23,6 +24,7 @@ import harness  # noqa: E402
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin:" + os.environ["PATH"])
 MOMENTS = int(os.environ.get("MOMENTS", "300"))
 KILLS = int(os.environ.get("KILLS", "60"))
+SWEEP_KILLS = int(os.environ.get("SWEEP_KILLS", "20"))
 
 if SSHD is None or shutil.which("ssh") is None:
     print("SKIPPED: no sshd: install openssh-server and openssh-client")
@@ -169,6 +171,32 @@ class Hosts(harness.Case):
         for rank in range(4):
             self.await_event(event="rank_started", rank=rank)
         return process
+
+    def sessions(self):
+        """The sshd of each connection that has an agent below it."""
+        found = []
+        for pid in processes_with(self.marker):
+            parent = pid
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                while parent > 1 and harness.name_of(parent) != "sshd":
+                    stat = pathlib.Path(f"/proc/{parent}/stat").read_text()
+                    parent = int(stat.rpartition(") ")[2].split()[1])
+                if parent > 1:
+                    found.append(parent)
+        return sorted(set(found))
+
+    def processes_of_a_run(self):
+        """All of them, here and on the hosts: each has the folder of the server
+        in its words, or as its home folder."""
+        return processes_with(str(self.server.folder)) - {
+            self.server.process.pid}
+
+    def nothing_is_left(self):
+        until = time.monotonic() + 60
+        while left := self.processes_of_a_run():
+            self.assertLess(time.monotonic(), until, [
+                (pid, harness.name_of(pid)) for pid in left])
+            time.sleep(0.02)
 
 
 class Runs(Hosts):
@@ -336,18 +364,6 @@ class Wrong(Hosts):
 
 
 class Ends(Hosts):
-    def sessions(self):
-        """The sshd of each connection that has an agent below it."""
-        found = []
-        for pid in processes_with(self.marker):
-            parent = pid
-            while parent > 1 and harness.name_of(parent) != "sshd":
-                stat = pathlib.Path(f"/proc/{parent}/stat").read_text()
-                parent = int(stat.rpartition(") ")[2].split()[1])
-            if parent > 1:
-                found.append(parent)
-        return sorted(set(found))
-
     def test_by_a_signal(self):
         process = self.begin()
         process.terminate()
@@ -380,19 +396,6 @@ class Ends(Hosts):
             process.communicate(timeout=harness.LIMIT)
             self.nobody_is_left(60)
 
-    def processes_of_a_run(self):
-        """All of them, here and on the hosts: each has the folder of the server
-        in its words, or as its home folder."""
-        return processes_with(str(self.server.folder)) - {
-            self.server.process.pid}
-
-    def nothing_is_left(self):
-        until = time.monotonic() + 60
-        while left := self.processes_of_a_run():
-            self.assertLess(time.monotonic(), until, [
-                (pid, harness.name_of(pid)) for pid in left])
-            time.sleep(0.02)
-
     def test_any_process_is_killed_at_any_moment(self):
         """Controller, ssh, agent, guard, runner or rank: nothing is left of it,
         and a run without one of its ranks has not succeeded."""
@@ -421,6 +424,74 @@ class Ends(Hosts):
                                   for rank in self.results()["ranks"]],
                                  4 * ["succeeded"], err)
         print(f"killed {killed}", file=sys.stderr)
+
+
+class Sweeps(Hosts):
+    """Cells on hosts, which have one ssh each."""
+
+    def cells(self):
+        path = self.folder / "runs" / "latest" / "sweep.json"
+        return [cell["status"] for cell in json.loads(path.read_text())["cells"]]
+
+    def sweep(self, script, cells=16, words=()):
+        return self.line(script, hosts="n[1-4]", words=(
+            "--sweep", f"env.N=0..{cells - 1}", *words))
+
+    def await_end_of_a_cell(self):
+        journal = self.folder / "runs" / "latest" / "journal.jsonl"
+        until = time.monotonic() + harness.LIMIT
+        while "cell_ended" not in journal.read_text():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+    def test_all_cells_on_all_hosts(self):
+        log = self.folder / "log"
+        done = self.expect(self.jobrun(*self.sweep(
+            f'echo $N $NODE_RANK $SSH_CONNECTION >> "{log}"')), 0)
+        self.assertIn("16 of 16 cells delivered", done.stderr)
+        self.nothing_is_left()
+        lines = [line.split() for line in log.read_text().splitlines()]
+        self.assertEqual(sorted(int(line[0]) for line in lines),
+                         [cell for cell in range(16) for _ in range(2)])
+        self.assertEqual({line[1] for line in lines}, {"0"})
+        self.assertLessEqual(len({line[3] for line in lines}), 4)
+
+    def test_a_connection_that_breaks_within_a_sweep(self):
+        """The cells of that host are lost, and all others deliver."""
+        gate = self.folder / "gate"
+        process = self.start(*self.sweep(
+            f'until [ -e "{gate}" ]; do sleep 0.05; done'))
+        until = time.monotonic() + harness.LIMIT
+        while len(self.sessions()) < 4:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        os.kill(self.sessions()[0], signal.SIGKILL)
+        self.await_end_of_a_cell()  # since its host is lost
+        gate.touch()
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 7, err)
+        self.assertEqual(set(self.cells()), {"succeeded", "lost"})
+        self.nothing_is_left()
+        self.expect(self.jobrun(*self.sweep(
+            f'until [ -e "{gate}" ]; do sleep 0.05; done',
+            words=("--resume",))), 0)
+        self.assertEqual(set(self.cells()), {"succeeded"})
+
+    def test_the_leader_is_killed_at_any_moment(self):
+        began = time.monotonic()
+        self.expect(self.jobrun(*self.sweep("true", 8)), 0)
+        whole = max(1.0, time.monotonic() - began)
+        shutil.rmtree(self.folder / "runs")
+        line = self.sweep("sleep 0.2", 8)
+        for moment in range(SWEEP_KILLS):
+            words = ("--resume",) if (self.folder / "runs").exists() else ()
+            process = self.start(*line, *words)
+            time.sleep(whole * moment / SWEEP_KILLS)
+            process.kill()
+            process.communicate(timeout=harness.LIMIT)
+            self.nothing_is_left()
+        self.expect(self.jobrun(*line, "--resume"), 0)
+        self.assertEqual(set(self.cells()), {"succeeded"})
 
 
 if __name__ == "__main__":
