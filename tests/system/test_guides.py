@@ -76,6 +76,8 @@ STAND_INS = {
     "jobrun submit train.jobrun.yaml --engine slurm":
         "by tests/system/test_frozen_code.py",
     "salloc -N 4 jobrun lr.jobrun.yaml": "by tests/system/test_sweep_nodes.py",
+    "jobrun lr.jobrun.yaml --hosts gpu01,gpu02":
+        "by tests/system/test_sweep_hosts.py",
     "srun --ntasks-per-node=1 jobrun train.jobrun.yaml":
         NODE + "jobrun plan train.jobrun.yaml",
     "mpirun --map-by ppr:1:node jobrun train.jobrun.yaml --run-id exp2":
