@@ -27,6 +27,7 @@ add_library(jr_base STATIC src/base/age.c src/base/copy.c src/base/half.c
 add_executable(unit_base_age tests/test_age.c)
 target_link_libraries(unit_base_age PRIVATE jr_base)
 add_test(NAME unit.base.age COMMAND unit_base_age)
+add_test(NAME unit.base.no_program COMMAND /usr/bin/env false)
 add_test(NAME python.small
   COMMAND /usr/bin/env python3 ${PROJECT_SOURCE_DIR}/tests/test_small.py)
 """,
@@ -171,6 +172,12 @@ class Mutate(unittest.TestCase):
     def test_what_no_test_holds_is_alive(self):
         printed = self.mutate("base/lonely.c", status=1)
         self.assertRegex(printed, r"(?m)^untested src/base/lonely.c:3: lonely: ")
+
+    def test_a_unit_test_without_a_program_is_passed_over(self):
+        """As in the other cases, where the one that fails is always beside the
+        one that is run."""
+        self.assertIn("no test is called ^unit.base.no_program$", self.mutate(
+            "base/age.c", "--tests", "^unit.base.no_program$", status=2))
 
     def test_a_sample_is_that_of_its_seed(self):
         def listed(seed):
