@@ -101,12 +101,11 @@ static void choose_halved(struct jr_metrics_file *file, uint64_t place)
         struct jr_metrics_series *series = &file->series[i];
         bool has = (point_places(series->metrics) & place) != 0;
         lines += has ? series->lines : 0;
-        count += has && series->lines > 0;
+        count += has;
     }
     for (uint32_t i = 0; i < file->series_count; i++) {
         struct jr_metrics_series *series = &file->series[i];
         series->halved = (point_places(series->metrics) & place) != 0 &&
-                         series->lines > 1 &&
                          2 * count * series->lines >= lines;
         series->odd = false;
         series->every *= series->halved ? 2 : 1;

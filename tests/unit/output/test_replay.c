@@ -100,6 +100,18 @@ static void finish(struct desk *desk)
     CU_ASSERT_TRUE(on_pipe.sa_handler == SIG_DFL);
 }
 
+/* More than there is memory for is not shown, and the caller is told. */
+static void says_that_it_has_no_memory(void)
+{
+    struct desk desk;
+    volatile size_t len = SIZE_MAX;
+    begin(&desk, -1);
+    CU_ASSERT_FALSE(jr_replay_print(&desk.replay, "done\n", len));
+    finish(&desk);
+    JR_ASSERT_TEXT(content(desk.err), "");
+    end(&desk);
+}
+
 static void shows_nothing_of_nothing(void)
 {
     struct desk desk;
@@ -515,8 +527,8 @@ static void keeps_both_outputs(void)
     }
 }
 
-JR_UNIT_MAIN("replay", CASE(shows_nothing_of_nothing),
-             CASE(shows_attempt_after_attempt),
+JR_UNIT_MAIN("replay", CASE(says_that_it_has_no_memory),
+             CASE(shows_nothing_of_nothing), CASE(shows_attempt_after_attempt),
              CASE(shows_what_only_one_output_left),
              CASE(shows_it_as_the_console_does),
              CASE(waits_for_a_console_that_is_slow),

@@ -217,6 +217,31 @@ static void counts_and_pulls(void)
     end(&desk);
 }
 
+/* A rank that was not started has no stream, not even standard input. */
+static void leaves_other_descriptors_alone(void)
+{
+    struct desk desk;
+    int own = fcntl(0, F_DUPFD_CLOEXEC, 100), ends[2];
+    char bytes[8];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(dup2(ends[0], 0), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "12345", 5), 5);
+    begin(&desk);
+    add_stream(&desk, 1, 0, "1.out");
+    for (uint32_t i = 0; i <= RANKS; i++) {
+        CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, i, 0), 0);
+        CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, i, 1), 0);
+    }
+    jr_tee_drain(&desk.tee);
+    CU_ASSERT_EQUAL(read(0, bytes, sizeof bytes), 5);
+    end(&desk);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    if (own >= 0)
+        CU_ASSERT_EQUAL(dup2(own, 0), 0);
+    (void)close(own >= 0 ? own : 0);
+}
+
 /* A file that cannot be written, because somebody has put another one in its
  * place, costs the file, and nothing else. */
 static void tells_of_a_file_that_failed(void)
@@ -636,6 +661,7 @@ int main(void)
     static const struct jr_unit_case cases[] = {
         CASE(writes_files_and_shows_lines),
         CASE(counts_and_pulls),
+        CASE(leaves_other_descriptors_alone),
         CASE(tells_of_a_file_that_failed),
         CASE(makes_the_files_of_silent_streams_late),
         CASE(keeps_to_the_limit_of_a_file),

@@ -143,6 +143,46 @@ static void keeps_every_rank(void)
     end(&bench);
 }
 
+static size_t count_of_rank(const json_t *lines, uint32_t rank)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        count += jr_json_get_u32(json_array_get(lines, i), "rank") == rank;
+    return count;
+}
+
+/* Where there are too many points, a series of half the mean or more loses
+ * every second of its lines: with three, that is a sixth of all. A smaller one
+ * keeps all it has, and those of another metric are left alone. */
+static void halves_large_series_only(void)
+{
+    enum { ALL = JR_POINTS_MOST + 1, LARGE = (ALL + 5) / 6, OTHER = 7000 };
+    for (uint32_t less = 0; less < 2; less++) {
+        const uint32_t small = LARGE - less, rest = ALL - small - 1;
+        struct bench bench;
+        begin(&bench);
+        for (uint32_t i = 0; i < small; i++)
+            tell(&bench, 1, i, 1);
+        tell(&bench, 2, 0, 1);
+        for (uint32_t i = 0; i < OTHER; i++)
+            tell(&bench, 3, i, 2);
+        for (uint32_t rank = 4; rank < 9; rank++)
+            tell(&bench, rank, 0, 2);
+        for (uint32_t i = 0; i < rest; i++)
+            tell(&bench, 0, i, 1);
+        jr_metrics_flush(&bench.file);
+        json_t *lines = read_lines(&bench);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 0), (rest + 1) / 2);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 1),
+                        less ? small : (small + 1) / 2);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 2), 1);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 3), OTHER);
+        CU_ASSERT_EQUAL(count_of_rank(lines, 8), 1);
+        json_decref(lines);
+        end(&bench);
+    }
+}
+
 static void goes_on_with_the_next_attempt(void)
 {
     struct bench bench;
@@ -195,5 +235,6 @@ static void refuses_what_is_not_its_own(void)
 }
 
 JR_UNIT_MAIN("metrics_file", CASE(writes_points), CASE(stays_bounded),
-             CASE(keeps_every_rank), CASE(goes_on_with_the_next_attempt),
+             CASE(keeps_every_rank), CASE(halves_large_series_only),
+             CASE(goes_on_with_the_next_attempt),
              CASE(refuses_what_is_not_its_own))

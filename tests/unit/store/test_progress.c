@@ -295,6 +295,7 @@ static void knows_how_long_it_takes(void)
         {true, 1, -1, 1, false, 0},
         {true, 1, 10, 0, false, 0},
         {true, 1, 10, -1, false, 0},
+        {true, 11, 10, 0, false, 0},
         {true, 1, 10, NAN, false, 0},
         {true, 0, 1000000000, 1, false, 0},
         {true, 1, 10, 1, true, 9 * SECOND_NS},

@@ -1,6 +1,7 @@
 #include "store/run_folder.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -293,6 +294,7 @@ static void has_no_part_where_everybody_writes(void)
     int log_dir = open(folder, O_RDONLY | O_DIRECTORY);
     CU_ASSERT_EQUAL(mkdirat(log_dir, "r", 0700), 0);
     CU_ASSERT_EQUAL(fchmodat(log_dir, "r", 0777, 0), 0);
+    errno = EAGAIN; /* as the caller may have left it */
     CU_ASSERT_EQUAL(part(&a, folder, 1, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not a run of several nodes"));
     mode_t before = umask(0);
@@ -371,6 +373,34 @@ static void says_what_could_not_be_made(void)
             -1);
         JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
     }
+    discard(folder);
+}
+
+/* The folder of the run is ours, and shut: the reason is told, for root as for
+ * whom it shuts out. */
+static void says_why_there_is_no_part(void)
+{
+    char folder[64];
+    struct jr_error err = {0};
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT;
+    const uid_t other = 65534;
+    int before = open(".", O_PATH | O_CLOEXEC);
+    make(folder);
+    CU_ASSERT_EQUAL_FATAL(chdir(folder), 0);
+    CU_ASSERT_EQUAL(mkdir("r", 0500), 0);
+    bool root = geteuid() == 0;
+    if (root)
+        CU_ASSERT_TRUE_FATAL(chown("r", other, (gid_t)-1) == 0 &&
+                             chown(".", other, (gid_t)-1) == 0 &&
+                             seteuid(other) == 0);
+    int made = part(&a, ".", 1, &err);
+    if (root)
+        CU_ASSERT_EQUAL_FATAL(seteuid(0), 0);
+    CU_ASSERT_EQUAL(made, -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    JR_ASSERT_TEXT(err.text, "./r/node_1: Permission denied");
+    CU_ASSERT_EQUAL(fchdir(before), 0);
+    (void)close(before);
     discard(folder);
 }
 
@@ -645,17 +675,15 @@ static void writes_no_file_of_a_failed_buffer(void)
     CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "x", &bytes, &err), -1);
 }
 
-JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
-             CASE(refuses_a_log_dir_that_cannot_be),
-             CASE(refuses_another_owner), CASE(makes_folders_by_mode),
-             CASE(never_takes_another_runs_folder),
-             CASE(gives_each_node_a_part),
-             CASE(has_no_part_in_what_is_one_jobruns),
-             CASE(has_no_part_where_everybody_writes),
-             CASE(joins_by_id_and_mode), CASE(says_what_could_not_be_made),
-             CASE(takes_no_attempt_that_stands_there),
-             CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
-             CASE(goes_on_with_nothing_else), CASE(one_claims_an_attempt),
-             CASE(joins_no_run_that_is_none), CASE(leaves_no_descriptor_open),
-             CASE(joins_no_run_of_another_user), CASE(points_to_the_latest),
-             CASE(writes_no_file_of_a_failed_buffer))
+JR_UNIT_MAIN(
+    "rundir", CASE(names_runs), CASE(knows_an_id), CASE(refuses),
+    CASE(refuses_a_log_dir_that_cannot_be), CASE(refuses_another_owner),
+    CASE(makes_folders_by_mode), CASE(never_takes_another_runs_folder),
+    CASE(gives_each_node_a_part), CASE(has_no_part_in_what_is_one_jobruns),
+    CASE(has_no_part_where_everybody_writes), CASE(joins_by_id_and_mode),
+    CASE(says_what_could_not_be_made), CASE(says_why_there_is_no_part),
+    CASE(takes_no_attempt_that_stands_there), CASE(goes_on_in_its_folder),
+    CASE(a_run_that_is_not_there_begins), CASE(goes_on_with_nothing_else),
+    CASE(one_claims_an_attempt), CASE(joins_no_run_that_is_none),
+    CASE(leaves_no_descriptor_open), CASE(joins_no_run_of_another_user),
+    CASE(points_to_the_latest), CASE(writes_no_file_of_a_failed_buffer))

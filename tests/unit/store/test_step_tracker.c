@@ -376,6 +376,31 @@ static void the_last_step_may_be_stated(void)
     }
 }
 
+/* Of several nodes a tracker has the ranks of its own, from plan->first on. */
+static void knows_ranks_by_their_place(void)
+{
+    struct bench bench;
+    begin(&bench, NULL);
+    jr_step_tracker_close(&bench.tracker, S);
+    bench.policy.progress.ranks = (char *)"0,5";
+    bench.plan.world_size = 8;
+    bench.plan.first = 4;
+    CU_ASSERT_EQUAL_FATAL(jr_step_tracker_open(&bench.tracker, &bench.plan,
+                                               bench.progress, bench.scratch.fd,
+                                               0600),
+                          0);
+    for (uint32_t i = 0; i < RANKS; i++)
+        CU_ASSERT_EQUAL(jr_step_tracker_watches(&bench.tracker, i), i == 1);
+    tell(&bench, 0, 9, 1 * S);
+    CU_ASSERT_FALSE(bench.progress->job.any);
+    tell(&bench, 1, 7, 2 * S);
+    CU_ASSERT_EQUAL(bench.progress->job.step, 7);
+    CU_ASSERT_TRUE(bench.progress->all);
+    CU_ASSERT_EQUAL(bench.progress->slowest, 5);
+    CU_ASSERT_EQUAL(bench.progress->behind, 0);
+    end(&bench);
+}
+
 JR_UNIT_MAIN("step_tracker", CASE(follows_rank_0), CASE(tells_the_slowest),
              CASE(names_stragglers), CASE(names_no_other_rank),
              CASE(leaves_out_too_many_metrics), CASE(writes_and_reads_progress),
@@ -383,4 +408,5 @@ JR_UNIT_MAIN("step_tracker", CASE(follows_rank_0), CASE(tells_the_slowest),
              CASE(the_job_is_the_slowest_rank),
              CASE(the_jobs_values_are_the_first_ranks),
              CASE(files_have_every_rank_and_step), CASE(writes_what_is_new),
-             CASE(the_last_step_may_be_stated))
+             CASE(the_last_step_may_be_stated),
+             CASE(knows_ranks_by_their_place))
