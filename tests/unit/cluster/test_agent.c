@@ -271,6 +271,20 @@ static void limit_descriptors(void)
     (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, limit});
 }
 
+/* How many descriptors are of epoll, of signals, or of the like. */
+static unsigned count_anonymous(void)
+{
+    static const char begin[] = "anon_inode:";
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        char name[32], leads[sizeof begin] = "";
+        (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        count += readlink(name, leads, sizeof leads - 1) > 0 &&
+                 strcmp(leads, begin) == 0;
+    }
+    return count;
+}
+
 static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {.port = 100};
@@ -291,8 +305,11 @@ static _Noreturn void serve(int in, int out)
     (void)close(in);
     (void)close(out);
     limit_descriptors();
+    unsigned before = count_anonymous();
     int result = jr_agent_serve(&calls, &(struct jr_sender){.node = NODE},
                                 "gpu\"03", &err);
+    if (count_anonymous() != before)
+        _exit(8);
     _exit(result == 0 ? 0 : 9);
 }
 

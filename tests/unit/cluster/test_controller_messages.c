@@ -548,17 +548,25 @@ static void says_who_did_not_come(void)
 {
     static const struct {
         enum jr_node_state states[FAKE_NODES];
+        uint32_t exited; /* node; 0: none */
         const char *text;
     } vectors[] = {
         {{JR_NODE_UNKNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
+         0,
          "the 3 nodes did not answer within 1ms (timeouts.start); squeue shows "
          "which nodes the job has now"},
         {{JR_NODE_KNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
+         0,
          "node 1 (n1) and 1 other did not answer within 1ms (timeouts.start)"},
         {{JR_NODE_KNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
+         0,
          "node 2 (n2) did not answer within 1ms (timeouts.start)"},
         {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
+         0,
          "node 0 (n0) and 1 other did not answer within 1ms (timeouts.start)"},
+        {{JR_NODE_UNKNOWN, JR_NODE_KNOWN, JR_NODE_UNKNOWN},
+         2,
+         "node 2 (n2) did not answer: gone"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_controller_start(&fake);
@@ -569,6 +577,9 @@ static void says_who_did_not_come(void)
         fake.controller.run = NULL;
         for (uint32_t k = 0; k < FAKE_NODES; k++)
             fake.nodes[k].state = vectors[i].states[k];
+        if (vectors[i].exited != 0)
+            jr_controller_step_node(&fake.controller, vectors[i].exited,
+                                    JR_NODE_ON_EXITED, "gone");
         CU_ASSERT_EQUAL(jr_controller_await(&fake.controller, JR_NODE_KNOWN,
                                             "answer", &fake.err),
                         -1);
