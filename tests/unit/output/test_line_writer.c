@@ -348,6 +348,32 @@ static void takes_no_more_than_the_console(void)
     end(&desk);
 }
 
+/* A line that waits for the same one of another rank is let go after a while;
+ * but not while the console is full, for there is time then. */
+static void keeps_lines_while_the_console_is_full(void)
+{
+    static char bytes[1 << 20];
+    struct desk desk = {0};
+    int ends[2];
+    scratch_start(&desk.scratch);
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    while (write(ends[1], bytes, sizeof bytes) > 0)
+        continue;
+    begin_at(&desk, &(struct jr_console){.collapse = true}, ends[1], -1);
+    const struct jr_output *out = desk.console.streams[0];
+    add(&desk, 0, 0, "one\n");
+    CU_ASSERT_EQUAL(out->backlog.len, 0);
+    while (desk.lines.collapse->timer.at != 0)
+        (void)jr_loop_turn(&desk.loop, false);
+    CU_ASSERT_EQUAL(out->backlog.len, strlen("[4] one\n"));
+    add(&desk, 0, 0, "two\n");
+    while (desk.lines.collapse->timer.at != 0)
+        (void)jr_loop_turn(&desk.loop, false);
+    CU_ASSERT_EQUAL(out->backlog.len, strlen("[4] one\n"));
+    (void)close(ends[0]);
+    end(&desk);
+}
+
 /* A terminal in raw mode; its other end is returned. */
 static int begin_terminal(struct desk *desk, const struct jr_console *console,
                           unsigned short columns)
@@ -444,6 +470,7 @@ JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when),
              CASE(shows_unfinished_lines_one_by_one),
              CASE(breaks_a_line_that_does_not_end), CASE(hides_all_of_a_line),
              CASE(takes_no_more_than_the_console),
+             CASE(keeps_lines_while_the_console_is_full),
              CASE(is_careful_with_a_terminal),
              CASE(keeps_a_bar_that_is_hidden_off_the_terminal),
              CASE(keeps_the_last_state_of_a_bar),
