@@ -27,6 +27,12 @@ add_library(jr_base STATIC src/base/age.c src/base/copy.c src/base/half.c
 add_executable(unit_base_age tests/test_age.c)
 target_link_libraries(unit_base_age PRIVATE jr_base)
 add_test(NAME unit.base.age COMMAND unit_base_age)
+add_executable(ages src/base/ages.c)
+target_link_libraries(ages PRIVATE jr_base)
+add_executable(unit_base_ages tests/test_ages.c src/base/ages.c)
+target_compile_definitions(unit_base_ages PRIVATE main=ages_main)
+target_link_libraries(unit_base_ages PRIVATE jr_base)
+add_test(NAME unit.base.ages COMMAND unit_base_ages)
 add_test(NAME unit.base.no_program COMMAND /usr/bin/env false)
 add_test(NAME python.small
   COMMAND /usr/bin/env python3 ${PROJECT_SOURCE_DIR}/tests/test_small.py)
@@ -35,6 +41,24 @@ add_test(NAME python.small
 int is_adult(int age)
 {
     return age >= 18;
+}
+""",
+    "src/base/ages.c": """
+int is_adult(int age);
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    return is_adult(argc) ? 3 : 4;
+}
+""",
+    "tests/test_ages.c": """
+#undef main
+int ages_main(int argc, char **argv);
+
+int main(void)
+{
+    return ages_main(1, 0) == 4 ? 0 : 1;
 }
 """,
     "src/base/half.c": """
@@ -172,6 +196,16 @@ class Mutate(unittest.TestCase):
     def test_what_no_test_holds_is_alive(self):
         printed = self.mutate("base/lonely.c", status=1)
         self.assertRegex(printed, r"(?m)^untested src/base/lonely.c:3: lonely: ")
+
+    def test_a_main_is_tested_under_the_name_that_its_test_gives_it(self):
+        """And by no other test, each of which has a main of its own."""
+        printed = self.mutate("base/ages.c", "-v", status=1,
+                              test="is_adult(18) && !is_adult(17)")
+        before = "ages.c:6: main: return is_adult(argc) ? 3 : 4;  ->  return"
+        self.assertEqual(self.survivors(printed), [
+            f"{before} is_adult(argc) ? (3 + 1) : 4;",
+            f"{before} is_adult(argc) ? (3 - 1) : 4;"])
+        self.assertIn(f"killed by unit.base.ages src/base/{before} 0;", printed)
 
     def test_a_unit_test_without_a_program_is_passed_over(self):
         """As in the other cases, where the one that fails is always beside the
