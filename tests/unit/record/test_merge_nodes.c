@@ -460,6 +460,23 @@ static void a_lost_node_decides_where_none_failed(void)
     }
 }
 
+/* What any node can say, the first that has results says. */
+static void the_first_node_may_be_lost(void)
+{
+    struct scratch scratch;
+    char host[256];
+    CU_ASSERT_EQUAL_FATAL(gethostname(host, sizeof host), 0);
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, host, NULL},
+               ", \"boot_id\": \"another\"" RANGE("0"));
+    write_part(&scratch, &(struct part){1, "h", GOOD("1", "103")}, RANGE("1"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "run_id", "\"exp1\"");
+    check_at(joined, "nodes.0.status", "\"lost\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
 #define COUNTS(left, alike, status, killed)                                    \
     RESULTS(status, "0", "null", "103",                                        \
             ", \"processes_left\": " left ", \"failed_alike\": " alike         \
@@ -864,6 +881,43 @@ static void a_fingerprint_is_that_of_all(void)
     }
 }
 
+#define CODE(tree) ", \"code\": {\"tree\": " tree "}"
+
+/* There is one code where all nodes that know theirs have that; else the first
+ * of those are told apart. */
+static void nodes_may_have_run_different_code(void)
+{
+    static const struct {
+        const char *codes[6], *problem;
+    } vectors[] = {
+        {{CODE("\"0123456789abcdef\""), "", CODE("\"0123456789abcdef\"")},
+         "(nothing)"},
+        {{CODE("\"0123456789abcdef\""), CODE("null"),
+          CODE("\"3f2a1b0c9d8e7766\"")},
+         "\"the nodes ran different code: node 0 tree 0123456789ab, node 2 "
+         "tree "
+         "3f2a1b0c9d8e\""},
+        {{CODE("\"a\""), CODE("\"b\""), CODE("\"c\""), CODE("\"d\"")},
+         "\"the nodes ran different code: node 0 tree a, node 1 tree b, node 2 "
+         "tree c, node 3 tree d\""},
+        {{CODE("\"a\""), CODE("\"b\""), CODE("\"c\""), CODE("\"d\""),
+          CODE("\"e\"")},
+         "\"the nodes ran different code: node 0 tree a, node 1 tree b, node 2 "
+         "tree c, node 3 tree d ...\""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        for (uint32_t n = 0; vectors[i].codes[n] != NULL; n++)
+            write_part(&scratch, &(struct part){n, "h", NULL},
+                       vectors[i].codes[n]);
+        json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+        check_at(run, "code.problem", vectors[i].problem);
+        json_decref(run);
+        scratch_end(&scratch);
+    }
+}
+
 static void any_other_file_is_the_first_nodes(void)
 {
     struct scratch scratch;
@@ -956,6 +1010,7 @@ JR_UNIT_MAIN(
     CASE(parts_are_found_by_their_records), CASE(ids_are_those_of_the_parts),
     CASE(a_node_that_goes_on_stands_for_all),
     CASE(a_fingerprint_is_that_of_all), CASE(any_other_file_is_the_first_nodes),
+    CASE(nodes_may_have_run_different_code), CASE(the_first_node_may_be_lost),
     CASE(the_first_failure_decides), CASE(the_first_of_many_failures_decides),
     CASE(events_tell_who_failed_first),
     CASE(the_end_of_a_node_is_that_of_its_cause), CASE(a_good_run_is_joined),

@@ -95,7 +95,7 @@ static void long_command_lines_are_cut(void)
     static const struct {
         char fill;
         unsigned each, count; /* bytes in JSON; arguments of LONG bytes */
-    } vectors[] = {{'x', 3, 2}, {'\1', 6, 1}};
+    } vectors[] = {{'x', 3, 2}, {' ', 3, 2}, {'\1', 6, 1}};
     if (getenv(child_variable) != NULL)
         return;
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {

@@ -162,8 +162,7 @@ static void requeues_are_written_and_read(void)
                                json_object_get(json, "requeue"));
         CU_ASSERT_EQUAL(loaded.report.requeue.cause, vectors[i].state.cause);
         CU_ASSERT_EQUAL(loaded.report.requeue.done, vectors[i].state.done);
-        CU_ASSERT_EQUAL(loaded.report.requeue.queued,
-                        vectors[i].state.queued);
+        CU_ASSERT_EQUAL(loaded.report.requeue.queued, vectors[i].state.queued);
         json_decref(json);
         jr_buf_release(&text);
     }
