@@ -47,6 +47,11 @@ SEES = {
 PUBLIC = {
     "error.h": " ".join(SEES),
     "types.h": " ".join(SEES),
+    "entrypoint.h": " ".join(SEES),
+    "result_spec.h": " ".join(SEES),
+    "engine.h": " ".join(SEES),
+    "policy.h": " ".join(SEES),
+    "template.h": "spec plan",
     "contract.h": "spec resolve plan store spawn output run judge record report "
                   "cluster render session cli",
     "spec.h": "spec resolve session cli",

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <jobrun/types.h>
+#include <jobrun/engine.h>
 
 #include "base/shell_words.h"
 #include "base/strv.h"

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 enum jr_signal_use {
     JR_SIGNAL_NONE, /* not taken */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 #include "base/regex.h"
 #include "eventloop/loop.h"

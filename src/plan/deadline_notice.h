@@ -2,7 +2,7 @@
 #ifndef JR_DEADLINE_NOTICE_H
 #define JR_DEADLINE_NOTICE_H
 
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 /* The name, without SIG, of the signal that starts the deadline when jobrun
  * gets it: that of `deadline`, if jobrun would forward it, else USR1 or USR2.

@@ -1,7 +1,7 @@
 #include "plan/env_row.h"
 
 #include <jobrun/contract.h>
-#include <jobrun/types.h>
+#include <jobrun/entrypoint.h>
 #include <string.h>
 
 #include "plan/rank_env.h"

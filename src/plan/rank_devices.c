@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <jobrun/types.h>
+#include <jobrun/entrypoint.h>
 
 #include "resolve/job.h"
 #include "resolve/node_resources.h"

@@ -11,6 +11,7 @@
 #define JR_TEXT_TEMPLATE_H
 
 #include <jobrun/error.h>
+#include <jobrun/template.h>
 #include <jobrun/types.h>
 
 #include "base/arena.h"

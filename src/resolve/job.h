@@ -8,7 +8,7 @@
 #define JR_JOB_H
 
 #include <jobrun/error.h>
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 #include "base/arena.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <jobrun/types.h>
+#include <jobrun/engine.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include <jobrun/error.h>
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 #include "spawn/run_options.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jobrun/types.h>
+#include <jobrun/template.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <jobrun/types.h>
+#include <jobrun/entrypoint.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 #include "base/restart_trigger.h"
 #include "spec/fields.h"
+#include "spec/sweep_axes.h"
 
 #include "base/banned.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <jobrun/types.h>
+#include <jobrun/template.h>
 
 #include "base/did_you_mean.h"
 #include "spec/lint_finding.h"

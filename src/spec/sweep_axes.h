@@ -12,10 +12,29 @@
 #ifndef JR_SWEEP_AXES_H
 #define JR_SWEEP_AXES_H
 
-#include <jobrun/types.h>
-
 #include "doc/override.h"
 #include "spec/load.h"
+
+/* A sweep of more cells is refused. */
+#define JR_SWEEP_CELLS_MAX 100000u
+
+/* Which cell of a sweep is the best. */
+#define JR_SWEEP_GOALS(X)                                                      \
+    X(MAX, "max", "the one with the largest value")                            \
+    X(MIN, "min", "the one with the smallest value")
+
+/* Which of the values of a cell's ranks counts. */
+#define JR_SWEEP_OFS(X)                                                        \
+    X(MEAN, "mean", "the mean of all")                                         \
+    X(MIN, "min", "the smallest")                                              \
+    X(MAX, "max", "the largest")                                               \
+    X(FIRST, "first", "that of the first rank that has one")
+
+#define JR_ENUM_SWEEP_GOAL(name, word, help) JR_GOAL_##name,
+#define JR_ENUM_SWEEP_OF(name, word, help)   JR_OF_##name,
+
+enum jr_sweep_goal { JR_SWEEP_GOALS(JR_ENUM_SWEEP_GOAL) };
+enum jr_sweep_of { JR_SWEEP_OFS(JR_ENUM_SWEEP_OF) };
 
 /* One of the fields of an axis, and where the key of the axis has it. */
 struct jr_axis_field {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include <jobrun/contract.h>
-#include <jobrun/types.h>
+#include <jobrun/template.h>
 
 #include "pages.h"
 #include "spec/manual.h"

@@ -4,7 +4,7 @@
  * The variables that jobrun itself gives to every rank: name, template, and the
  * spec field that decides the value ("" where none does). The spec refuses them
  * in `env`; the plan expands them. The names that a template may use are
- * JR_TEMPLATE_NAMES and JR_TEMPLATE_INTERNALS in types.h.
+ * JR_TEMPLATE_NAMES and JR_TEMPLATE_INTERNALS in template.h.
  */
 #ifndef JOBRUN_CONTRACT_H
 #define JOBRUN_CONTRACT_H

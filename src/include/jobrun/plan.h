@@ -9,7 +9,7 @@
 #define JOBRUN_PLAN_H
 
 #include <jobrun/error.h>
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 /* Where one output stream of a rank goes; a bit set. Neither: the stream is
  * inherited from jobrun as it is. */

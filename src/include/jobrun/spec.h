@@ -7,7 +7,7 @@
 #define JOBRUN_SPEC_H
 
 #include <jobrun/error.h>
-#include <jobrun/types.h>
+#include <jobrun/policy.h>
 
 /* Where a spec comes from: a path ("-" is standard input); else a command, the
  * implied spec of `-n N -- CMD...`, with a command entrypoint and, unless

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <jobrun/types.h>
+#include <jobrun/engine.h>
 
 #include "base/shell_words.h"
 #include "cluster/controller.h"
