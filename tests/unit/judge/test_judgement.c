@@ -174,6 +174,21 @@ static void error_files_are_rewritten(void)
     fake_end(&fake);
 }
 
+/* Where nothing failed, no log is looked at. */
+static void a_good_run_has_no_file_to_rewrite(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_write_rank(&fake, 0, "stderr.log", "hunter22\n");
+    fake.plan.hidden = (char **)secrets;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.causes_count, 0);
+    jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
+    CU_ASSERT_FALSE(fake.report.ranks[0].log_secret);
+    check_file(&fake, "attempt_0/0/stderr.log", "hunter22\n");
+    fake_end(&fake);
+}
+
 /* Another name of the file is somebody else's. */
 static void a_file_with_two_names_is_left_alone(void)
 {
@@ -225,11 +240,10 @@ static void logs_with_a_secret_are_noted(void)
 static void a_stall_is_not_continued(void)
 {
     const struct jr_stall stall = {.attempts = 2, .stepped = true, .step = 7};
-    struct jr_judgement report = {.status = JR_RUN_YIELDED,
-                                  .exit_code = JR_STATUS_YIELDED,
-                                  .requeue = {.cause = JR_REQUEUE_DEADLINE,
-                                              .done = 2,
-                                              .max = 20}};
+    struct jr_judgement report = {
+        .status = JR_RUN_YIELDED,
+        .exit_code = JR_STATUS_YIELDED,
+        .requeue = {.cause = JR_REQUEUE_DEADLINE, .done = 2, .max = 20}};
     jr_judgement_stall(&report, &stall);
     CU_ASSERT_EQUAL(report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(report.exit_code, JR_STATUS_TIMEOUT);
@@ -249,5 +263,6 @@ JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
              CASE(what_ranks_said_is_told_without_secrets),
              CASE(nothing_is_hidden_where_there_are_no_secrets),
              CASE(error_files_are_rewritten),
+             CASE(a_good_run_has_no_file_to_rewrite),
              CASE(a_file_with_two_names_is_left_alone),
              CASE(logs_with_a_secret_are_noted))

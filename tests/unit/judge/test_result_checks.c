@@ -70,6 +70,11 @@ static void the_odd_ones_are_named(void)
           "result.json: 'f' is 1, but 2 on ranks 2-3",
           "result.json: 'f' is 2, but 1 on ranks 0-1",
           "result.json: 'f' is 2, but 1 on ranks 0-1"}},
+        {{"1", "2", "3", "4"},
+         {"result.json: 'f' is 1, but 2 on rank 1",
+          "result.json: 'f' is 2, but 1 on rank 0",
+          "result.json: 'f' is 3, but 1 on rank 0",
+          "result.json: 'f' is 4, but 1 on rank 0"}},
         {{"1", NULL, "1", "1"},
          {NULL, "result.json has no 'f' to compare", NULL, NULL}},
         {{"[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", "[1, {\"a\": 3}]",
@@ -163,7 +168,7 @@ static void comparing_again_leaves_the_others_alone(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named), CASE(equal_is_by_value),
-             CASE(the_same_twice_is_not_distinct),
+JR_UNIT_MAIN("judge.result_checks", CASE(the_odd_ones_are_named),
+             CASE(equal_is_by_value), CASE(the_same_twice_is_not_distinct),
              CASE(those_that_failed_are_not_compared),
              CASE(comparing_again_leaves_the_others_alone))

@@ -186,17 +186,41 @@ static void are_chosen_by_number_or_values(void)
     swept_close(&s);
 }
 
-static void say_which_ones_a_choice_leaves(void)
+static void check_choice(const char *text, const char *expected)
 {
     struct jr_error err = {0};
     size_t cell;
     struct swept s;
     swept_open(&s, GRID, NULL);
-    CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, "vars.lr=0.01", &err),
-                    -1);
-    JR_ASSERT_TEXT(err.text, "vars.lr=0.01 is true of 3 cells (3, 4, 5): state "
-                             "more values, or a number");
+    CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, text, &err), -1);
+    JR_ASSERT_TEXT(err.text, expected);
     swept_close(&s);
+}
+
+static void say_which_ones_a_choice_leaves(void)
+{
+    check_choice("6", "there is no cell 6: the sweep has cells 0 to 5");
+    check_choice("vars.lr=0.01", "vars.lr=0.01 is true of 3 cells (3, 4, 5): "
+                                 "state more values, or a number");
+}
+
+/* Each place of the product, the first of an axis and the last. */
+static void are_not_included_once_more(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct swept s;
+        char body[160];
+        (void)snprintf(body, sizeof body,
+                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
+                       "include: [{vars.lr: %d, vars.seed: %d}]}\n",
+                       1 + i / 2, 1 + i % 2);
+        swept_open(&s, body, NULL);
+        CU_ASSERT_EQUAL(s.status, -1);
+        CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
+        JR_ASSERT_TEXT(s.diags.items[0].message,
+                       "the axes make this cell already");
+        swept_close(&s);
+    }
 }
 
 static void make_columns_as_wide_as_their_values(void)
@@ -225,8 +249,9 @@ static void make_columns_as_wide_as_their_values(void)
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
              CASE(are_the_product_the_last_axis_fastest),
              CASE(are_numbered_without_gaps), CASE(may_be_included_alone),
-             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
-             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options),
-             CASE(have_values_by_type), CASE(are_chosen_by_number_or_values),
+             CASE(are_not_included_once_more), CASE(count_what_ranges_hit),
+             CASE(are_drawn_alike_for_all_others), CASE(leave_out_equal_draws),
+             CASE(take_the_axes_of_options), CASE(have_values_by_type),
+             CASE(are_chosen_by_number_or_values),
              CASE(say_which_ones_a_choice_leaves),
              CASE(make_columns_as_wide_as_their_values))

@@ -137,18 +137,23 @@ static void names_the_best_that_delivered(void)
     }
 }
 
+struct pieces {
+    int count, most; /* fails after so many; 0: never */
+};
+
 static int count_pieces(void *data, struct jr_buf *text)
 {
-    ++*(int *)data;
+    struct pieces *pieces = data;
     jr_buf_clear(text);
-    return 0;
+    return ++pieces->count == pieces->most ? -1 : 0;
 }
 
+/* And not on, once it cannot be written. */
 static void is_written_in_pieces(void)
 {
     struct swept s;
     struct jr_buf text = JR_BUF_INIT;
-    int pieces = 0;
+    struct pieces pieces = {0};
     const struct jr_drain drain = {count_pieces, &pieces};
     swept_open(&s, "sweep: {axes: {vars.lr: {from: 1, to: 2000}}}\n", NULL);
     struct jr_cell_state *states = calloc(2000, sizeof *states);
@@ -158,7 +163,12 @@ static void is_written_in_pieces(void)
     const struct jr_sweep_record record = {
         .sweep_id = "i", .cells = &s.spec.cells, .states = states};
     jr_sweep_record_json(&text, &record, &drain);
-    CU_ASSERT_TRUE(pieces > 2);
+    CU_ASSERT_TRUE(pieces.count > 2);
+    jr_buf_clear(&text);
+    pieces = (struct pieces){.most = 2};
+    jr_sweep_record_json(&text, &record, &drain);
+    CU_ASSERT_EQUAL(pieces.count, 2);
+    CU_ASSERT_EQUAL(text.len, 0);
     jr_buf_release(&text);
     free(states);
     swept_close(&s);

@@ -79,10 +79,17 @@ PUBLIC int PMIx_server_register_nspace(const char *name, int count,
     if (is_called("crash"))
         (void)raise(SIGKILL);
     int all = has_nodes() ? 4 : 2;
+    static const char *const known[] = {"pmix.nmap",       "pmix.pmap",
+                                        "pmix.job.size",   "pmix.univ.size",
+                                        "pmix.local.size", "pmix.lpeers"};
+    for (size_t i = 0; i < 6 && i < keys; i++)
+        if (strcmp(infos[i].key, known[i]) != 0)
+            return FAILED;
     if (keys != 6 || count != 2 ||
         (all == 4 && strcmp(infos[0].value.data.string, "there,here") != 0) ||
         strcmp(infos[1].value.data.string, all == 4 ? "0,1;2,3" : "0,1") != 0 ||
         infos[2].value.data.uint32 != (uint32_t)all ||
+        infos[3].value.data.uint32 != (uint32_t)all ||
         infos[4].value.data.uint32 != (uint32_t)count ||
         strcmp(infos[5].value.data.string, all == 4 ? "2,3" : "0,1") != 0)
         return FAILED;

@@ -194,6 +194,14 @@ static void looks_into_the_cache(void)
     cache.path = UINT32_MAX;
     write_file("cache", &cache, sizeof cache);
     check_library("solver", NULL, NULL);
+    /* Cut off within an entry, wherever the memory for it ends. */
+    for (size_t len = 1; len < 600; len++) {
+        static char cut[600];
+        memset(cut, 0x7f, sizeof cut);
+        memcpy(cut, &cache, offsetof(__typeof__(cache), flags));
+        write_file("cache", cut, len);
+        check_library("solver", NULL, NULL);
+    }
     cache.magic[0] = 'G';
     write_file("cache", &cache, sizeof cache);
     check_library("solver", NULL, NULL);
