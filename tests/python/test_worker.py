@@ -18,7 +18,7 @@ PYTHON = os.environ.get("INTERPRETER", sys.executable)
 WAIT = 60
 
 REPORT = """\
-import json, pickle, sys, multiprocessing
+import json, os, pickle, sys, multiprocessing
 class Thing:
     pass
 def double(x):
@@ -31,6 +31,8 @@ if __name__ == "__main__":
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             assert pool.map(double, [1, 2]) == [2, 4]
     assert "jobrun" not in dir(main)
+    # The worker's own modules hide none of the user's.
+    assert not [p for p in sys.path if os.path.exists(p + "/_worker.py")]
     print(json.dumps([sys.argv, __name__, __file__, sys.path[0],
                       main is not None and main.__dict__ is globals(),
                       str(__package__)]))
