@@ -1,4 +1,8 @@
+#include <signal.h>
+
 #include "fake_run.h"
+#include "store/outcome.h"
+#include "store/progress.h"
 
 /* How a rank ended, in a letter: s(ucceeded) f(ailed with 3) F(ailed by
  * SIGSEGV) t(old to stop) n(ever started) x(could not start) k(illed by
@@ -238,9 +242,9 @@ static void a_helper_that_failed_says_why(void)
     fake.ends[0].start_errno = 0;
     strcpy(fake.outcome.start_text, "KeyError: 'lr' (/x/raises.py:2)");
     fake_judge(&fake);
-    JR_ASSERT_TEXT(
-        fake.report.ranks[0].error,
-        "did not start: its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
+    JR_ASSERT_TEXT(fake.report.ranks[0].error,
+                   "did not start: its helper could not import: KeyError: 'lr' "
+                   "(/x/raises.py:2)");
     CU_ASSERT_EQUAL(fake.report.exit_code, 7);
     fake_end(&fake);
 }
@@ -270,6 +274,48 @@ static void what_could_not_be_called_was_not_launched(void)
     }
 }
 
+/* A rank that ends as it was warned to is continued; one that the warning's
+ * signal killed only where the job gets on, or is preempted. */
+static void what_was_warned_may_yield(void)
+{
+    enum { CODE = JR_YIELD_CODE };
+    static const struct {
+        bool preempted, stepped;
+        int warned_with, signal, code; /* signal 0: it exited */
+        enum jr_rank_state state;
+    } rows[] = {
+        {false, false, SIGUSR1, 0, CODE, JR_RANK_YIELDED},
+        {false, false, SIGUSR1, 0, CODE + 1, JR_RANK_FAILED},
+        {false, false, SIGUSR1, SIGUSR1, 0, JR_RANK_FAILED},
+        {false, true, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
+        {false, true, SIGUSR1, SIGUSR2, 0, JR_RANK_FAILED},
+        {false, true, 0, 0, CODE, JR_RANK_FAILED},
+        {false, true, 0, SIGTERM, 0, JR_RANK_FAILED},
+        {true, false, 0, 0, CODE, JR_RANK_YIELDED},
+        {true, false, 0, SIGTERM, 0, JR_RANK_YIELDED},
+        {true, false, SIGUSR1, SIGUSR1, 0, JR_RANK_YIELDED},
+        {true, true, 0, SIGUSR1, 0, JR_RANK_FAILED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int told = rows[i].stepped; told < 2; told++) {
+            struct fake fake;
+            fake_start(&fake, 1);
+            fake.outcome.preempted = rows[i].preempted;
+            fake.outcome.progress = told ? jr_progress_new(1) : NULL;
+            if (told)
+                fake.outcome.progress->job.any = rows[i].stepped;
+            fake.ends[0].warned_with = rows[i].warned_with;
+            fake_exit(&fake, 0, rows[i].code);
+            if (rows[i].signal != 0)
+                fake_signal(&fake, 0, rows[i].signal);
+            fake_judge(&fake);
+            CU_ASSERT_EQUAL(fake.report.ranks[0].state, rows[i].state);
+            jr_progress_free(fake.outcome.progress);
+            fake.outcome.progress = NULL;
+            fake_end(&fake);
+        }
+}
+
 JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(the_kernels_order_decides),
              CASE(together_ends_at_100_microseconds),
@@ -277,4 +323,5 @@ JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(an_exception_alone_is_no_failure),
              CASE(a_start_that_failed_says_why),
              CASE(a_helper_that_failed_says_why),
-             CASE(what_could_not_be_called_was_not_launched))
+             CASE(what_could_not_be_called_was_not_launched),
+             CASE(what_was_warned_may_yield))

@@ -236,6 +236,24 @@ static void logs_with_a_secret_are_noted(void)
     }
 }
 
+/* And those of the first rank that differs from the others in a hang. */
+static void logs_of_an_odd_rank_are_noted(void)
+{
+    uint32_t odd[] = {1};
+    struct fake fake;
+    fake_start(&fake, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        fake_write_rank(&fake, i, "stderr.log", "hunter22\n");
+    fake.plan.hidden = (char **)secrets;
+    fake_judge(&fake);
+    fake.report.odd = odd;
+    fake.report.odd_count = 1;
+    jr_judgement_hide_files(&fake.report, &fake.plan, fake.fd);
+    for (uint32_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(fake.report.ranks[i].log_secret, i == 1);
+    fake_end(&fake);
+}
+
 /* What has stalled is over, whatever it could have been continued for. */
 static void a_stall_is_not_continued(void)
 {
@@ -265,4 +283,5 @@ JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
              CASE(error_files_are_rewritten),
              CASE(a_good_run_has_no_file_to_rewrite),
              CASE(a_file_with_two_names_is_left_alone),
-             CASE(logs_with_a_secret_are_noted))
+             CASE(logs_with_a_secret_are_noted),
+             CASE(logs_of_an_odd_rank_are_noted))

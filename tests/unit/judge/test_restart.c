@@ -391,6 +391,12 @@ static void withholds(struct fake *fake)
         (struct jr_results){.stated = true, .required = (char *)"all"};
 }
 
+static void withholds_some(struct fake *fake)
+{
+    fake->policy.results =
+        (struct jr_results){.stated = true, .required = (char *)"1-2"};
+}
+
 static void check_held(const struct held *held, const char *entries, bool met)
 {
     struct fake fake;
@@ -451,6 +457,8 @@ static void tells_causes(void)
          "not all ended within timeouts.after_first_exit of the first",
          "not all ended within timeouts.after_first_exit of the first"},
         {withholds, "rank 0 did not deliver: result.json was not written",
+         "did not deliver: result.json was not written"},
+        {withholds_some, "rank 1 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
         {never_starts,
          "rank 1 could not execute './train': No such file or directory in /",
@@ -592,7 +600,7 @@ JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
              CASE(counts_within_the_window), CASE(waits_longer_each_time),
              CASE(finds_stalls), CASE(ends_a_stall), CASE(continues),
              CASE(counts_each_by_itself), CASE(ends_a_stall_of_requeues),
-             CASE(recalls),
-             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
-             CASE(notes_the_times), CASE(holds_causes_only_where_asked),
+             CASE(recalls), CASE(sees_no_progress), CASE(knows_causes),
+             CASE(tells_causes), CASE(notes_the_times),
+             CASE(holds_causes_only_where_asked),
              CASE(leaves_what_jobrun_failed_at))
