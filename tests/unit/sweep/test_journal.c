@@ -117,6 +117,23 @@ static void reads_back_what_was_written(void)
     scratch_end(&scratch);
 }
 
+/* Of a first line that was torn, a byte may be there. */
+static void a_torn_byte_takes_no_line(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    scratch_write(&scratch, JR_JOURNAL_FILE, "{");
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    add(&journal, JR_JOURNAL_SWEEP_RESUMED);
+    jr_journal_close(&journal);
+    check_lines(dir, "1:-1:- ");
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
 static void passes_over_what_is_torn_or_foreign(void)
 {
     static const char text[] =
@@ -258,4 +275,5 @@ JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
-             CASE(is_a_regular_file), CASE(reads_all_of_a_long_one))
+             CASE(a_torn_byte_takes_no_line), CASE(is_a_regular_file),
+             CASE(reads_all_of_a_long_one))
