@@ -274,6 +274,14 @@ int jr_cmd_completion(struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     const char *text =
         cli->words_count == 1 ? completion_script(cli->words[0]) : NULL;
+    const char *near = text == NULL && cli->words_count == 1
+                           ? jr_value_near("SHELL", cli->words[0])
+                           : NULL;
+    if (near != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "there is no completion for '%s'; did you mean "
+                          "'jobrun completion %s'?",
+                          cli->words[0], near);
     if (text == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "completion for which shell? bash, zsh or fish");

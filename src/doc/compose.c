@@ -37,7 +37,10 @@ static void stop_composing(struct composer *c, enum jr_diag_code code,
                            struct jr_span span, const char *message)
 {
     c->stopped = true;
-    jr_diags_error(c->diags, code, span, NULL, "%s", message);
+    struct jr_diag *diag =
+        jr_diags_error(c->diags, code, span, NULL, "%s", message);
+    if (code == JR_CODE_EMPTY_DOCUMENT)
+        jr_diag_help(c->diags, diag, "for one to begin with, type: jobrun new");
 }
 
 /* The next event, which the caller deletes. */

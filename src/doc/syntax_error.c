@@ -193,6 +193,71 @@ static bool report_slip(struct jr_diags *diags, const struct rule *rule,
     return jr_syntax_slip(&stumble);
 }
 
+/* The number of the line that byte `at` of a source is on, from 1. */
+static size_t line_number(const struct jr_source *source, size_t at)
+{
+    size_t number = 1;
+    for (size_t i = 0; i < at; i++)
+        number += source->text[i] == '\n';
+    return number;
+}
+
+/* A bracket is open where the next field of the spec begins, at[0]; it opened
+ * at at[1]: say on which line it ends. */
+static void help_to_close_bracket(struct jr_diags *diags, struct jr_diag *diag,
+                                  const struct jr_source *source,
+                                  const size_t at[2], char close)
+{
+    const char *text = source->text;
+    size_t start = at[0], last;
+    while (start > 0 && text[start - 1] != '\n')
+        start--;
+    size_t key = strspn(text + start, "abcdefghijklmnopqrstuvwxyz_");
+    for (last = start; last > 0 && strchr(" \t\r\n", text[last - 1]) != NULL;)
+        last--;
+    if (key == 0 || text[start + key] != ':' || at[1] >= start)
+        return;
+    jr_diag_help(diags, diag, "close it with %c on line %zu", close,
+                 line_number(source, last));
+}
+
+/* 'train.py]: where the quote was most likely to be closed. */
+static void help_to_close_quote(struct jr_diags *diags, struct jr_diag *diag,
+                                const struct jr_source *source, size_t open)
+{
+    enum { LONGEST = 60 };
+    const char *text = source->text + open + 1;
+    size_t start = open;
+    while (start > 0 && source->text[start - 1] != '\n')
+        start--;
+    bool listed = memchr(source->text + start, '[', open - start) != NULL ||
+                  memchr(source->text + start, '{', open - start) != NULL;
+    size_t len = strcspn(text, listed ? ",]}\r\n" : "\r\n");
+    const char *comment = memmem(text, len, " #", 2);
+    if (comment != NULL)
+        len = (size_t)(comment - text);
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    if (len > 0 && len <= LONGEST)
+        jr_diag_help(diags, diag, "close it: %c%.*s%c", text[-1], (int)len,
+                     text, text[-1]);
+}
+
+/* What to write for something that was opened at at[1], and is missing at
+ * at[0]. */
+static void help_to_close(struct jr_diags *diags, struct jr_diag *diag,
+                          const struct jr_source *source,
+                          const struct rule *rule, const size_t at[2])
+{
+    bool bracket = strcmp(rule->problem, BRACKET) == 0;
+    bool quote = strcmp(rule->problem, END_QUOTE) == 0 ||
+                 strcmp(rule->problem, DOC_QUOTE) == 0;
+    if ((bracket || strcmp(rule->problem, BRACE) == 0) && rule->byte == ANY)
+        help_to_close_bracket(diags, diag, source, at, bracket ? ']' : '}');
+    else if (quote && strchr("'\"", source->text[at[1]]) != NULL)
+        help_to_close_quote(diags, diag, source, at[1]);
+}
+
 /* A problem that has no rule is reported in libyaml's own words. */
 static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
                            const struct jr_source *source)
@@ -218,6 +283,9 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
         NULL, "%s", rule->message);
     if (rule->help != NULL)
         jr_diag_help(diags, diag, "%s", rule->help);
+    else
+        help_to_close(diags, diag, source, rule,
+                      (const size_t[]){problem.byte, context.byte});
     if (rule->related != NULL && parser->context != NULL)
         jr_diag_relate(diags, diag, problem_span(context, source),
                        rule->related);

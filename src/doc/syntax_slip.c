@@ -347,6 +347,28 @@ static bool slip_second_colon(const struct jr_stumble *s)
     return true;
 }
 
+/* ` world_size: 4` below `version: 1`, whose value it goes on with. */
+static bool slip_deeper(const struct jr_stumble *s)
+{
+    const char *text = s->source->text;
+    size_t start = line_start(s, s->at), above = line_above(s, s->at);
+    size_t indent = strspn(text + start, " ");
+    size_t outer = above + strspn(text + above, " -");
+    size_t key = outer + strspn(text + outer, KEY_BYTES);
+    if (!s->colon || above == start || key == outer || text[key] != ':' ||
+        strchr("\r\n|>", text[key + 1 + strspn(text + key + 1, " ")]) != NULL ||
+        indent <= outer - above ||
+        start + indent + strspn(text + start + indent, KEY_BYTES) != s->at)
+        return false;
+    struct jr_diag *diag =
+        report_slip(s, start + indent, s->at,
+                    "this line is indented more than the one above, so it "
+                    "continues its value");
+    jr_diag_help(s->diags, diag, "indent it as far as '%.*s'",
+                 (int)(key - outer), text + outer);
+    return true;
+}
+
 /* @x, %x, *.csv: what means something else to YAML. */
 static bool slip_word(const struct jr_stumble *s)
 {
@@ -436,9 +458,10 @@ static bool slip_ended(const struct jr_stumble *s)
 bool jr_syntax_slip(const struct jr_stumble *stumble)
 {
     static bool (*const slips[])(const struct jr_stumble *) = {
-        slip_comment,    slip_ended,        slip_glued,        slip_equals,
-        slip_apostrophe, slip_inner_quotes, slip_comma,        slip_reference,
-        slip_item,       slip_no_colon,     slip_second_colon, slip_word,
+        slip_comment,    slip_ended,        slip_glued,  slip_equals,
+        slip_apostrophe, slip_inner_quotes, slip_comma,  slip_reference,
+        slip_item,       slip_no_colon,     slip_deeper, slip_second_colon,
+        slip_word,
     };
     size_t i = 0, count = sizeof slips / sizeof *slips;
     while (i < count && !slips[i](stumble))

@@ -281,6 +281,20 @@ static bool shape_of_env(const struct shape *s)
     return true;
 }
 
+/* env: {LAYERS: [1, 2]} */
+static bool shape_of_env_value(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    if (s->at == NULL || s->at->up == NULL || s->at->up->key == NULL ||
+        strcmp(s->at->up->key, "env") != 0 || node->kind != JR_NODE_SEQUENCE ||
+        node->count < 2 || node->items[0]->kind != JR_NODE_SCALAR ||
+        !are_words(node))
+        return false;
+    HELP(s, "a variable is one text: write %s: \"%s,...\"", s->at->key,
+         node->items[0]->text);
+    return true;
+}
+
 /* hosts: {gpu01: 4} */
 static bool shape_of_hosts(const struct shape *s)
 {
@@ -379,12 +393,13 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node_step *at)
 {
     static bool (*const shapes[])(const struct shape *) = {
-        shape_of_mesh,       shape_of_results,  shape_of_result_field,
-        shape_of_timeouts,   shape_of_restart,  shape_of_console,
-        shape_of_progress,   shape_of_env,      shape_of_hosts,
-        shape_of_deadline,   shape_of_nodes,    shape_of_ranks,
-        shape_of_setup,      shape_of_env_file, shape_of_texts,
-        shape_of_rank_entry, shape_of_item,     shape_of_variable,
+        shape_of_mesh,       shape_of_results,   shape_of_result_field,
+        shape_of_timeouts,   shape_of_restart,   shape_of_console,
+        shape_of_progress,   shape_of_env,       shape_of_hosts,
+        shape_of_deadline,   shape_of_nodes,     shape_of_ranks,
+        shape_of_setup,      shape_of_env_file,  shape_of_texts,
+        shape_of_rank_entry, shape_of_env_value, shape_of_item,
+        shape_of_variable,
     };
     const struct shape s = {lint,
                             diag,

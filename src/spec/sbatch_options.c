@@ -178,7 +178,8 @@ static const char *memory_for_sbatch(struct jr_arena *arena, const char *text)
     const char *unit = text + digits + strspn(text + digits, " ");
     size_t rest = *unit == '\0' ? 0 : strspn(unit + 1, "iIbB");
     if (digits == 0 || strchr("KMGTkmgt", *unit) == NULL || *unit == '\0' ||
-        unit[1 + rest] != '\0')
+        (unit[1 + rest] != '\0' && strncasecmp(unit + 1, "igabyte", 7) != 0 &&
+         strncasecmp(unit + 1, "egabyte", 7) != 0))
         return NULL;
     return jr_arena_printf(arena, "%.*s%c", (int)digits, text,
                            toupper((unsigned char)*unit));

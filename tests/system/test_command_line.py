@@ -148,6 +148,9 @@ class Suggestions(Case):
                 ("prune --older 30days", "type --older 30d\n"),
                 ("prune --older 2weeks", "type --older 14d\n"),
                 ("prune --older 30", "a time with its unit, such as 30d"),
+                ("completion fihs", "did you mean 'jobrun completion fish'?"),
+                ("diff train.jobrun.yaml trian.jobrun.yaml", "there is no file "
+                 "'trian.jobrun.yaml'; did you mean 'train.jobrun.yaml'?"),
                 ("new torhc", "did you mean 'jobrun new torch'?"),
                 ("new tensorflow", "there are minimal, torch, python"),
                 ("render train.jobrun.yaml --engine slrum",

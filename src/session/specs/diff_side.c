@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/did_you_mean.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "doc/doc.h"
@@ -291,10 +292,16 @@ static enum jr_status find_side_run(const struct loading *loading,
     bool run = strchr(word, '/') == NULL || strstr(word, "/node_") != NULL;
     if (run && jr_record_find(loading->ret->run, log_dir, word, &why) == 0)
         return JR_STATUS_OK;
-    (void)jr_error_set(loading->err, JR_STATUS_USAGE,
-                       "'%s' is not a file, a REV:FILE, or a run in %s%s%s",
-                       word, log_dir, why.text[0] != '\0' ? ": " : "",
-                       why.text);
+    JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
+    if (jr_near_file_find(&near, word))
+        (void)jr_error_set(loading->err, JR_STATUS_USAGE,
+                           "there is no file '%s'; did you mean '%s'?", word,
+                           near.data);
+    else
+        (void)jr_error_set(loading->err, JR_STATUS_USAGE,
+                           "'%s' is not a file, a REV:FILE, or a run in %s%s%s",
+                           word, log_dir, why.text[0] != '\0' ? ": " : "",
+                           why.text);
     return JR_STATUS_USAGE;
 }
 

@@ -146,7 +146,8 @@ static int refuse_no_launcher(struct jr_translator *t)
     struct jr_buf names JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_launcher_names(&names);
     return jr_error_set(t->err, JR_STATUS_USAGE,
-                        "the line does not begin with a known launcher: %s",
+                        "the line does not begin with a known launcher: %s; "
+                        "without one, jobrun -n 2 -- COMMAND starts 2 ranks",
                         names.data == NULL ? "" : names.data);
 }
 

@@ -27,8 +27,9 @@ static void explains_indentation(void)
          "3:2-3 0102 a tab cannot indent | indent with spaces\n"},
         {"  a: 1\n b: 2\n", "2:2-3 0102 the document has ended before this | "
                             "check the indentation\n"},
-        {"a: 1\n  b: 2\n", "2:4-5 0102 a ':' is not expected here | quote a "
-                           "value that contains ': '; check the indentation\n"},
+        {"a: 1\n  b: 2\n", "2:3-4 0102 this line is indented more than the one "
+                           "above, so it continues its value | indent it as "
+                           "far as 'a'\n"},
         {"- a\nb: 1\n", "2:1-2 0102 this does not belong to the sequence "
                         "before it | begin each item with '- ', all in one "
                         "column | @1:1-2 the sequence begins here\n"},
@@ -48,12 +49,14 @@ static void explains_brackets(void)
 {
     static const struct vector vectors[] = {
         {"a: [1, 2", "1:4-5 0102 this '[' is never closed\n"},
-        {"a: [1, 2\nb: 3\n", "2:2-3 0102 a ',' or ']' is missing before this | "
-                             "@1:4-5 this '[' is open\n"},
+        {"a: [1, 2\nb: 3\n",
+         "2:2-3 0102 a ',' or ']' is missing before this | "
+         "close it with ] on line 1 | @1:4-5 this '[' is open\n"},
         {"a: [1 2: 3, {4}\n", "1:4-5 0102 this '[' is never closed\n"},
         {"x: {a: 1\n", "1:4-5 0102 this '{' is never closed\n"},
-        {"x: {a: 1\ny: 2\n", "2:2-3 0102 a ',' or '}' is missing before this | "
-                             "@1:4-5 this '{' is open\n"},
+        {"x: {a: 1\ny: 2\n",
+         "2:2-3 0102 a ',' or '}' is missing before this | "
+         "close it with } on line 1 | @1:4-5 this '{' is open\n"},
         {"x: {a: 1, b\n", "1:4-5 0102 this '{' is never closed\n"},
         {"a: [", "1:4-5 0102 this '[' is never closed | write ] where it "
                  "ends\n"},
@@ -74,13 +77,17 @@ static void explains_quotes_and_signs(void)
 {
     static const struct vector vectors[] = {
         {"a: \"x\nb: 2\n",
-         "1:4-5 0102 the quote that opens here is never closed\n"},
+         "1:4-5 0102 the quote that opens here is never closed | close it: "
+         "\"x\"\n"},
         {"a: 'x\nb: 2\n---\n",
-         "1:4-5 0102 the quote that opens here is never closed\n"},
+         "1:4-5 0102 the quote that opens here is never closed | close it: "
+         "'x'\n"},
         {"a: \"\\q\"\n", "1:5-6 0102 unknown escape in a double-quoted string "
                          "| double the backslash, or use single quotes\n"},
-        {"a: @x\n", "1:4-5 0102 a value cannot begin with '@' | quote it: \"@x\"\n"},
-        {"a: `x`\n", "1:4-5 0102 a value cannot begin with '`' | quote it: \"`x`\"\n"},
+        {"a: @x\n",
+         "1:4-5 0102 a value cannot begin with '@' | quote it: \"@x\"\n"},
+        {"a: `x`\n",
+         "1:4-5 0102 a value cannot begin with '`' | quote it: \"`x`\"\n"},
         {"a: %{rank}\n",
          "1:4-5 0102 a value cannot begin with '%' | quote it: \"%{rank}\"\n"},
         {"s: [*TOKEN*]\n", "1:5-6 0102 a '*' begins the name of an alias | "
@@ -154,17 +161,19 @@ static void explains_colons(void)
          "2:1-2 0102 a ':' is missing on this line | write b: 2\n"},
         {"a: 1\nb\nc: 3\n",
          "2:1-2 0102 a ':' is missing on this line | write `key: value`\n"},
-        {"world_size:4\nname: x\n",
-         "1:11-12 0102 a space is missing after the ':' | write world_size: 4 | "
-         "1:11-12 -> ': '\n"},
-        {"name: x\nworld_size:4\n",
-         "2:11-12 0102 a space is missing after the ':' | write world_size: 4 | "
-         "2:11-12 -> ': '\n"},
+        {"world_size:4\nname: x\n", "1:11-12 0102 a space is missing after the "
+                                    "':' | write world_size: 4 | "
+                                    "1:11-12 -> ': '\n"},
+        {"name: x\nworld_size:4\n", "2:11-12 0102 a space is missing after the "
+                                    "':' | write world_size: 4 | "
+                                    "2:11-12 -> ': '\n"},
         {"name: x\nworld_size:4\nnodes: 1\n",
-         "2:11-12 0102 a space is missing after the ':' | write world_size: 4 | "
+         "2:11-12 0102 a space is missing after the ':' | write world_size: 4 "
+         "| "
          "2:11-12 -> ': '\n"},
         {"a:\n  world-size_2:4\n  b: 1\n",
-         "2:15-16 0102 a space is missing after the ':' | write world-size_2: 4 "
+         "2:15-16 0102 a space is missing after the ':' | write world-size_2: "
+         "4 "
          "| "
          "2:15-16 -> ': '\n"},
         {"a:\n  - b:1\n    c: 2\n",
