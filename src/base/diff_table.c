@@ -10,6 +10,7 @@
 enum {
     GAP = 2,            /* between the columns of a table for people */
     MOST = 40,          /* columns of a value in a table for people */
+    MOST_NARROW = 34,   /* the same on a narrow terminal */
     MOST_COMMENT = 160, /* the same in a comment */
     BEFORE = 8          /* bytes that stay before a difference */
 };
@@ -98,10 +99,10 @@ static void add_side_value(struct jr_buf *out,
 
 static void add_side_cell(struct jr_buf *cells,
                           const struct jr_diff_table_side *side,
-                          const struct jr_diff_table_side *other)
+                          const struct jr_diff_table_side *other, size_t most)
 {
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
-    add_side_value(&value, side, other, MOST);
+    add_side_value(&value, side, other, most);
     add_side_origin(&from, side);
     jr_buf_char(cells, '\t');
     jr_buf_escaped(cells, value.data, value.len);
@@ -110,21 +111,66 @@ static void add_side_cell(struct jr_buf *cells,
     cells->failed = cells->failed || value.failed || from.failed;
 }
 
-void jr_diff_table_text(struct jr_buf *out,
-                        const struct jr_diff_table *contrast, const char *title)
+/* Both sides of a row beside each other. */
+static void add_wide_table(struct jr_buf *out,
+                           const struct jr_diff_table *contrast,
+                           const char *title)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
-    if (contrast->count == 0)
-        return;
     jr_buf_printf(&cells, "%s\tA\t\tB\t\n", title);
     for (size_t i = 0; i < contrast->count; i++) {
         const struct jr_diff_table_row *row = &contrast->rows[i];
         jr_buf_safe(&cells, row->name);
-        add_side_cell(&cells, &row->a, &row->b);
-        add_side_cell(&cells, &row->b, &row->a);
+        add_side_cell(&cells, &row->a, &row->b, MOST);
+        add_side_cell(&cells, &row->b, &row->a, MOST);
         jr_buf_char(&cells, '\n');
     }
     jr_table_add(out, &cells, GAP);
+}
+
+/* The sides of a row below its name. */
+static void add_narrow_row(struct jr_buf *out,
+                           const struct jr_diff_table_row *row)
+{
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    jr_buf_safe(out, row->name);
+    jr_buf_str(&cells, "\n  A");
+    add_side_cell(&cells, &row->a, &row->b, MOST_NARROW);
+    jr_buf_str(&cells, "\n  B");
+    add_side_cell(&cells, &row->b, &row->a, MOST_NARROW);
+    jr_buf_char(&cells, '\n');
+    jr_table_add(out, &cells, GAP);
+}
+
+/* Whether a line of a table is wider than the terminal. */
+static bool is_too_wide(const struct jr_buf *table, size_t width)
+{
+    bool wide = false;
+    size_t len;
+    for (const char *at = table->data; at != NULL && *at != '\0';
+         at += len + (at[len] == '\n')) {
+        len = strcspn(at, "\n");
+        wide |= jr_utf8_columns(at, len) > width;
+    }
+    return width > 0 && wide;
+}
+
+void jr_diff_table_text(struct jr_buf *out,
+                        const struct jr_diff_table *contrast, const char *title)
+{
+    JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT;
+    if (contrast->count == 0)
+        return;
+    add_wide_table(&table, contrast, title);
+    out->failed |= table.failed;
+    if (out->failed)
+        return;
+    if (!is_too_wide(&table, out->width)) {
+        jr_buf_str(out, table.data);
+        return;
+    }
+    for (size_t i = 0; i < contrast->count; i++)
+        add_narrow_row(out, &contrast->rows[i]);
 }
 
 /* In a code span nothing is markup but a backtick, and in a table the bar. */

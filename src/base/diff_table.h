@@ -47,8 +47,9 @@ struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast,
 bool jr_diff_table_differs(const struct jr_diff_table_row *row);
 
 /* Append a table under `title`, which is the head of the names' column. Long
- * values are cut around the place where they begin to differ. Nothing where
- * there are no rows. */
+ * values are cut around the place where they begin to differ. Where it is wider
+ * than the lines of `out`, the sides stand below each name. Nothing where there
+ * are no rows. */
 void jr_diff_table_text(struct jr_buf *out,
                         const struct jr_diff_table *contrast,
                         const char *title);

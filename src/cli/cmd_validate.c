@@ -339,6 +339,7 @@ int jr_cmd_diff(struct jr_cli *cli)
         return JR_STATUS_USAGE;
     const struct jr_diff_options options = {
         .format = (enum jr_diff_format)format,
+        .width = jr_cli_message_columns(STDOUT_FILENO),
         .log_dir = jr_cli_log_dir(cli),
         .environ = cli->environ,
         .rev = cli->rev,

@@ -86,6 +86,19 @@ class Terminal(harness.Case):
         done = self.expect(self.jobrun("show"), 0)
         self.assertRegex(done.stdout, r"longer-name': .*   exit status 7\n")
 
+    def test_a_difference_fits(self):
+        for name, word in ("a", "a-longer-word"), ("b", "another-word"):
+            self.write(f"{name}.jobrun.yaml", "version: 1\ndevice: cpu\n"
+                       f"world_size: 1\nentrypoint: [./train, {word * 4}]\n")
+        words = "diff", "a.jobrun.yaml", "b.jobrun.yaml"
+        lines = self.on_terminal(80, *words)
+        self.assertLessEqual(max(map(len, lines)), 80, lines)
+        self.assertIn("entrypoint.command[1]", lines)
+        self.assertRegex("\n".join(lines), r"\n  A  \S.*  a\.jobrun\.yaml:4\n"
+                                           r"  B  \S.*  b\.jobrun\.yaml:4\n")
+        self.assertEqual(self.on_terminal(200, *words),
+                         self.jobrun(*words).stdout.splitlines())
+
     def test_a_table_of_runs_fits(self):
         self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         for words in ("runs",), ("show", "nope"):

@@ -108,7 +108,8 @@ enum jr_status jr_diff_two(struct jr_diff *ret,
                            const struct jr_diff_options *options,
                            struct jr_error *err)
 {
-    *ret = (struct jr_diff){.sides = malloc(sizeof *ret->sides)};
+    *ret = (struct jr_diff){.text = {.width = options->width},
+                            .sides = malloc(sizeof *ret->sides)};
     if (ret->sides == NULL) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
         return JR_STATUS_LAUNCH;

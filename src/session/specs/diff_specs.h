@@ -15,6 +15,7 @@ enum jr_diff_format { JR_DIFF_TEXT, JR_DIFF_JSON, JR_DIFF_MARKDOWN };
 /* What a comparison is told besides what to compare. */
 struct jr_diff_options {
     enum jr_diff_format format;
+    size_t width;         /* of the terminal; 0: it is none */
     const char *log_dir;  /* of runs */
     char *const *environ; /* what ${env:NAME} reads, and git's own */
     const char *rev;      /* of a tree: a revision of git */

@@ -372,7 +372,7 @@ enum jr_status jr_diff_tree(struct jr_diff *ret, char *const *words, int count,
 {
     char here[] = ".";
     char *const current[] = {here, NULL};
-    *ret = (struct jr_diff){0};
+    *ret = (struct jr_diff){.text = {.width = options->width}};
     struct tree tree = {
         .options = options, .diff = ret, .err = err, .list = json_array()};
     enum jr_status status = count > 0 ? visit_tree(&tree, words, count)

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/diff_table.h"
 #include "base/utf8.h"
 
@@ -50,6 +52,38 @@ static void shows_values(void)
         jr_buf_release(&out);
         jr_diff_table_release(&contrast);
     }
+}
+
+static void stands_below_names_on_a_narrow_terminal(void)
+{
+    static const struct jr_source file = {.name = "train.jobrun.yaml"};
+    static const char narrow[] =
+        "entrypoint.command\n"
+        "  A  [./train, --epochs, 5, --lr, 0.1, ...  train.jobrun.yaml:3\n"
+        "  B  [./train]                              default\n"
+        "threads\n"
+        "  A  -\n"
+        "  B  8  hardware\n";
+    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
+    struct jr_buf out JR_BUF_CLEANUP = {.width = 80};
+    struct jr_diff_table_row *row =
+        jr_diff_table_add(&contrast, "entrypoint.command");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+    row->a = (struct jr_diff_table_side){
+        .value = "[./train, --epochs, 5, --lr, 0.1, --batch, 256]",
+        .at = {.source = &file, .line = 3}};
+    row->b =
+        (struct jr_diff_table_side){.value = "[./train]", .from = "default"};
+    row = jr_diff_table_add(&contrast, "threads");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+    row->b = (struct jr_diff_table_side){.value = "8", .from = "hardware"};
+    jr_diff_table_text(&out, &contrast, "field");
+    JR_ASSERT_TEXT(out.data, narrow);
+    jr_buf_clear(&out);
+    out.width = 200;
+    jr_diff_table_text(&out, &contrast, "field");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "field  "));
+    jr_diff_table_release(&contrast);
 }
 
 static void tells_where_from(void)
@@ -172,6 +206,8 @@ static void passes_failure_on(void)
     jr_buf_release(&out);
 }
 
-JR_UNIT_MAIN("contrast", CASE(shows_values), CASE(tells_where_from),
-             CASE(cuts_around_the_difference), CASE(equal_values_do_not_differ),
-             CASE(aligns_cells), CASE(passes_failure_on))
+JR_UNIT_MAIN("contrast", CASE(shows_values),
+             CASE(stands_below_names_on_a_narrow_terminal),
+             CASE(tells_where_from), CASE(cuts_around_the_difference),
+             CASE(equal_values_do_not_differ), CASE(aligns_cells),
+             CASE(passes_failure_on))
