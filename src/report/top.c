@@ -242,6 +242,24 @@ static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
     jr_buf_char(out, '\n');
 }
 
+/* The same, but cut where a part of it ends: at a comma, a semicolon or a gap.
+ */
+static void add_cut_parts(struct jr_buf *out, struct jr_buf *line,
+                          unsigned columns)
+{
+    size_t len =
+        columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
+    size_t end = len;
+    while (len < line->len && end > 0 &&
+           strncmp(line->data + end, ", ", 2) != 0 &&
+           strncmp(line->data + end, "; ", 2) != 0 &&
+           strncmp(line->data + end, "  ", 2) != 0)
+        end--;
+    if (end > 0)
+        line->len = end;
+    add_cut_line(out, line, columns);
+}
+
 static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
                          unsigned columns)
 {
@@ -339,7 +357,7 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
         jr_progress_words(&line, top->progress, false, false);
     }
     if (!line.failed)
-        add_cut_line(out, &line, columns);
+        add_cut_parts(out, &line, columns);
 }
 
 static void add_heading(struct jr_buf *out, const struct jr_top *top,

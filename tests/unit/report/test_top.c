@@ -145,6 +145,22 @@ static void fits_its_window(void)
     finish(&run);
 }
 
+/* A number of the title that does not fit is not shown by half. */
+static void cuts_the_title_between_its_parts(void)
+{
+    struct run run;
+    start(&run);
+    jr_top_look(&run.top);
+    for (unsigned columns = 36; columns < 45; columns++) {
+        char *text = print(&run, 0, columns);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        const char *end = strstr(text, "  2 of 4 ranks live\n");
+        CU_ASSERT_PTR_EQUAL(end, text + strlen("a\\x1bb  27:46:40"));
+        free(text);
+    }
+    finish(&run);
+}
+
 /* A last line that is long, and all of it escaped, is cut at once: it was
  * measured anew for each character that was cut off. */
 static void cuts_long_lines(void)
@@ -246,5 +262,5 @@ static void names_its_keys(void)
 }
 
 JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(fits_its_window),
-             CASE(cuts_long_lines), CASE(sorts_and_scrolls),
-             CASE(names_its_keys))
+             CASE(cuts_the_title_between_its_parts), CASE(cuts_long_lines),
+             CASE(sorts_and_scrolls), CASE(names_its_keys))
