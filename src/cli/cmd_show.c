@@ -87,8 +87,11 @@ static int show_sweep(struct jr_cli *cli, const char *id,
         .top = cli->top_value,
         .word = cli->words_count > 0 ? cli->words[0] : "latest",
     };
-    if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) == 0)
+    if (jr_sweep_show(&out, jr_cli_log_dir(cli), id, &view, &err) == 0) {
+        if (format == JR_ROWS_TEXT && cli->output == NULL)
+            jr_cli_fit(&out, STDOUT_FILENO);
         return jr_cli_deliver(cli, &out);
+    }
     jr_buf_release(&out);
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }

@@ -67,7 +67,8 @@ static void print_course(struct jr_buf *out, const struct jr_record *record,
     } else {
         jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
         (void)snprintf(when, sizeof when, "%.19sZ", started);
-        (void)snprintf(ranks, sizeof ranks, "%u", record->world_size);
+        if (record->world_size > 0) /* a sweep has none of its own */
+            (void)snprintf(ranks, sizeof ranks, "%u", record->world_size);
         if (strcmp(record->status, "lost") == 0)
             jr_buf_char(&took, '-'); /* nobody knows when it ended */
         else

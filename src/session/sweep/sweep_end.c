@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/shell_words.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
 #include "session/stages.h"
@@ -303,6 +304,7 @@ static void tell_end(struct jr_sweep_run *run,
                      size_t bad)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "%s: ", run->name);
     if (record->cells->count > 0)
         add_counts(&line, record, good, bad);
@@ -311,7 +313,9 @@ static void tell_end(struct jr_sweep_run *run,
                           "nothing was delivered");
     tell_line(run, &line);
     jr_buf_clear(&line);
-    jr_buf_printf(&line, "        %s/%s", run->log_dir, run->dir.id);
+    jr_buf_printf(&path, "%s/%s", run->log_dir, run->dir.id);
+    jr_buf_str(&line, "for the table of its cells, type: jobrun show ");
+    jr_shell_quote(&line, path.failed ? run->dir.id : path.data);
     tell_line(run, &line);
 }
 
