@@ -270,9 +270,11 @@ static void start_batch(struct jr_runner *runner)
 {
     struct jr_started started[JR_FLIGHTS];
     struct jr_rank_run *first = &runner->ranks[runner->next];
-    uint32_t count = batch_size(runner);
-    for (uint32_t n = 0; n < count; n++)
-        jr_start_begin(&runner->starter, n, first[n].plan);
+    uint32_t most = batch_size(runner), count = 0;
+    bool failed = false;
+    for (; count < most && !failed; count++)
+        failed =
+            jr_start_begin(&runner->starter, count, first[count].plan) != 0;
     runner->next += count;
     for (uint32_t n = 0; n < count; n++) {
         jr_start_end(&runner->starter, n, &started[n]);

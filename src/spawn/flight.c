@@ -161,13 +161,15 @@ unsigned jr_start_width(const struct jr_starter *starter)
     return starter->waits || made ? 1 : JR_FLIGHTS;
 }
 
-void jr_start_begin(struct jr_starter *starter, unsigned n,
-                    const struct jr_plan_rank *rank)
+int jr_start_begin(struct jr_starter *starter, unsigned n,
+                   const struct jr_plan_rank *rank)
 {
     struct jr_flight *flight = &starter->flights[n];
-    if (jr_start_prepare(starter, n, rank) != 0 ||
-        begin_flight(starter, flight) != 0)
-        flight->started.error = errno;
+    if (jr_start_prepare(starter, n, rank) == 0 &&
+        begin_flight(starter, flight) == 0)
+        return 0;
+    flight->started.error = errno;
+    return -1;
 }
 
 void jr_start_end(struct jr_starter *starter, unsigned n,
@@ -184,6 +186,6 @@ void jr_start_end(struct jr_starter *starter, unsigned n,
 void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
                     struct jr_started *ret)
 {
-    jr_start_begin(starter, 0, rank);
+    (void)jr_start_begin(starter, 0, rank);
     jr_start_end(starter, 0, ret);
 }

@@ -168,9 +168,10 @@ void jr_start_settle(const struct jr_child *child, struct jr_started *started);
 /* How many flights there may be at once. */
 unsigned jr_start_width(const struct jr_starter *starter);
 
-/* Begin to start a rank, as flight `n`; a failure is told at its end. */
-void jr_start_begin(struct jr_starter *starter, unsigned n,
-                    const struct jr_plan_rank *rank);
+/* Begin to start a rank, as flight `n`, which has to be ended. -1: it has
+ * failed already; why is told at its end. */
+int jr_start_begin(struct jr_starter *starter, unsigned n,
+                   const struct jr_plan_rank *rank);
 
 /* Wait until the child of flight `n` executes, or has failed to. */
 void jr_start_end(struct jr_starter *starter, unsigned n,

@@ -167,6 +167,21 @@ static void a_failure_among_several_stops_them(void)
     end();
 }
 
+/* Where a start fails before there is a process, as it does where no more are
+ * allowed, no further rank is tried. */
+static void a_failure_at_once_is_the_last(void)
+{
+    start("exec sleep 1000", 6);
+    fake.planned[2].cpus = "x";
+    fake_runner_turn(&fake, is_over);
+    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_START);
+    CU_ASSERT_EQUAL(fake.outcomes[2].stage, JR_STAGE_CPUS);
+    CU_ASSERT_EQUAL(fake.outcomes[1].stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_NONE);
+    CU_ASSERT_EQUAL(fake.runner.next, 3);
+    end();
+}
+
 /* Nothing starts before the setup is done, while a stop is held, or jobrun is
  * suspended; a stop starts nothing any more. */
 static void waits_before_it_starts(void)
@@ -242,5 +257,6 @@ JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends),
              CASE(a_failure_stops_the_others),
              CASE(says_why_a_rank_did_not_start),
              CASE(a_failure_among_several_stops_them),
-             CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
+             CASE(a_failure_at_once_is_the_last), CASE(waits_before_it_starts),
+             CASE(fails_the_first_that_waits),
              CASE(fails_one_that_was_not_heard_of))

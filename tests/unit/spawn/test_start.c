@@ -518,7 +518,7 @@ static void several_start_at_once(void)
         rank.err = 0;
         rank.argv = argv[n];
         rank.cpus = n == 4 ? "8191" : NULL;
-        jr_start_begin(&bench.starter, n, &rank);
+        CU_ASSERT_EQUAL(jr_start_begin(&bench.starter, n, &rank), 0);
     }
     for (unsigned n = 0; n < width; n++)
         jr_start_end(&bench.starter, n, &started[n]);
@@ -556,7 +556,7 @@ static void a_start_may_be_killed(void)
     for (int i = 0; i < 50; i++) {
         begin("exec sleep 1000");
         open_starter();
-        jr_start_begin(&bench.starter, 0, &bench.rank);
+        CU_ASSERT_EQUAL(jr_start_begin(&bench.starter, 0, &bench.rank), 0);
         CU_ASSERT_EQUAL(kill(bench.starter.flights[0].started.pid, SIGKILL), 0);
         jr_start_end(&bench.starter, 0, &bench.started);
         CU_ASSERT_EQUAL(await(), 1000 + SIGKILL);
@@ -572,7 +572,7 @@ static void a_child_has_its_own_errno(void)
         begin("");
         open_starter();
         bench.rank.workdir = "/nosuch";
-        jr_start_begin(&bench.starter, 0, &bench.rank);
+        CU_ASSERT_EQUAL(jr_start_begin(&bench.starter, 0, &bench.rank), 0);
         errno = EXDEV;
         while (__atomic_load_n(&bench.starter.flights[0].up,
                                __ATOMIC_ACQUIRE) != 0)
@@ -602,7 +602,7 @@ static void starts_one_at_a_time_if_it_must(void)
     bench.starter.exported.there = false;
     bench.starter.waits = true;
     CU_ASSERT_EQUAL(jr_start_width(&bench.starter), 1);
-    jr_start_begin(&bench.starter, 0, &bench.rank);
+    CU_ASSERT_EQUAL(jr_start_begin(&bench.starter, 0, &bench.rank), 0);
     CU_ASSERT_EQUAL(bench.starter.flights[0].up, 0);
     jr_start_end(&bench.starter, 0, &bench.started);
     CU_ASSERT_EQUAL(await(), 0);
