@@ -130,6 +130,7 @@ static bool read_rest(const struct reading *reading, const char *rest)
     case JR_RESTART_TRIGGER_TIMEOUT:
     case JR_RESTART_TRIGGER_START:
     case JR_RESTART_TRIGGER_RESULT:
+    case JR_RESTART_TRIGGER_LOST_NODE:
     case JR_RESTART_TRIGGER_COUNT:
         break;
     }

@@ -4,6 +4,7 @@
  *   exit          any exit code but 0         exit:75      exit:1-3,75
  *   signal        death by any signal         signal:SEGV  signal:BUS,SIGKILL
  *   oom           killed for want of memory   hang   timeout   start   result
+ *   lost_node     a node that was lost with its ranks
  *   stderr:/RE/   a PCRE2 that its standard error holds
  */
 #ifndef JR_RESTART_TRIGGER_H
@@ -19,6 +20,7 @@
     X(TIMEOUT, "timeout", "longer than timeouts.run")                          \
     X(START, "start", "a rank that could not be started")                      \
     X(RESULT, "result", "a rank ended with 0 and did not deliver")             \
+    X(LOST_NODE, "lost_node", "a node of several that was lost")               \
     X(STDERR, "stderr", "a match in its standard error: stderr:/REGEX/")
 
 #define JR_RESTART_TRIGGER_ENUM(name, word, help) JR_RESTART_TRIGGER_##name,

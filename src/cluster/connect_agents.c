@@ -19,7 +19,8 @@
 
 #include "base/banned.h"
 
-#define LEAVE_S 20
+#define LEAVE_S    20
+#define FORSAKEN_S 3 /* the same where the next attempt waits for it */
 
 void jr_controller_send_type(struct jr_controller *controller,
                              enum jr_message_type type)
@@ -60,7 +61,8 @@ void jr_controller_send(struct jr_controller *controller,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_message_put(&text, message);
     for (uint32_t i = 0; i < controller->links_count; i++)
-        send_bytes(controller, &controller->links[i], &text);
+        if (i < controller->options.nodes) /* spares stand by */
+            send_bytes(controller, &controller->links[i], &text);
 }
 
 void jr_controller_send_to(struct jr_controller *controller, uint32_t node,
@@ -151,7 +153,7 @@ int jr_controller_connect(struct jr_controller *controller,
                           struct jr_error *err)
 {
     uint32_t count =
-        controller->transport->each ? controller->options.nodes : 1;
+        controller->transport->each ? jr_controller_machines(controller) : 1;
     if (hear_children(controller) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear %s",
                             controller->transport->program);
@@ -168,6 +170,14 @@ int jr_controller_connect(struct jr_controller *controller,
     return 0;
 }
 
+/* A spare keeps its state when it answers, and its facts come first. */
+static bool has_answered(const struct jr_cluster_node *peer)
+{
+    return peer->state == JR_NODE_SPARE
+               ? peer->streams[JR_CHANNEL_FACTS].len > 0
+               : peer->state != JR_NODE_UNKNOWN;
+}
+
 /* An agent does not end before its input does. */
 static void lose_linked_node(struct jr_controller *controller,
                              const struct jr_link *link)
@@ -175,7 +185,7 @@ static void lose_linked_node(struct jr_controller *controller,
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->survey != NULL)
         jr_survey_lose(controller->survey, link);
-    bool answered = controller->nodes[link->node].state != JR_NODE_UNKNOWN;
+    bool answered = has_answered(&controller->nodes[link->node]);
     jr_link_describe_end(&why, link, answered);
     jr_controller_step_node(controller, link->node, JR_NODE_ON_EXITED,
                             why.failed ? "" : why.data);
@@ -212,7 +222,7 @@ static void report_killed_program(const struct jr_controller *controller,
                    "killed: a node or its agent hangs; %s",
                    controller->transport->program, pid, LEAVE_S,
                    controller->transport->hang_hint);
-    if (controller->options.note != NULL)
+    if (controller->options.note != NULL && !controller->forsaken)
         controller->options.note(controller->options.data, line);
 }
 
@@ -237,17 +247,28 @@ static void kill_programs(struct jr_controller *controller)
 /* Whether somebody reads the input of a link, and sees that it ends. */
 static bool has_reader(const struct jr_controller *controller, uint32_t link)
 {
-    return controller->transport->each
-               ? controller->nodes[link].state != JR_NODE_UNKNOWN
-               : jr_controller_has_agent(controller);
+    return controller->transport->each ? has_answered(&controller->nodes[link])
+                                       : jr_controller_has_agent(controller);
+}
+
+/* What carries the messages of a lost node may wait for it for long. */
+static void kill_forsaken(struct jr_controller *controller)
+{
+    for (uint32_t i = 0; i < controller->links_count; i++)
+        if (controller->transport->each &&
+            controller->nodes[i].state == JR_NODE_LOST)
+            jr_link_kill(&controller->links[i]);
 }
 
 /* The input of the agents ends, and they stop their ranks. */
 static void end_programs(struct jr_controller *controller)
 {
+    uint64_t most_s = controller->forsaken ? FORSAKEN_S : LEAVE_S;
     jr_controller_close_input(controller);
+    if (controller->forsaken)
+        kill_forsaken(controller);
     controller->timed_out = false;
-    controller->deadline.at = jr_clock_ns() + LEAVE_S * UINT64_C(1000000000);
+    controller->deadline.at = jr_clock_ns() + most_s * UINT64_C(1000000000);
     for (uint32_t i = 0; i < controller->links_count; i++)
         if (controller->links[i].pid > 0 && !has_reader(controller, i))
             (void)kill(controller->links[i].pid, SIGTERM);

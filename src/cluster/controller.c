@@ -1,7 +1,9 @@
 #include "cluster/controller.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +17,23 @@ static void on_controller_timeout(void *owner)
 {
     struct jr_controller *controller = owner;
     controller->timed_out = true;
+}
+
+/* Whoever waits looks at it. */
+static void on_stop(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_controller *controller = owner;
+    jr_loop_remove(&controller->loop, &controller->stop);
+}
+
+static int hear_stop(struct jr_controller *controller)
+{
+    controller->stop =
+        (struct jr_watch){controller->options.stop_fd, on_stop, controller};
+    return controller->options.stop_fd > 0
+               ? jr_loop_add(&controller->loop, &controller->stop, EPOLLIN)
+               : 0;
 }
 
 void jr_controller_turn(struct jr_controller *controller)
@@ -170,9 +189,45 @@ static int report_missing_nodes(const struct jr_controller *controller,
                         text.failed ? "out of memory" : text.data);
 }
 
-static void begin_patience(struct jr_controller *controller)
+/* Of one that has not come in time. */
+static const char *describe_absence(const struct jr_controller *controller,
+                                    uint32_t node)
+{
+    bool late = controller->timed_out &&
+                controller->nodes[node].state < controller->awaited;
+    return late ? "it was not ready within timeouts.start" : NULL;
+}
+
+const char *jr_controller_loss(const struct jr_controller *controller,
+                               uint32_t node, bool *ret_refused)
+{
+    *ret_refused = controller->refused && controller->refused_node == node &&
+                   controller->nodes[node].loss == NULL;
+    if (*ret_refused)
+        return controller->refusal.text;
+    if (controller->agent_exited && controller->exited_node == node)
+        return controller->exited_why;
+    return controller->nodes[node].loss != NULL
+               ? controller->nodes[node].loss
+               : describe_absence(controller, node);
+}
+
+void jr_controller_forsake(struct jr_controller *controller)
+{
+    controller->forsaken = true;
+}
+
+static bool is_told_to_stop(const struct jr_controller *controller)
+{
+    struct pollfd fd = {.fd = controller->options.stop_fd, .events = POLLIN};
+    return fd.fd > 0 && poll(&fd, 1, 0) > 0;
+}
+
+static void begin_patience(struct jr_controller *controller,
+                           enum jr_node_state state)
 {
     controller->timed_out = false;
+    controller->awaited = state;
     controller->deadline.at =
         jr_clock_ns() + patience_ms(controller) * UINT64_C(1000000);
 }
@@ -183,6 +238,7 @@ static bool is_in_patience(const struct jr_controller *controller,
 {
     return !controller->refused && !controller->agent_exited &&
            !controller->ended && !controller->timed_out &&
+           !is_told_to_stop(controller) &&
            jr_controller_awaits(controller, state);
 }
 
@@ -196,6 +252,8 @@ static int end_patience(struct jr_controller *controller,
         *err = controller->refusal;
     if (controller->refused)
         return -1;
+    if (is_told_to_stop(controller) && jr_controller_awaits(controller, state))
+        return jr_error_set(err, JR_STATUS_LAUNCH, "jobrun was told to stop");
     return jr_controller_awaits(controller, state)
                ? report_missing_nodes(controller, state, what, err)
                : 0;
@@ -205,7 +263,7 @@ int jr_controller_await(struct jr_controller *controller,
                         enum jr_node_state state, const char *what,
                         struct jr_error *err)
 {
-    begin_patience(controller);
+    begin_patience(controller, state);
     while (is_in_patience(controller, state))
         jr_controller_turn(controller);
     return end_patience(controller, state, what, err);
@@ -253,15 +311,18 @@ static int open_controller(struct jr_controller *controller,
                            struct jr_error *err)
 {
     controller->nodes =
-        calloc(controller->options.nodes, sizeof *controller->nodes);
+        calloc(jr_controller_machines(controller), sizeof *controller->nodes);
     controller->bytes = malloc(JR_CONTROLLER_PIECE);
     if (controller->nodes == NULL || controller->bytes == NULL ||
-        jr_loop_open(&controller->loop) != 0)
+        jr_loop_open(&controller->loop) != 0 || hear_stop(controller) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH,
                             "could not set up the controller");
-    for (uint32_t i = 0; i < controller->options.nodes; i++)
+    for (uint32_t i = 0; i < jr_controller_machines(controller); i++) {
         if (controller->options.hosts != NULL)
             controller->nodes[i].host = strdup(controller->options.hosts[i]);
+        if (i >= controller->options.nodes)
+            controller->nodes[i].state = JR_NODE_SPARE;
+    }
     jr_loop_timer(&controller->loop, &controller->deadline);
     jr_loop_timer(&controller->loop, &controller->heartbeat);
     jr_loop_timer(&controller->loop, &controller->steps_flush);
@@ -285,13 +346,20 @@ int jr_controller_start(struct jr_controller **ret,
         .deadline = {.due = on_controller_timeout, .owner = controller},
         .heartbeat = {.due = jr_heartbeat_due, .owner = controller},
     };
+    if (!options->transport->each) /* a program for all starts no more */
+        controller->options.spares = 0;
     if (open_controller(controller, err) != 0) {
         jr_controller_close(controller);
         return -1;
     }
-    begin_patience(controller);
+    begin_patience(controller, JR_NODE_KNOWN);
     *ret = controller;
     return 0;
+}
+
+int jr_controller_meet(struct jr_controller *controller, struct jr_error *err)
+{
+    return jr_controller_await(controller, JR_NODE_KNOWN, "answer", err);
 }
 
 int jr_controller_open(struct jr_controller **ret,
@@ -301,7 +369,7 @@ int jr_controller_open(struct jr_controller **ret,
     struct jr_controller *controller;
     if (jr_controller_start(&controller, options, err) != 0)
         return -1;
-    if (jr_controller_await(controller, JR_NODE_KNOWN, "answer", err) != 0) {
+    if (jr_controller_meet(controller, err) != 0) {
         jr_controller_close(controller);
         return -1;
     }
@@ -314,10 +382,13 @@ void jr_controller_close(struct jr_controller *controller)
     if (controller == NULL)
         return;
     controller->watcher = NULL; /* that agents end now is no loss */
+    controller->leaves = true;
     jr_controller_disconnect(controller);
     for (uint32_t i = 0;
-         controller->nodes != NULL && i < controller->options.nodes; i++) {
+         controller->nodes != NULL && i < jr_controller_machines(controller);
+         i++) {
         free(controller->nodes[i].host);
+        free(controller->nodes[i].loss);
         free(controller->nodes[i].mpi);
         free(controller->nodes[i].library);
         free(controller->nodes[i].obstacle);

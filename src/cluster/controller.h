@@ -34,9 +34,16 @@ struct jr_controller_options {
     const struct jr_transport *transport; /* srun.h */
     const char *program;                  /* jobrun, as nodes find it */
     uint32_t nodes;
+    uint32_t spares;    /* behind these; agents stand by on them, where each has
+                           a link of its own. None is needed to start */
     char *const *hosts; /* as the scheduler lists them, for nodes of which
                            nothing was heard yet; NULL: not known */
     bool only_hosts;    /* of an allocation that has others besides */
+    bool again; /* agents of this run may have been on its hosts before */
+    const uint32_t *tasks; /* which of the step's tasks each node is, where one
+                              program starts all; NULL: they are in order */
+    int stop_fd; /* nobody waits for agents any longer once it is readable; 0:
+                    there is none */
     char *const *envp;
     const struct jr_ssh *ssh;   /* of ssh.h; else NULL */
     const struct jr_copy *copy; /* for hosts without the program: copy.h; NULL:
@@ -79,6 +86,10 @@ int jr_controller_open(struct jr_controller **ret,
                        const struct jr_controller_options *options,
                        struct jr_error *err);
 
+/* The end of that: wait for the agents of one that was started. On failure it
+ * stays open, for jr_controller_loss. */
+int jr_controller_meet(struct jr_controller *controller, struct jr_error *err);
+
 /* The same without waiting; jr_controller_started says how it comes on. */
 int jr_controller_start(struct jr_controller **ret,
                         const struct jr_controller_options *options,
@@ -111,6 +122,15 @@ struct jr_controller_spec {
 int jr_controller_send_spec(struct jr_controller *controller,
                             const struct jr_controller_spec *spec,
                             struct jr_error *err);
+
+/* Why a node, or a spare, cannot take part any more: it was not reached, is
+ * lost or has refused; NULL: it can, as far as is known. *ret_refused says
+ * whether it is there. Valid until the next call. */
+const char *jr_controller_loss(const struct jr_controller *controller,
+                               uint32_t node, bool *ret_refused);
+
+/* Do not wait for the programs of nodes that are lost when it is closed. */
+void jr_controller_forsake(struct jr_controller *controller);
 
 /* A node that cannot take part in another attempt, in words; NULL: all can.
  * Valid until jr_controller_close. */

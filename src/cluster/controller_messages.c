@@ -29,15 +29,42 @@ struct node_cause {
     const char *why;
 };
 
+static void keep_loss(struct jr_cluster_node *peer, const char *why)
+{
+    if (peer->loss == NULL && why != NULL)
+        peer->loss = strdup(why);
+}
+
+/* It is not needed yet, and so its loss is no more than told. */
+static void miss_spare(struct jr_controller *controller, uint32_t node,
+                       const char *why)
+{
+    struct jr_cluster_node *peer = &controller->nodes[node];
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    peer->state = JR_NODE_LOST;
+    keep_loss(peer, why);
+    jr_link_close_input(&controller->links[node]);
+    jr_buf_str(&line, "the spare ");
+    jr_buf_safe(&line, peer->host != NULL ? peer->host : "host");
+    jr_buf_printf(&line, " is left out: %s", why);
+    if (!line.failed && controller->options.note != NULL)
+        controller->options.note(controller->options.data, line.data);
+}
+
 static void note_refusal(struct jr_controller *controller, uint32_t node,
                          enum jr_status status, const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     if (controller->survey != NULL)
         jr_survey_fail(controller->survey, node, text, NULL);
+    if (node >= controller->options.nodes) {
+        miss_spare(controller, node, text);
+        return;
+    }
     if (controller->refused)
         return;
     controller->refused = true;
+    controller->refused_node = node;
     jr_controller_name(&name, controller, node);
     (void)jr_error_set(&controller->refusal, status, "%s: %s",
                        name.failed ? "a node" : name.data, text);
@@ -76,6 +103,17 @@ static void identify_node(struct jr_controller *controller, uint32_t node,
                    hint != NULL && controller->survey == NULL ? hint : "");
     peer->state = jr_node_step(peer->state, JR_NODE_ON_REFUSE).next;
     note_refusal(controller, node, JR_STATUS_LAUNCH, text);
+}
+
+/* A spare that says itself why it can be none, or whose program has ended. */
+static void lose_spare(struct jr_controller *controller, uint32_t node,
+                       const struct node_cause *cause)
+{
+    const struct jr_buf *why = &controller->nodes[node].streams[JR_CHANNEL_WHY];
+    const char *own = why->len > 0 ? why->data : "it does not say why";
+    if (controller->leaves)
+        return;
+    miss_spare(controller, node, cause->why != NULL ? cause->why : own);
 }
 
 static char *copy_text(const char *text)
@@ -200,6 +238,9 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
     case JR_NODE_DO_FAIL:
         fail_start(controller, node, cause->why);
         return true;
+    case JR_NODE_DO_MISS:
+        lose_spare(controller, node, cause);
+        return true;
     default:
         return false;
     }
@@ -253,6 +294,8 @@ static void step_node(struct jr_controller *controller, uint32_t node,
     struct jr_cluster_node *peer = &controller->nodes[node];
     struct jr_node_change step = jr_node_step(peer->state, input);
     peer->state = step.next;
+    if (step.next == JR_NODE_LOST)
+        keep_loss(peer, cause->why);
     if (act_on_node(controller, node, step.action, cause) ||
         (controller->watcher != NULL &&
          act_on_cells(controller, node, step.action, cause)))
@@ -280,7 +323,7 @@ static void take_piece(struct jr_controller *controller, uint32_t node,
     jr_controller_read_lines(controller, node, channel);
     if (channel == JR_CHANNEL_NOTE)
         jr_controller_read_notes(controller, node);
-    if (controller->run != NULL)
+    if (controller->run != NULL && node < controller->options.nodes)
         jr_controller_run_stream(controller->run, node, channel);
     if (stream->len <= STREAM_MOST && !stream->failed)
         return;
@@ -299,7 +342,7 @@ void jr_controller_receive(struct jr_controller *controller, const json_t *line)
     uint32_t node = jr_json_get_u32(line, "n");
     enum jr_channel channel = jr_channel_find(jr_json_get_str(line, "t"));
     struct jr_message message;
-    if (node >= controller->options.nodes)
+    if (node >= jr_controller_machines(controller))
         return;
     jr_heartbeat_received(controller, node);
     if (channel != JR_CHANNEL_COUNT) {
@@ -310,6 +353,12 @@ void jr_controller_receive(struct jr_controller *controller, const json_t *line)
     }
 }
 
+static uint32_t find_task(const struct jr_controller *controller, uint32_t node)
+{
+    const uint32_t *tasks = controller->options.tasks;
+    return tasks == NULL ? node : tasks[node];
+}
+
 /* An agent does not end before its input does, and then it ends well. */
 void jr_controller_handle_errors(struct jr_controller *controller,
                                  const struct jr_link *link)
@@ -317,7 +366,8 @@ void jr_controller_handle_errors(struct jr_controller *controller,
     const struct jr_transport *transport = controller->transport;
     for (uint32_t i = 0;
          transport->has_lost != NULL && i < controller->options.nodes; i++)
-        if (transport->has_lost(link->last_line, i, controller->nodes[i].host))
+        if (transport->has_lost(link->last_line, find_task(controller, i),
+                                controller->nodes[i].host))
             jr_controller_step_node(controller, i, JR_NODE_ON_EXITED,
                                     link->last_line);
 }

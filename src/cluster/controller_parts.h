@@ -34,6 +34,7 @@ struct jr_cluster_node {
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
     char *mpi, *library, *obstacle; /* see jr_controller_node */
+    char *loss; /* how it is known that it is lost; NULL: it is not */
     struct jr_buf streams[JR_CHANNEL_COUNT];
 };
 
@@ -47,16 +48,21 @@ struct jr_controller {
     struct jr_link *links; /* one for all agents, or one for each node */
     uint32_t links_count, ended_count;
     struct jr_watch children; /* without pidfds: it hears of every end */
+    struct jr_watch stop;     /* of options.stop_fd, while agents start */
     struct jr_timer deadline, heartbeat;
     struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
-    struct jr_timer preempted; /* when its ranks have had their time */
-    bool timed_out;            /* the deadline has passed */
-    bool agent_exited;         /* an agent ended before it was to */
-    uint32_t exited_node;      /* whose */
-    bool ended;                /* all links have */
-    char exited_why[512];      /* and how that is known */
-    struct jr_error refusal;   /* the first of a node */
+    struct jr_timer preempted;  /* when its ranks have had their time */
+    bool timed_out;             /* the deadline has passed */
+    enum jr_node_state awaited; /* what it was, or is, for; before a run */
+    bool agent_exited;          /* an agent ended before it was to */
+    uint32_t exited_node;       /* whose */
+    bool ended;                 /* all links have */
+    char exited_why[512];       /* and how that is known */
+    struct jr_error refusal;    /* the first of a node */
+    uint32_t refused_node;      /* whose */
     bool refused;
+    bool leaves;   /* it is about to be closed, and no end is a loss */
+    bool forsaken; /* programs of lost nodes are not waited for */
     struct jr_cluster_node *nodes;
     struct jr_controller_run *run;         /* NULL: none goes on */
     struct jr_survey *survey;              /* survey.h; NULL: none is made */
@@ -68,6 +74,13 @@ struct jr_controller {
     char *bytes;
     uint64_t received_bytes, sent_bytes;
 };
+
+/* Its nodes and its spares. */
+static inline uint32_t jr_controller_machines(
+    const struct jr_controller *controller)
+{
+    return controller->options.nodes + controller->options.spares;
+}
 
 /* connect_agents.c: open the links, which start the agents. -1 with `err`. */
 int jr_controller_connect(struct jr_controller *controller,

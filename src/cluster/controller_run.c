@@ -392,6 +392,7 @@ static int begin_nodes(struct jr_controller_run *run, uint32_t attempt)
                              .port = run->plan->master_port,
                              .run_id = run->plan->run_id,
                              .token = run->mark,
+                             .on = controller->options.again,
                              .heartbeats = run->plan->policy->on_failure ==
                                            JR_ON_FAILURE_STOP});
     jr_heartbeat_begin(controller);

@@ -18,7 +18,8 @@
     X(RUNNING, "running") /* was told to begin an attempt */                   \
     X(DONE, "done")       /* has sent the outcome of one */                    \
     X(REFUSED, "refused")                                                      \
-    X(LOST, "lost")
+    X(LOST, "lost")                                                            \
+    X(SPARE, "spare") /* stands by: its agent may have said hello */
 
 /* What happens to a node besides what its agent says. */
 #define JR_NODE_INCIDENTS(X)                                                   \
@@ -51,6 +52,7 @@
     X(ASSIGN, "assign")           /* say who it is */                          \
     X(CODE, "send code")          /* of the run */                             \
     X(FAIL, "fail start")         /* without it there will be no run */        \
+    X(MISS, "miss spare")         /* nothing but a note: no rank is there */   \
     X(LOSE, "lose")               /* its ranks are lost, and maybe the run */  \
     X(GIVE_UP, "give up")         /* its ranks are lost; the run is over */
 

@@ -165,10 +165,11 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(SPEC, "spec",                                                           \
        JR_KEY(SPEC) | JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) |          \
            JR_KEY(CELLS))                                                      \
-    /* An attempt begins. */                                                   \
+    /* An attempt begins. `on`: an agent before this one may have made the     \
+     * node's own run folder. */                                               \
     TO(GO, "go",                                                               \
        JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(HEARTBEATS) |  \
-           JR_KEY(TOKEN))                                                      \
+           JR_KEY(TOKEN) | JR_KEY(ON))                                         \
     /* Bytes of the code, a tar archive of `folder`, which the job may know by \
      * another `name`; `on`: they are the last. */                             \
     TO(CODE, "code",                                                           \

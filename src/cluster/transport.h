@@ -37,9 +37,9 @@ struct jr_transport {
     /* Whether a line that it printed is of no interest; NULL: all are. */
     bool (*is_idle)(const char *line, size_t len);
     /* Whether a line of its standard error says that a node is lost, or the
-     * agent on it. `host` is NULL where that is not known yet. NULL: only the
-     * end of its process says so. */
-    bool (*has_lost)(const char *line, uint32_t node, const char *host);
+     * agent on it, which is task `task`. `host` is NULL where that is not known
+     * yet. NULL: only the end of its process says so. */
+    bool (*has_lost)(const char *line, uint32_t task, const char *host);
     /* Whether a line says so of the task of a node that is there. NULL: none
      * does. */
     bool (*has_exited)(const char *line);

@@ -62,6 +62,9 @@ struct jr_judgement {
     bool singletons;   /* that is that no rank initialized MPI */
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
+    const struct jr_lost_machine *left_out; /* machines without ranks of it;
+                                               borrowed */
+    size_t left_out_count;
     size_t idle; /* attempts in a row that failed like it at once */
     struct jr_stall stall;
     struct jr_requeue_state requeue;

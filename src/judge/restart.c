@@ -201,6 +201,8 @@ static bool rank_matches(const struct view *view, size_t i,
                jr_restart_trigger_takes_signal(trigger, rank->signal);
     case JR_RESTART_TRIGGER_OOM:
         return rank->oom;
+    case JR_RESTART_TRIGGER_LOST_NODE:
+        return rank->end == JR_END_LOST;
     case JR_RESTART_TRIGGER_STDERR:
         return jr_pattern_holds(trigger->pattern, view->run_fd,
                                 jr_plan_of(view->plan, i)->err_path);

@@ -204,6 +204,41 @@ void jr_results_put_attempts(struct jr_buf *out,
     jr_buf_char(out, ']');
 }
 
+void jr_results_put_left_out(struct jr_buf *out,
+                             const struct jr_results_row *row,
+                             const struct jr_results_run *run)
+{
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < run->report->left_out_count; i++) {
+        const struct jr_lost_machine *machine = &run->report->left_out[i];
+        jr_buf_str(out, i == 0 ? "{" : ", {");
+        jr_json_put_str(out, "host", machine->host);
+        jr_json_put_str(out, "reason", machine->reason);
+        jr_buf_char(out, '}');
+    }
+    jr_buf_char(out, ']');
+}
+
+void jr_results_get_left_out(struct jr_loaded_run *loaded,
+                             const struct jr_results_row *row,
+                             const json_t *value)
+{
+    (void)row;
+    size_t count = json_array_size(value);
+    struct jr_lost_machine *machines =
+        jr_arena_array(&loaded->arena, count, sizeof *machines);
+    loaded->report.left_out = machines;
+    loaded->report.left_out_count = machines == NULL ? 0 : count;
+    for (size_t i = 0; i < loaded->report.left_out_count; i++) {
+        const json_t *entry = json_array_get(value, i);
+        const char *host = jr_json_get_str(entry, "host");
+        const char *reason = jr_json_get_str(entry, "reason");
+        machines[i] = (struct jr_lost_machine){host == NULL ? "" : host,
+                                               reason == NULL ? "" : reason};
+    }
+}
+
 static void get_attempt(struct jr_attempt *ret, const json_t *object)
 {
     const char *status = jr_json_get_str(object, "status");

@@ -8,14 +8,16 @@
 #include "record/results_table.h"
 
 /* The timeout that ended the run and its limit, what was compared over the
- * ranks, the attempts before this one, how many failed alike or got no further,
- * and why no other followed. */
+ * ranks, the attempts before this one, machines without ranks, how many failed
+ * alike or got no further, and why no other followed. */
 jr_results_put jr_results_put_timeout, jr_results_put_limit,
-    jr_results_put_compared, jr_results_put_attempts, jr_results_put_idle,
-    jr_results_put_stall, jr_results_put_requeue, jr_results_put_not_again;
+    jr_results_put_compared, jr_results_put_attempts, jr_results_put_left_out,
+    jr_results_put_idle, jr_results_put_stall, jr_results_put_requeue,
+    jr_results_put_not_again;
 jr_results_get jr_results_get_timeout, jr_results_get_limit,
-    jr_results_get_compared, jr_results_get_attempts, jr_results_get_idle,
-    jr_results_get_stall, jr_results_get_requeue, jr_results_get_not_again;
+    jr_results_get_compared, jr_results_get_attempts, jr_results_get_left_out,
+    jr_results_get_idle, jr_results_get_stall, jr_results_get_requeue,
+    jr_results_get_not_again;
 
 #define JR_SCHEMA_STALL                                                        \
     "{\"type\": [\"object\", \"null\"],"                                       \

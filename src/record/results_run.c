@@ -43,6 +43,11 @@
     " \"requeued\": {\"enum\": " JR_SCHEMA_REQUEUE_CAUSES ","                  \
     " \"description\": \"Why it was to be continued, and was; null: the next " \
     "attempt is by `restart`.\"}}}}"
+#define JR_SCHEMA_LEFT_OUT                                                     \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
+    " \"required\": [\"host\", \"reason\"],"                                   \
+    " \"properties\": {\"host\": {\"type\": \"string\"},"                      \
+    " \"reason\": {\"type\": \"string\"}}}}"
 #define JR_SCHEMA_COMPARED                                                     \
     "{\"type\": [\"object\", \"null\"],"                                       \
     " \"required\": [\"source\", \"equal\", \"distinct\"],"                    \
@@ -371,6 +376,14 @@ static const struct jr_results_row rows[] = {
      0,
      {.text = JR_SCHEMA_ATTEMPTS},
      "The earlier attempts, which failed or were to be continued."},
+    {"left_out",
+     jr_results_put_left_out,
+     jr_results_get_left_out,
+     JR_JOIN_ANY,
+     0,
+     {.text = JR_SCHEMA_LEFT_OUT, .optional = true},
+     "The machines that `spare_nodes` has left without ranks, because they "
+     "could not take part, in the order in which that was found out."},
     {"failed_alike",
      jr_results_put_idle,
      jr_results_get_idle,

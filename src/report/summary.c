@@ -233,6 +233,26 @@ static void print_hang(const struct jr_page *page)
                       page->run);
 }
 
+/* The machines in whose places there are spares, or that were some. */
+static void print_left_out(const struct jr_page *page, const char *indent)
+{
+    const struct jr_judgement *report = page->report;
+    size_t first = report->left_out_count > MOST_ATTEMPTS
+                       ? report->left_out_count - MOST_ATTEMPTS
+                       : 0;
+    if (first > 0)
+        jr_buf_printf(page->out,
+                      "%s%zu machines left out, of which the last %d:\n",
+                      indent, report->left_out_count, MOST_ATTEMPTS);
+    for (size_t i = first; i < report->left_out_count; i++) {
+        jr_buf_printf(page->out, "%sleft out: ", indent);
+        jr_print_text(page, report->left_out[i].host);
+        jr_buf_str(page->out, ": ");
+        jr_print_text(page, report->left_out[i].reason);
+        jr_buf_char(page->out, '\n');
+    }
+}
+
 static void print_attempt(const struct jr_page *page, const char *indent,
                           const struct jr_attempt *attempt)
 {
@@ -257,6 +277,7 @@ static void print_attempts(const struct jr_page *page, const char *indent)
                       report->earlier_count, MOST_ATTEMPTS);
     for (size_t i = first; i < report->earlier_count; i++)
         print_attempt(page, indent, &report->earlier[i]);
+    print_left_out(page, indent);
     if (report->idle > 1)
         jr_buf_printf(page->out,
                       "%sno progress: the last %zu attempts failed the same "

@@ -41,7 +41,9 @@ static void add_failed_after(const struct jr_page *page)
 {
     size_t i = page->report->causes_count > 0 ? page->report->causes[0] : 0;
     const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
-    if (page->report->causes_count == 0 || rank->ended_ns <= rank->started_ns) {
+    bool unheard = rank->end == JR_END_LOST && rank->pid == 0;
+    if (page->report->causes_count == 0 || unheard ||
+        rank->ended_ns <= rank->started_ns) {
         add_elapsed(page, " after ");
         return;
     }

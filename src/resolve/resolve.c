@@ -198,6 +198,16 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
     return nodes;
 }
 
+void jr_resolution_place(struct jr_resolution *resolution, char **hosts,
+                         uint32_t spares, bool follows)
+{
+    struct jr_job *job = &resolution->job;
+    job->hosts = hosts;
+    job->spare_nodes = spares;
+    if (follows)
+        job->master_addr = hosts[0];
+}
+
 uint32_t jr_resolution_leases(const struct jr_resolution *resolution,
                               struct jr_arena *arena, int **ret)
 {

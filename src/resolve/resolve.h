@@ -97,6 +97,11 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
  * 0 listens, holds it. */
 void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
 
+/* Have the nodes on these hosts, with so many spares behind them; where it
+ * `follows`, the ranks meet on the first. They are borrowed. */
+void jr_resolution_place(struct jr_resolution *resolution, char **hosts,
+                         uint32_t spares, bool follows);
+
 /* Put another port in the place of the one that was leased, where jobrun chose
  * it; the old lease is held until the new one is there. -1 if there is none,
  * and all stays as it is. */

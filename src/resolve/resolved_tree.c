@@ -362,6 +362,13 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
     return arena->failed ? NULL : root;
 }
 
+/* Where nodes change, only the controller knows who is which. */
+static bool is_own_field(const struct jr_spec_file *file, const char *key)
+{
+    return jr_spec_where(file, key).line == 0 &&
+           (strcmp(key, "hosts") != 0 || jr_spec_get(file)->spare_nodes == 0);
+}
+
 /* What a node has of its own, unless the spec says it for all. */
 static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
                                  const struct jr_spec_file *file)
@@ -369,7 +376,7 @@ static void leave_out_own_fields(struct jr_arena *arena, struct jr_node *root,
     static const char *const own[] = {"devices", "bind", "threads", "hosts"};
     const struct jr_spec *spec = jr_spec_get(file);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (jr_spec_where(file, own[i]).line == 0)
+        if (is_own_field(file, own[i]))
             leave_out_key(root, own[i]);
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
         leave_out_key(root, "devices");

@@ -27,6 +27,7 @@
 #include "session/on_end.h"
 #include "session/requeue.h"
 #include "session/session.h"
+#include "session/spares.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
 #include "store/events.h"
@@ -43,6 +44,7 @@ static int judge_attempt(struct jr_session *session, struct jr_error *err)
         return -1;
     if (session->refusal.text[0] != '\0')
         session->report.error = session->refusal.text;
+    jr_spares_report(session);
     return 0;
 }
 
@@ -346,6 +348,9 @@ static bool has_next_attempt(struct jr_session *session,
     }
     session->report.not_again =
         jr_arena_strdup(&session->report.arena, err.text);
+    sig = jr_between_attempts_wait(pause, 0, NULL);
+    if (sig != 0)
+        stop_between_attempts(session, sig);
     return false;
 }
 

@@ -20,6 +20,7 @@
 #include "session/requeue.h"
 #include "session/session.h"
 #include "session/session_code.h"
+#include "session/spares.h"
 #include "session/stages.h"
 #include "session/write_judgement.h"
 #include "sweep/cells.h"
@@ -328,6 +329,10 @@ static enum jr_status resolve_session(struct jr_session *session,
         status = jr_session_ensure_resolved(session, err);
     if (status == JR_STATUS_OK)
         status = jr_session_send_spec(session, err);
+    if (status != JR_STATUS_OK && session->controller != NULL &&
+        session->progress == JR_PROGRESS_RESOLVED &&
+        jr_spares_settle(session, err) == 0)
+        status = JR_STATUS_OK;
     return status;
 }
 

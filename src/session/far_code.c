@@ -82,6 +82,15 @@ bool jr_far_code_lacks(const struct jr_session *session)
            session->code_top == NULL;
 }
 
+/* Of an agent before this one: ranks may have changed it since. */
+static void set_older_code_aside(const struct jr_session *session)
+{
+    char name[40];
+    (void)snprintf(name, sizeof name, JR_CODE_DIR ".before_%u",
+                   session->attempt);
+    (void)renameat(session->dir.fd, JR_CODE_DIR, session->dir.fd, name);
+}
+
 static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
                            struct jr_error *err)
 {
@@ -91,6 +100,7 @@ static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
                                  session->resolution.job.log_dir, dir->path);
     char *argv[] = {unpack, from, in, to, copy, NULL};
     int ends[2];
+    set_older_code_aside(session);
     if (copy == NULL || mkdirat(dir->fd, JR_CODE_DIR, dir->dir_mode) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s",
                             dir->path, JR_CODE_DIR);

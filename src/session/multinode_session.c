@@ -12,6 +12,7 @@
 #include "session/left_files.h"
 #include "session/session.h"
 #include "session/session_mpi.h"
+#include "session/spares.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
 
@@ -51,7 +52,8 @@ static uint32_t count_wanted_nodes(const struct jr_session *session)
 {
     const struct jr_resolve_options options = {.args = session->options.args};
     uint32_t nodes = jr_resolve_nodes(session->file, &session->host, &options);
-    return nodes > 1 && nodes <= session->host.scheduler.nodes ? nodes : 0;
+    uint64_t all = (uint64_t)nodes + jr_spec_get(session->file)->spare_nodes;
+    return all > 1 && all <= session->host.scheduler.nodes ? nodes : 0;
 }
 
 /* Whether its nodes are hosts that ssh reaches, of one job or of cells. */
@@ -238,7 +240,7 @@ static void finalize_facts(struct jr_session *session,
     if (jr_ssh_session_is(session))
         host.scheduler = (struct jr_host_scheduler){.name = "ssh"};
     host.scheduler.step = true;
-    host.scheduler.nodes = joint->devices.count;
+    host.scheduler.nodes = (uint32_t)joint->hosts.count;
     host.scheduler.node_rank = 0;
     host.scheduler.tasks_here = 1;
     host.scheduler.hosts = joint->hosts;
@@ -256,8 +258,8 @@ static void finalize_facts(struct jr_session *session,
     session->host = host;
 }
 
-static int join_facts(struct jr_session *session, uint32_t nodes,
-                      struct jr_error *err)
+int jr_session_join_nodes(struct jr_session *session, uint32_t nodes,
+                          struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
     struct joint joint = {
@@ -267,6 +269,7 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
     for (uint32_t node = 0; node < nodes; node++)
         if (join_node(&joint, session, node, err) != 0)
             return -1;
+    jr_spares_list(session, &joint.hosts, arena);
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     finalize_facts(session, &joint);
@@ -318,7 +321,12 @@ static int choose_transport(struct jr_session *session,
     const struct jr_strv *hosts = &session->host.scheduler.hosts;
     ret->transport = &jr_srun_transport;
     ret->nodes = count_wanted_nodes(session);
-    ret->hosts = hosts->count == ret->nodes ? hosts->items : NULL;
+    ret->spares = jr_spec_get(session->file)->spare_nodes;
+    ret->hosts = hosts->count == ret->nodes ||
+                         (ret->spares > 0 &&
+                          hosts->count >= (size_t)ret->nodes + ret->spares)
+                     ? hosts->items
+                     : NULL;
     ret->envp = agent_environment(session, ret);
     return 0;
 }
@@ -356,8 +364,8 @@ enum jr_status jr_session_connect_agents(struct jr_session *session,
             return JR_STATUS_OK;
         if (session->options.dry_run)
             warn_of_agents(session, options.nodes);
-        if (jr_controller_open(&session->controller, &options, &why) == 0 &&
-            join_facts(session, options.nodes, &why) == 0)
+        if (jr_spares_connect(session, &options, &why) == 0 &&
+            jr_session_join_nodes(session, options.nodes, &why) == 0)
             return JR_STATUS_OK;
     }
     (void)jr_error_set(err, why.status, "%s", why.text);
@@ -502,6 +510,8 @@ int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
     const struct jr_spec *spec = jr_spec_get(session->file);
     const char *lacks = jr_controller_lacks(session->controller);
     uint32_t port = jr_controller_node(session->controller, 0).port;
+    if (jr_spares_are_wanted(session))
+        return jr_spares_replace(session, err);
     if (lacks != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", lacks);
     if (spec->master_port == NULL && port != 0)

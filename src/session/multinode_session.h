@@ -50,6 +50,11 @@ int jr_session_read_node(struct jr_session *session, uint32_t node,
                          struct jr_host *ret, struct jr_arena *arena,
                          struct jr_error *err);
 
+/* Take the facts of all nodes together for those of the session. -1 with `err`.
+ */
+int jr_session_join_nodes(struct jr_session *session, uint32_t nodes,
+                          struct jr_error *err);
+
 /* A clock with a larger error than the first is told of; one with an error that
  * Slurm's own credentials do not tolerate (munge.conf(5): ttl) is refused. */
 #define JR_CLOCK_TOLD_NS (UINT64_C(10) * 1000000000)
@@ -63,6 +68,10 @@ const char *jr_session_own_program(struct jr_session *session);
  */
 #define JR_AGENT_DEVICE "JOBRUN_AGENT_DEVICE"
 #define JR_AGENT_FOLDER "JOBRUN_AGENT_FOLDER"
+
+/* Another: which node each task of the step has, "0,3,1,2". Unset: they are in
+ * order. */
+#define JR_AGENT_PLACES "JOBRUN_AGENT_PLACES"
 
 /* Hand the resolved spec to the agents, where there are any; they hold it
  * against their nodes. */

@@ -244,7 +244,7 @@ static int enter_run_folder(struct node_session *agent,
     if (failed == 0 || agent->assignment == NULL || go->run_id == NULL)
         return failed;
     jr_run_folder_close(&session->dir);
-    return jr_own_folder_make(session, go->run_id, err);
+    return jr_own_folder_make(session, go->run_id, go->on, err);
 }
 
 static void make_agent_group(struct node_session *agent)
@@ -416,15 +416,31 @@ static int take_assignment(struct node_session *agent, struct jr_strv *env,
                               "the controller sent variables that are none");
 }
 
+/* The node that a task of the step has, where they are not in order. */
+static bool find_node_of_task(uint32_t *node, const char *places)
+{
+    for (uint32_t task = *node; places != NULL && task > 0; task--) {
+        places = strchr(places, ',');
+        places += places != NULL;
+    }
+    char number[16] = "";
+    size_t len = places == NULL ? sizeof number : strcspn(places, ",");
+    if (len < sizeof number)
+        memcpy(number, places, len);
+    return jr_num_u32(number, node);
+}
+
 /* The index of this process among the tasks of the step. */
 static int find_place(struct node_session *agent, char *const *envp,
                       struct jr_error *err)
 {
     const char *node = jr_env_get(envp, "SLURM_NODEID");
+    const char *places = jr_env_get(envp, JR_AGENT_PLACES);
     agent->host = jr_env_get(envp, "SLURMD_NODENAME");
     agent->device = jr_env_get(envp, JR_AGENT_DEVICE);
     agent->folder = jr_env_get(envp, JR_AGENT_FOLDER);
     if (node != NULL && jr_num_u32(node, &agent->node) &&
+        (places == NULL || find_node_of_task(&agent->node, places)) &&
         isatty(STDIN_FILENO) != 1)
         return 0;
     return jr_error_set(
@@ -468,6 +484,7 @@ int jr_session_serve(char *const *envp, bool assigned, struct jr_error *err)
                           : find_place(&agent, envp, err);
     jr_env_unset(&env, JR_AGENT_DEVICE); /* they are not for ranks */
     jr_env_unset(&env, JR_AGENT_FOLDER);
+    jr_env_unset(&env, JR_AGENT_PLACES);
     const struct jr_session_options options = {
         .envp = env.items, .node_rank = &agent.node, .end_children = true};
     if (failed == 0)

@@ -21,10 +21,17 @@ enum {
     OTHER_MOST = 256 << 20 /* of a file that is none */
 };
 
-int jr_own_folder_make(struct jr_session *session, const char *id,
+int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                        struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
+    struct jr_error none = {0};
+    session->apart =
+        again &&
+        jr_run_folder_join_part(&session->dir, job->log_dir, id, job->node_rank,
+                                job->policy->log_mode, &none) == 0;
+    if (session->apart)
+        return 0;
     if (jr_run_folder_create_part(&session->dir, job->log_dir, id,
                                   job->node_rank, job->policy->log_mode,
                                   err) != 0)

@@ -7,8 +7,9 @@
 struct jr_session;
 
 /* Make a run folder of this node's own for the run `id`; the session is apart
- * from then on. -1 with `err`: among others where an earlier run has it. */
-int jr_own_folder_make(struct jr_session *session, const char *id,
+ * from then on. -1 with `err`: among others where an earlier run has it.
+ * `again`: one that is there already is that of an agent before. */
+int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                        struct jr_error *err);
 
 /* Make ready for an attempt, whose plan is made: its folder, and what stands

@@ -38,6 +38,7 @@ struct jr_controller;
 struct jr_copy;
 struct jr_known_code;
 struct jr_left_files;
+struct jr_spares;
 struct jr_swept_spec;
 
 /* How far a session has come. */
@@ -104,6 +105,7 @@ struct jr_session {
 
     /* Of several nodes; NULL: all ranks are here. */
     struct jr_controller *controller;
+    struct jr_spares *spares; /* spares.h; NULL: it has none */
     struct jr_copy
         *copy;  /* for hosts without the program; NULL: none is made */
     bool part;  /* or one node's, of a run that has a jobrun on each node */

@@ -366,8 +366,11 @@ static enum jr_mpi_protocol find_mpi_protocol(const char *word)
 int jr_session_take_node_worlds(struct jr_session *session,
                                 struct jr_error *err)
 {
-    const struct jr_controller_node first =
+    struct jr_controller_node first =
         jr_controller_node(session->controller, 0);
+    /* another controller may follow this one */
+    first.library = jr_arena_strdup(&session->arena, first.library);
+    first.obstacle = jr_arena_strdup(&session->arena, first.obstacle);
     for (uint32_t node = 1; node < session->resolution.job.nodes; node++)
         if (compare_node_world(session, node, err) != 0)
             return -1;

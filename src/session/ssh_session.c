@@ -204,6 +204,25 @@ static uint32_t count_hosts(const struct jr_session *session,
     return nodes > 0 && nodes < all ? nodes : all;
 }
 
+/* Whether the hosts are those of a sweep that this session leads. */
+static bool leads_cells(const struct jr_session *session,
+                        const struct jr_spec_file *file)
+{
+    return jr_spec_pools_hosts(file) && session->cell == NULL;
+}
+
+/* The last hosts are spares, those of a sweep aside. What does not fit is
+ * reported when the spec is resolved. */
+static void count_spares(const struct jr_spec *spec, bool pools,
+                         struct jr_controller_options *ret)
+{
+    uint64_t wanted = (uint64_t)*spec->nodes + spec->spare_nodes;
+    bool fits =
+        pools ? wanted <= spec->hosts_count : wanted == spec->hosts_count;
+    ret->nodes = fits ? *spec->nodes : 0;
+    ret->spares = fits ? spec->spare_nodes : 0;
+}
+
 int jr_ssh_session_prepare(struct jr_session *session,
                            const struct jr_spec_file *file,
                            struct jr_controller_options *ret,
@@ -215,6 +234,8 @@ int jr_ssh_session_prepare(struct jr_session *session,
         return -1;
     ret->transport = &jr_ssh_transport;
     ret->nodes = count_hosts(session, file);
+    if (spec->spare_nodes > 0 && !leads_cells(session, file))
+        count_spares(spec, jr_spec_pools_hosts(file), ret);
     ret->hosts = spec->hosts;
     ret->ssh = ssh;
     ret->agent_env = collect_environment(session, ssh);

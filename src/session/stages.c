@@ -18,6 +18,7 @@
 #include "session/findings_text.h"
 #include "session/session.h"
 #include "session/session_mpi.h"
+#include "session/spares.h"
 #include "session/ssh_session.h"
 #include "session/support.h"
 #include "session/sweep/session_cells.h"
@@ -48,6 +49,7 @@ void jr_session_close(struct jr_session *session)
         return;
     jr_companion_release(&session->companion);
     jr_controller_close(session->controller);
+    jr_spares_release(session);
     jr_ssh_session_release(session);
     jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
@@ -281,6 +283,8 @@ static enum jr_status resolve_facts(struct jr_session *session,
         status = jr_lock_check(&session->resolution, session->file,
                                session->options.lock, &session->arena,
                                &session->diags);
+    if (status == JR_STATUS_OK && jr_spares_place(session, err) != 0)
+        status = JR_STATUS_LAUNCH;
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_RESOLVED;
     if (!options.local)

@@ -290,12 +290,32 @@ void jr_run_folder_discard(const struct jr_run_folder *dir)
         (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
 }
 
-int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
-                       const char *id, enum jr_log_mode mode,
+/* The folder that `dir->path` names. */
+static int join_folder(struct jr_run_folder *dir, const char *log_dir,
                        struct jr_error *err)
 {
-    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     struct stat st;
+    dir->log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir->log_fd >= 0)
+        dir->fd = jr_open_beneath(dir->log_fd, dir->path, RUN_FLAGS, 0);
+    if (dir->fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH,
+                            "the run folder %s/%s is not there (log_dir has to "
+                            "be where all nodes see it)",
+                            log_dir, dir->path);
+    if (fstat(dir->fd, &st) != 0 || st.st_uid != geteuid())
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run folder %s/%s belongs to another user",
+                            log_dir, dir->path);
+    return 0;
+}
+
+/* `node` NULL: that of the whole run. */
+static int join_rundir(struct jr_run_folder *ret, const char *log_dir,
+                       const char *id, const uint32_t *node,
+                       enum jr_log_mode mode, struct jr_error *err)
+{
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     mode_t mask = umask(0);
     (void)umask(mask);
     if (!jr_run_folder_is_id(id))
@@ -303,26 +323,30 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
                             "there is no run with this id");
     (void)stpcpy(dir.id, id);
     (void)stpcpy(dir.path, dir.id);
+    if (node != NULL)
+        (void)snprintf(dir.path, sizeof dir.path, "%s/" JR_NODE_DIR, dir.id,
+                       *node);
     set_modes(&dir, mode, mask);
-    dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir.log_fd >= 0)
-        dir.fd = openat(dir.log_fd, id, RUN_FLAGS);
-    if (dir.fd < 0) {
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
-                           "the run folder %s/%s is not there (log_dir has to "
-                           "be where all nodes see it)",
-                           log_dir, id);
+    if (join_folder(&dir, log_dir, err) != 0) {
         jr_run_folder_close(&dir);
         return -1;
     }
-    if (fstat(dir.fd, &st) != 0 || st.st_uid != geteuid()) {
-        jr_run_folder_close(&dir);
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "the run folder %s/%s belongs to another user",
-                            log_dir, id);
-    }
     *ret = dir;
     return 0;
+}
+
+int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
+                       const char *id, enum jr_log_mode mode,
+                       struct jr_error *err)
+{
+    return join_rundir(ret, log_dir, id, NULL, mode, err);
+}
+
+int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir,
+                            const char *id, uint32_t node,
+                            enum jr_log_mode mode, struct jr_error *err)
+{
+    return join_rundir(ret, log_dir, id, &node, mode, err);
 }
 
 /* Whether the folder of an earlier run is ours to go on with. */

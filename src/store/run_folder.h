@@ -87,6 +87,12 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
                        const char *id, enum jr_log_mode mode,
                        struct jr_error *err);
 
+/* Open the folder of a node's own that jr_run_folder_create_part has made, in
+ * another process. 0, or -1 with `err`. */
+int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir,
+                            const char *id, uint32_t node,
+                            enum jr_log_mode mode, struct jr_error *err);
+
 /* Make in it the folder of this node's part of an attempt (JR_NODE_DIR); an
  * existing one is refused. 0, or -1 with `err`. */
 int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,

@@ -5,6 +5,7 @@ class that says how (Agents, Ssh); the hosts are n1, n2, ... in both.
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -875,3 +876,283 @@ class Mpi:
         err = self.finish(process, 1)
         self.assertRegex(err, "rank [23] was lost with its node")
         self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
+
+
+class Spares:
+    """The first nodes of what is there have the ranks, the last are spares."""
+
+    MORE = "nodes: {nodes}\nspare_nodes: {spares}\nrestart: {{max: 5, backoff: 10ms}}\n"
+    # Told of by each rank, in each attempt; the first waits.
+    TELL = ('echo "$JOBRUN_ATTEMPT $RANK $NODE_RANK $WORLD_SIZE $MASTER_ADDR '
+            '$FAKE_NODE"; ')
+    WAIT = TELL + 'test $JOBRUN_ATTEMPT != 0 || exec sleep 1000'
+
+    def more(self, nodes=2, spares=1, more=""):
+        return self.MORE.format(nodes=nodes, spares=spares) + more
+
+    def begin_with(self, script=None, nodes=2, spares=1, more="", words=(),
+                   **extra):
+        process = self.start(
+            self.spec(script or self.WAIT, self.more(nodes, spares, more)),
+            *words, env=self.allocation(nodes + spares, **extra))
+        self.await_attempt(0, 2 * nodes)
+        return process
+
+    def await_attempt(self, attempt, ranks):
+        """All ranks of an attempt have started."""
+        until = time.monotonic() + harness.LIMIT
+        logs = [self.folder / f"runs/latest/attempt_{attempt}/{rank}/stdout.log"
+                for rank in range(ranks)]
+        while not all(log.exists() and log.read_text() for log in logs):
+            self.assertLess(time.monotonic(), until, f"attempt {attempt}")
+            time.sleep(0.01)
+
+    def told(self, attempt, ranks):
+        """What the ranks of an attempt have told: (rank, node rank, world size,
+        master, machine)."""
+        lines = []
+        for rank in range(ranks):
+            log = self.folder / f"runs/latest/attempt_{attempt}/{rank}/stdout.log"
+            words = log.read_text().split()
+            lines.append((int(words[1]), int(words[2]), int(words[3]),
+                          self.unname(words[4]), int(words[5]) + 1))
+        return lines
+
+    def unname(self, host):
+        return host
+
+    def lose(self, machine):
+        os.kill(self.agents()[machine - 1], signal.SIGKILL)
+
+    def forget(self):
+        os.unlink(self.folder / "tasks")
+        shutil.rmtree(self.folder / "runs")
+
+    def left_out(self):
+        return [entry["host"] for entry in self.results()["left_out"]]
+
+    def test_a_spare_takes_the_place_of_a_node(self):
+        process = self.begin_with(nodes=3)
+        self.lose(2)
+        err = self.finish(process, 0)
+        self.assertIn("rank 2 was lost with its node", err)
+        self.assertIn("the spare n4 takes the place of node 1 (n2): ", err)
+        self.assertEqual(self.told(0, 6), [
+            (rank, rank // 2, 6, "n1", rank // 2 + 1) for rank in range(6)])
+        self.assertEqual(self.told(1, 6), [
+            (rank, rank // 2, 6, "n1", (1, 4, 3)[rank // 2])
+            for rank in range(6)])
+        self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
+                         ["n1", "n1", "n4", "n4", "n3", "n3"])
+        entry, = self.results()["left_out"]
+        self.assertEqual(entry["host"], "n2")
+        self.assertIn("illed", entry["reason"])
+        self.assertIn("left out: n2: ", err)
+        shown = self.expect(self.jobrun("show", "latest"), 0).stdout
+        self.assertIn("left out: n2: ", shown)
+
+    def test_ranks_meet_on_the_spare(self):
+        process = self.begin_with()
+        self.lose(1)
+        self.finish(process, 0)
+        self.assertEqual(self.told(1, 4), [
+            (rank, rank // 2, 4, "n3", (3, 2)[rank // 2]) for rank in range(4)])
+
+    def test_a_stated_meeting_place_has_no_spare(self):
+        process = self.begin_with(more="master_addr: 127.0.0.1\n")
+        self.lose(1)
+        err = self.finish(process, 1)
+        self.assertIn("the spec states that the ranks meet on node 0 (n1), and "
+                      "no spare can be that", err)
+        self.assertEqual(self.left_out(), [])
+
+    def test_a_stated_meeting_place_on_another_node(self):
+        process = self.begin_with(more="master_addr: 127.0.0.1\n")
+        self.lose(2)
+        self.finish(process, 0)
+        self.assertEqual(self.told(1, 4), [
+            (rank, rank // 2, 4, "127.0.0.1", (1, 3)[rank // 2])
+            for rank in range(4)])
+
+    def test_without_a_spare_left(self):
+        script = self.TELL + "test $JOBRUN_ATTEMPT = 2 || exec sleep 1000"
+        process = self.begin_with(script)
+        self.lose(2)
+        self.await_attempt(1, 4)
+        self.lose(3)
+        err = self.finish(process, 1)
+        self.assertIn("a node was lost", err)
+        self.assertEqual(self.left_out(), ["n2"])
+        self.assertEqual(self.results()["root_cause"]["host"], "n3")
+
+    def test_two_nodes_and_one_spare(self):
+        process = self.begin_with(nodes=3)
+        agents = self.agents()
+        os.kill(process.pid, signal.SIGSTOP)  # it hears of both at once
+        for machine in (1, 2):
+            os.kill(agents[machine], signal.SIGKILL)
+        os.kill(process.pid, signal.SIGCONT)
+        err = self.finish(process, 1)
+        self.assertIn("no spare is left for it", err)
+        self.assertEqual(self.left_out(), [])
+
+    def test_two_nodes_and_two_spares(self):
+        process = self.begin_with(nodes=3, spares=2)
+        agents = self.agents()
+        os.kill(process.pid, signal.SIGSTOP)
+        for machine in (0, 2):
+            os.kill(agents[machine], signal.SIGKILL)
+        os.kill(process.pid, signal.SIGCONT)
+        self.finish(process, 0)
+        self.assertEqual(self.left_out(), ["n1", "n3"])
+        self.assertEqual(self.told(1, 6), [
+            (rank, rank // 2, 6, "n4", (4, 2, 5)[rank // 2])
+            for rank in range(6)])
+
+    def test_not_where_restart_names_other_causes(self):
+        for more, code in (("on: hang", 1), ("never: lost_node", 1),
+                           ("on: lost_node", 0)):
+            process = self.begin_with(
+                words=("-s", "restart={max: 5, backoff: 10ms, %s}" % more))
+            self.lose(2)
+            err = self.finish(process, code)
+            self.assertEqual(self.left_out(), [] if code else ["n2"], err)
+            self.forget()
+
+    def test_a_rehearsal(self):
+        self.expect(self.run_on(
+            3, self.WAIT, "--inject", "lost_node:1@100ms",
+            more=self.more()), 0)
+        self.assertEqual(self.left_out(), ["n2"])
+        self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
+                         ["n1", "n1", "n3", "n3"])
+
+    def test_results_of_the_lost_node_do_not_count(self):
+        """It had delivered, and its place delivers anew, or not."""
+        deliver = 'echo "{\\"r\\": $JOBRUN_ATTEMPT}" > "$JOBRUN_RESULT_FILE"; '
+        results = "results: {fields: {r: {type: integer}}}\n"
+        for last, code, states in (
+                (deliver, 0, ["succeeded"] * 4),
+                (f"test $NODE_RANK = 1 || {deliver}", 5,
+                 ["succeeded"] * 2 + ["incomplete"] * 2)):
+            process = self.begin_with(
+                f"if [ $JOBRUN_ATTEMPT = 0 ]; then {deliver} {self.TELL} "
+                f"exec sleep 1000; fi; {last}", more=results, words=(
+                    "-s", "restart={max: 5, backoff: 10ms, on: lost_node}"))
+            self.lose(2)
+            self.finish(process, code)
+            ranks = self.results()["ranks"]
+            self.assertEqual([rank["state"] for rank in ranks], states)
+            self.assertEqual([rank["result"]["r"] for rank in ranks
+                              if rank["state"] == "succeeded"],
+                             [1] * states.count("succeeded"))
+            self.forget()
+
+    def test_a_failure_of_a_rank_moves_nobody(self):
+        done = self.expect(self.run_on(
+            3, self.TELL + "test $JOBRUN_ATTEMPT = 1", more=self.more()), 0)
+        self.assertNotIn("takes the place", done.stderr)
+        self.assertEqual(self.results()["left_out"], [])
+
+    def test_a_node_that_is_not_there_at_the_start(self):
+        done = self.expect(self.run_on(
+            4, self.TELL, more=self.more(nodes=3), **{
+                self.DOWN: {"1": self.GONE}}), 0)
+        self.assertIn("the spare n4 takes the place of node 1 (n2): ",
+                      done.stderr)
+        self.assertEqual(self.left_out(), ["n2"])
+        self.assertEqual(self.told(0, 6), [
+            (rank, rank // 2, 6, "n1", (1, 4, 3)[rank // 2])
+            for rank in range(6)])
+        self.nobody_is_left()
+
+    def test_more_nodes_that_are_not_there_than_spares(self):
+        done = self.expect(self.run_on(
+            4, self.TELL, more=self.more(nodes=3), **{
+                self.DOWN: {"0": self.GONE, "1": self.GONE}}), 7)
+        self.assertNotIn("SUCCEEDED", done.stderr)
+        self.nobody_is_left()
+
+    def test_a_node_that_ends_when_it_is_to_take_the_spec(self):
+        """Its agent has said hello before."""
+        brief = self.write(
+            "brief", f"#!{sys.executable}\n"
+            "import subprocess, sys\n"
+            f"agent = subprocess.Popen([{str(harness.JOBRUN)!r}, *sys.argv[1:]],"
+            " stdin=subprocess.PIPE)\n"
+            "while line := sys.stdin.buffer.readline():\n"
+            "    if b'\"spec\"' in line[:80]:\n"
+            "        agent.kill()\n"
+            "        sys.exit(3)\n"
+            "    agent.stdin.write(line)\n"
+            "    agent.stdin.flush()\n")
+        brief.chmod(0o700)
+        done = self.expect(self.run_on(
+            3, self.TELL, more=self.more(),
+            FAKE_PROGRAM={"1": str(brief)}), 0)
+        self.assertEqual(self.left_out(), ["n2"], done.stderr)
+        self.assertEqual(self.results()["attempt"], 0)
+        self.assertEqual(self.told(0, 4), [
+            (rank, rank // 2, 4, "n1", (1, 3)[rank // 2]) for rank in range(4)])
+
+    def test_a_spare_that_is_not_there(self):
+        process = self.begin_with(spares=2, **{self.DOWN: {"2": self.GONE}})
+        self.lose(2)
+        self.finish(process, 0)
+        self.assertEqual(set(self.left_out()), {"n2", "n3"})
+        self.assertEqual(self.told(1, 4), [
+            (rank, rank // 2, 4, "n1", (1, 4)[rank // 2]) for rank in range(4)])
+
+    def test_a_spare_that_cannot_have_the_ranks(self):
+        """Of another version, as a machine that was updated alone."""
+        other = self.write("other", "#!/bin/sh\n'%s' \"$@\" | sed -u "
+                           "'s/\"version\": \"[^\"]*\"/\"version\": \"9.9\"/'\n"
+                           % harness.JOBRUN)
+        other.chmod(0o700)
+        process = self.begin_with(spares=2, FAKE_PROGRAM={"2": str(other)})
+        self.lose(2)
+        err = self.finish(process, 0)
+        self.assertIn("jobrun is of version 9.9 there", err)
+        self.assertEqual(set(self.left_out()), {"n2", "n3"})
+        self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
+                         ["n1", "n1", "n4", "n4"])
+
+    def test_fewer_machines_than_nodes_and_spares(self):
+        done = self.expect(self.run_on(2, "touch begun", more=self.more()), 4)
+        self.assertIn("JR0423", done.stderr)
+        self.assertFalse((self.folder / "begun").exists())
+
+    def test_the_plan_names_the_spare(self):
+        done = self.expect(self.jobrun("plan", self.spec("true", self.more()),
+                                       env=self.allocation(3)), 0)
+        self.assertIn("4 ranks on 2 nodes, and 1 spare\n", done.stdout)
+        self.assertIn("spares    n3: it takes the place", done.stdout)
+        self.nobody_is_left()
+
+    def test_an_interrupt_while_the_spare_is_awaited(self):
+        awaited = self.folder / "awaited"
+        mute = self.write("mute", f"#!/bin/sh\necho >> '{awaited}'\n"
+                          "cat > /dev/null\n")
+        mute.chmod(0o700)
+        process = self.begin_with(FAKE_PROGRAM={"2": str(mute)})
+        self.lose(2)
+        until = time.monotonic() + harness.LIMIT
+        while not awaited.exists() or (
+                len(awaited.read_text()) < 1 + self.STANDS_BY):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        err = self.finish(process, 130)
+        self.assertIn("STOPPED", err)
+
+    def test_one_world_of_mpi(self):
+        client = pathlib.Path(__file__).parent / "mpi" / "pmi.py"
+        process = self.begin_with(
+            self.TELL + f"test $JOBRUN_ATTEMPT != 0 || exec python3 {client} "
+            f"init exchange hang; exec python3 {client} init exchange finalize",
+            more="mpi: pmi1\ntimeouts: {run: 2m}\n")
+        self.lose(2)
+        self.finish(process, 0)
+        self.assertEqual(self.left_out(), ["n2"])
+        self.assertEqual({rank["mpi"] for rank in self.results()["ranks"]},
+                         {"finalized"})

@@ -283,6 +283,17 @@ class Again(cases.Again, Agents):
     pass
 
 
+class Spares(cases.Spares, Agents):
+    DOWN, GONE, STANDS_BY = "FAKE_DOWN", "srun: error: Node failure on {}", 0
+
+    def fakes(self, **extra):
+        if "FAKE_DOWN" in extra:
+            extra["FAKE_DOWN"] = {
+                node: line.format(f"n{int(node) + 1}")
+                for node, line in extra["FAKE_DOWN"].items()}
+        return super().fakes(FAKE_ALL="1", **extra)
+
+
 class Functions(cases.Functions, Agents):
     pass
 

@@ -679,6 +679,68 @@ class Apart(Ssh):
         self.finish(process, 1)
         self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
 
+    SPARES = "nodes: 3\nspare_nodes: 1\nrestart: {max: 1, backoff: 0}\n"
+
+    def lose_apart(self, process):
+        """Node 1, once all ranks have begun; the spare has its place."""
+        for rank in range(3):
+            self.await_event(event="rank_started", rank=rank)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        self.finish(process, 0)
+        self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
+                         ["n1", "n4", "n3"])
+
+    def begin_apart(self, *words, **options):
+        process = self.start(*words, **options)
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / "runs" / "latest" / "events.jsonl").exists():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        return process
+
+    def test_a_spare_has_a_disk_of_its_own(self):
+        """What it leaves comes back, and what was left before stays with it."""
+        deliver = 'echo "{\\"r\\": $JOBRUN_ATTEMPT}" > "$JOBRUN_RESULT_FILE"'
+        process = self.begin_apart(
+            self.spec(f"echo $FAKE_NODE; {deliver}; "
+                      "test $JOBRUN_ATTEMPT != 0 || exec sleep 1000",
+                      self.SPARES + "results: {fields: {r: {type: integer}}}\n",
+                      1),
+            env=self.allocation(4, FAKE_PROGRAM={
+                str(node): self.disk(f"disk-{node}") for node in (1, 2, 3)}))
+        self.lose_apart(process)
+        self.assertEqual([rank["result"]["r"]
+                          for rank in self.results()["ranks"]], [1] * 3)
+        self.assertEqual([self.log(rank, attempt=1).read_text()
+                          for rank in range(3)], ["0\n", "3\n", "2\n"])
+        for disk, node, attempts in ((1, 1, [0]), (2, 2, [0, 1]), (3, 1, [1])):
+            [part] = (self.folder / f"disk-{disk}").glob(f"*/node_{node}")
+            self.assertEqual(sorted(path.name for path in
+                                    part.glob("attempt_*")),
+                             [f"attempt_{number}" for number in attempts])
+
+    def test_a_spare_that_shares_the_folder_of_the_lost_node(self):
+        disk = self.disk("disk")
+        process = self.begin_apart(
+            self.spec("echo $FAKE_NODE; test $JOBRUN_ATTEMPT != 0 || "
+                      "exec sleep 1000", self.SPARES, 1),
+            env=self.allocation(4, FAKE_PROGRAM={
+                str(node): disk for node in (1, 2, 3)}))
+        self.lose_apart(process)
+        self.assertEqual(self.log(1, attempt=1).read_text(), "3\n")
+
+    def test_a_spare_gets_the_code(self):
+        tree = self.project(
+            "{shell: './run.sh; test $JOBRUN_ATTEMPT != 0 || exec sleep 1000'}",
+            self.SPARES)
+        process = self.begin_apart(
+            "tree/t.jobrun.yaml", env=self.allocation(4, FAKE_PROGRAM={
+                str(node): self.disk(f"disk-{node}", tree)
+                for node in (1, 2, 3)}))
+        self.lose_apart(process)
+        for rank in range(3):
+            self.assertIn("run.sh*", self.log(rank, attempt=1).read_text())
+
 
 class Copy(Ssh):
     """The program, for hosts that lack it. Each has a home folder of its own."""
@@ -895,6 +957,14 @@ class Ends(cases.Ends, Ssh):
 
 class Again(cases.Again, Ssh):
     pass
+
+
+class Spares(cases.Spares, Ssh):
+    DOWN, STANDS_BY = "FAKE_REFUSAL", 1
+    GONE = "ssh: connect to host x port 22: No route to host\n"
+
+    def unname(self, host):
+        return rename(host)
 
 
 class Functions(cases.Functions, Ssh):

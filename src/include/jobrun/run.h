@@ -149,6 +149,12 @@ struct jr_rank_outcome {
                             sake of log_limit */
 };
 
+/* A machine of the job that has no ranks of it any more: a spare has its place,
+ * or it was one. */
+struct jr_lost_machine {
+    const char *host, *reason;
+};
+
 struct jr_progress;
 
 struct jr_outcome {
