@@ -55,6 +55,7 @@ set(JR_LONG_TESTS
   slurm.requeue:release:180
   slurm.preemptions:release:400
   system.root_cause.long:release:40
+  system.node_losses.long:release:300
   system.sweep_kills:release:120
   slurm.many:asan:60
   slurm.silence:asan:60
