@@ -22,9 +22,10 @@ LIMIT = 180  # seconds that any command may take, under a sanitizer beside other
 
 def clean_environment(**extra):
     """The caller's environment without what a scheduler or a launcher would
-    have left in it."""
+    have left in it, or what jobrun sets of itself."""
     dropped = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "SLURM_", "OMP_",
-               "TORCH", "CUDA_", "JOBRUN_", "NO_COLOR", "CLICOLOR", "COLUMNS")
+               "TORCH", "CUDA_", "JOBRUN_", "NO_COLOR", "CLICOLOR", "COLUMNS",
+               "PYTHONUNBUFFERED")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     kept.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", **extra})
     return kept

@@ -172,9 +172,7 @@ class Moving(harness.Case):
         path = os.pathsep.join([str(pathlib.Path(harness.JOBRUN).parent),
                                 str(pathlib.Path(PYTHON).parent),
                                 os.environ["PATH"]])
-        env = harness.clean_environment(PATH=path, PYTHONPATH=str(SUPPORT))
-        env.pop("PYTHONUNBUFFERED", None)  # origins' ranks mix words with it
-        return env
+        return harness.clean_environment(PATH=path, PYTHONPATH=str(SUPPORT))
 
     def run_line(self, line):
         """What does not end is stopped, with all that the shell has started."""
