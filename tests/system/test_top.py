@@ -278,7 +278,7 @@ class Looking(Case):
                           "1-2 of 12, by silen"])
         self.assertRegex(text[2], r"^ +\d+  waiting$")
         for lines, columns, wanted in (
-                (1, 1, "^t$"), (1, 9, "^tune  0:0$"), (2, 12, " wait$"),
+                (1, 1, "^t$"), (1, 9, "^tune$"), (2, 12, " wait$"),
                 (3, 40, r"\d+-1 of|1-1 of 12"), (40, 7, "12-?|1-12 of"),
                 (24, 80, "by rank  q quit"), (200, 300, "38 39 40"),
                 (5, 20, "12, by silenc")):
