@@ -34,35 +34,24 @@
 #include "run/policies/mpi_world.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "plan/node_ranks.h"
+#include "run/policies/mpi_pmi1.h"
 #include "run/policies/mpi_pmix.h"
 #include "run/runner.h"
-#include "spawn/control.h"
 
 #include "base/banned.h"
 
-#define BARRIER "all" /* the group of ranks */
-
-/* The ranks would wait for ever. */
-#define EXCHANGE_LOST                                                          \
-    "what the process managers of the ranks exchange between nodes could not " \
-    "be read, or there was no memory for it"
-
-static struct jr_rank_run *find_stream_rank(void *owner, uint32_t i)
+static struct jr_rank_run *find_world_rank(void *owner, uint32_t i)
 {
     struct jr_runner *runner = owner;
     return &runner->ranks[i];
 }
 
-static void warn_of_rank(struct jr_rank_run *rank, const char *what)
+void jr_mpi_world_warn(struct jr_rank_run *rank, const char *what)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_buf text = JR_BUF_INIT;
@@ -92,9 +81,10 @@ void jr_mpi_world_tell_end(struct jr_rank_run *rank)
         jr_stop_has_begun(rank->runner) || world->told)
         return;
     world->told = true;
-    warn_of_rank(rank, "failed in an MPI world, which cannot go on without it: "
-                       "the other ranks are stopped, although `on_failure` is "
-                       "`continue`");
+    jr_mpi_world_warn(rank,
+                      "failed in an MPI world, which cannot go on without it: "
+                      "the other ranks are stopped, although `on_failure` is "
+                      "`continue`");
 }
 
 /* Ranks that ended before any other had initialized: now they have left the
@@ -127,7 +117,7 @@ void jr_mpi_world_note_others(struct jr_runner *runner)
 void jr_mpi_world_initialized(void *owner, uint32_t i)
 {
     struct jr_runner *runner = owner;
-    find_stream_rank(runner, i)->outcome->mpi = JR_MPI_PART_INITIALIZED;
+    find_world_rank(runner, i)->outcome->mpi = JR_MPI_PART_INITIALIZED;
     if (runner->mpi_world.initialized++ == 0) {
         jr_commands_report(runner,
                            &(struct jr_report){.name = JR_REPORT_INITIALIZED});
@@ -140,7 +130,7 @@ void jr_mpi_world_initialized(void *owner, uint32_t i)
 
 void jr_mpi_world_finalized(void *owner, uint32_t i)
 {
-    find_stream_rank(owner, i)->outcome->mpi = JR_MPI_PART_FINALIZED;
+    find_world_rank(owner, i)->outcome->mpi = JR_MPI_PART_FINALIZED;
 }
 
 /* A rank fails that may not end by itself: MPICH waits for its process manager
@@ -157,7 +147,7 @@ static void fail_rank(struct jr_rank_run *rank, int code)
 
 void jr_mpi_world_aborted(void *owner, uint32_t i, int code)
 {
-    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    struct jr_rank_run *rank = find_world_rank(owner, i);
     struct jr_rank_outcome *outcome = rank->outcome;
     const int exit_code = (int)((unsigned)code & 0xff);
     bool internal = jr_pmi_is_internal(code);
@@ -171,13 +161,13 @@ void jr_mpi_world_aborted(void *owner, uint32_t i, int code)
     fail_rank(rank, exit_code);
 }
 
-static void on_broken(void *owner, uint32_t i, const char *why)
+void jr_mpi_world_broken(void *owner, uint32_t i, const char *why)
 {
-    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    struct jr_rank_run *rank = find_world_rank(owner, i);
     char text[128];
     (void)snprintf(text, sizeof text,
                    "broke the protocol of MPI's process manager: %s", why);
-    warn_of_rank(rank, text);
+    jr_mpi_world_warn(rank, text);
     rank->outcome->mpi = JR_MPI_PART_BROKEN;
     jr_events_add(&rank->runner->events,
                   &(struct jr_event){.name = JR_EVENT_MPI_BROKEN,
@@ -194,153 +184,31 @@ void jr_mpi_world_break(struct jr_runner *runner, const char *why)
     jr_stop_begin(runner);
 }
 
+void jr_mpi_world_synchronized(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_mpi_pmi1_barrier(&runner->mpi_world);
+}
+
 void jr_mpi_world_spawned(void *owner, uint32_t i)
 {
-    struct jr_rank_run *rank = find_stream_rank(owner, i);
+    struct jr_rank_run *rank = find_world_rank(owner, i);
     if (!rank->outcome->mpi_spawned)
-        warn_of_rank(rank,
-                     "asked MPI for more processes (MPI_Comm_spawn), which "
-                     "jobrun does not start: begin with as many ranks as the "
-                     "program will need, or start it with mpiexec");
+        jr_mpi_world_warn(
+            rank, "asked MPI for more processes (MPI_Comm_spawn), which "
+                  "jobrun does not start: begin with as many ranks as the "
+                  "program will need, or start it with mpiexec");
     rank->outcome->mpi_spawned = true;
     jr_events_add(&rank->runner->events,
                   &(struct jr_event){.name = JR_EVENT_MPI_SPAWN_REFUSED,
                                      .rank = rank->plan->rank});
 }
 
-/* All ranks here are in the barrier. */
-static void on_barrier(void *owner)
-{
-    struct jr_runner *runner = owner;
-    struct jr_mpi_world *world = &runner->mpi_world;
-    struct jr_buf fresh JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (world->exchange.take == NULL) { /* and so all that there are */
-        jr_pmi_open_barrier(&world->pmi);
-        world->opened = true;
-        return;
-    }
-    jr_pmi_take_fresh(&world->pmi, &fresh);
-    if (fresh.failed)
-        jr_mpi_world_break(runner, EXCHANGE_LOST);
-    else
-        jr_mpi_exchange_send(&world->exchange, &(struct jr_exchange_frame){
-                                                   .kind = JR_EXCHANGE_FENCE,
-                                                   .group = BARRIER,
-                                                   .data = fresh.data,
-                                                   .len = fresh.len});
-}
-
-/* Streams: what is to be sent goes first, and a rank that does not read is not
- * read from. */
-
-static void watch_stream_for(struct jr_mpi_stream *stream, bool full)
-{
-    struct jr_runner *runner = stream->rank->runner;
-    if (stream->full == full)
-        return;
-    stream->full = full;
-    if (jr_loop_change(&runner->loop, &stream->watch,
-                       full ? EPOLLOUT : EPOLLIN) != 0)
-        jr_loop_close(&stream->watch);
-}
-
-static void send_replies(struct jr_runner *runner, uint32_t i)
-{
-    struct jr_mpi_stream *stream = &runner->mpi_world.streams[i];
-    struct jr_buf *out = &runner->mpi_world.pmi.clients[i].out;
-    if (stream->watch.fd < 0 || out->failed) {
-        jr_loop_close(&stream->watch);
-        jr_buf_release(out);
-        return;
-    }
-    if (out->len == 0)
-        return;
-    ssize_t sent = send(stream->watch.fd, out->data, out->len,
-                        MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        jr_loop_close(&stream->watch);
-        jr_buf_clear(out);
-        return;
-    }
-    size_t left = out->len - (size_t)(sent < 0 ? 0 : sent);
-    if (left > 0)
-        memmove(out->data, out->data + (out->len - left), left);
-    out->len = left;
-    watch_stream_for(stream, left > 0);
-}
-
-/* All ranks of all nodes are in the barrier; there is no other fence in PMI-1,
- * and what is of another kind is for others. */
-static void on_exchanged(void *owner, const struct jr_exchange_frame *frame)
-{
-    struct jr_runner *runner = owner;
-    struct jr_mpi_world *world = &runner->mpi_world;
-    if (frame != NULL && (frame->kind != JR_EXCHANGE_FENCE ||
-                          strcmp(frame->group, BARRIER) != 0))
-        return;
-    if (frame == NULL ||
-        !jr_pmi_take_all(&world->pmi, frame->data, frame->len)) {
-        jr_mpi_world_break(runner, EXCHANGE_LOST);
-        return;
-    }
-    jr_pmi_open_barrier(&world->pmi);
-    for (uint32_t i = 0; i < runner->next; i++)
-        send_replies(runner, i);
-}
-
-/* Of the rank that spoke, and of all if that opened the barrier. */
-static void send_all_replies(struct jr_runner *runner, uint32_t i)
-{
-    bool all = runner->mpi_world.opened;
-    runner->mpi_world.opened = false;
-    send_replies(runner, i);
-    for (uint32_t other = 0; all && other < runner->next; other++)
-        if (other != i)
-            send_replies(runner, other);
-}
-
-/* Take what one process wrote; returns how many bytes there were. */
-static size_t read_requests(struct jr_mpi_stream *stream)
-{
-    struct jr_runner *runner = stream->rank->runner;
-    uint32_t i = (uint32_t)(stream - runner->mpi_world.streams);
-    struct jr_pmi *pmi = &runner->mpi_world.pmi;
-    struct jr_control_status status;
-    if (!jr_control_read(&status, stream->watch.fd))
-        return 0;
-    if (status.len == 0) {
-        jr_loop_close(&stream->watch);
-        return 0;
-    }
-    jr_pmi_take(pmi, i, status.from, status.text, status.len);
-    send_all_replies(runner, i);
-    if (pmi->clients[i].state == JR_PMI_BROKEN)
-        jr_loop_close(&stream->watch);
-    return status.len;
-}
-
-static void on_stream_ready(void *owner, uint32_t events)
-{
-    struct jr_mpi_stream *stream = owner;
-    struct jr_runner *runner = stream->rank->runner;
-    if (stream->full)
-        send_replies(runner, (uint32_t)(stream - runner->mpi_world.streams));
-    else if ((events & EPOLLIN) != 0)
-        (void)read_requests(stream);
-    else
-        jr_loop_close(&stream->watch);
-}
-
 int jr_mpi_world_add(struct jr_rank_run *rank, int fd)
 {
     struct jr_runner *runner = rank->runner;
-    if (fd < 0)
-        return 0;
-    struct jr_mpi_stream *stream =
-        &runner->mpi_world.streams[rank - runner->ranks];
-    stream->watch =
-        (struct jr_watch){.fd = fd, .ready = on_stream_ready, .owner = stream};
-    return jr_loop_add(&runner->loop, &stream->watch, EPOLLIN);
+    uint32_t i = (uint32_t)(rank - runner->ranks);
+    return fd < 0 ? 0 : jr_mpi_pmi1_add(&runner->mpi_world, i, fd);
 }
 
 bool jr_mpi_world_is_ready(const struct jr_runner *runner)
@@ -376,56 +244,6 @@ uint32_t *jr_mpi_world_first(const struct jr_plan *plan, uint32_t *ret_nodes)
     return first;
 }
 
-static int map_ranks(struct jr_runner *runner)
-{
-    uint32_t nodes;
-    uint32_t *first = jr_mpi_world_first(runner->plan, &nodes);
-    int failed =
-        first == NULL ? -1 : jr_pmi_map(&runner->mpi_world.pmi, nodes, first);
-    free(first);
-    return failed;
-}
-
-/* With the managers of other nodes; where there are none, nothing is done. */
-static int open_exchange(struct jr_runner *runner)
-{
-    struct jr_mpi_exchange *exchange = &runner->mpi_world.exchange;
-    int fd = jr_commands_take_exchange(runner);
-    if (fd < 0)
-        return 0;
-    exchange->owner = runner;
-    exchange->take = on_exchanged;
-    return jr_mpi_exchange_open(exchange, &runner->loop, fd);
-}
-
-static int open_pmi(struct jr_runner *runner)
-{
-    static const struct jr_pmi_hooks hooks = {
-        .initialized = jr_mpi_world_initialized,
-        .finalized = jr_mpi_world_finalized,
-        .aborted = jr_mpi_world_aborted,
-        .broken = on_broken,
-        .spawned = jr_mpi_world_spawned,
-        .barrier = on_barrier,
-    };
-    const struct jr_plan *plan = runner->plan;
-    struct jr_mpi_world *world = &runner->mpi_world;
-    struct jr_pmi_hooks own = hooks;
-    char name[JR_MPI_NAME];
-    own.owner = runner;
-    jr_mpi_world_name(name, plan);
-    world->streams = calloc((size_t)plan->count + 1, sizeof *world->streams);
-    if (world->streams == NULL ||
-        jr_pmi_open(&world->pmi, &own, plan->count, plan->world_size, name) !=
-            0 ||
-        map_ranks(runner) != 0)
-        return -1;
-    for (uint32_t i = 0; i < plan->count; i++)
-        world->streams[i] = (struct jr_mpi_stream){.watch = {.fd = -1},
-                                                   .rank = &runner->ranks[i]};
-    return open_exchange(runner);
-}
-
 static int open_mpi_world(struct jr_runner *runner)
 {
     struct jr_mpi_world *world = &runner->mpi_world;
@@ -434,7 +252,7 @@ static int open_mpi_world(struct jr_runner *runner)
     switch (runner->plan->mpi.protocol) {
     case JR_MPI_PROTOCOL_PMI1:
         mark_absent(runner);
-        return open_pmi(runner);
+        return jr_mpi_pmi1_open(world);
     case JR_MPI_PROTOCOL_PMIX:
         mark_absent(runner);
         return jr_mpi_pmix_open(world);
@@ -445,49 +263,14 @@ static int open_mpi_world(struct jr_runner *runner)
     return 0;
 }
 
-/* Its last words may not have been read yet; what processes that it left behind
- * add from now on is not waited for. */
-static void end_stream(struct jr_mpi_stream *stream)
-{
-    size_t left =
-        stream->watch.fd < 0 ? 0 : jr_control_waiting(stream->watch.fd);
-    while (stream->watch.fd >= 0 && left > 0) {
-        size_t len = read_requests(stream);
-        left = len == 0 || len > left ? 0 : left - len;
-    }
-    jr_loop_close(&stream->watch);
-}
-
-/* MPICH shuts its stream down as it finalizes, for all that have it: another
- * MPI program of the same rank dies when it writes to it. */
-static void explain_second_program(struct jr_rank_run *rank)
-{
-    const struct jr_rank_outcome *outcome = rank->outcome;
-    struct jr_mpi_world *world = &rank->runner->mpi_world;
-    bool pipe = outcome->end == JR_END_SIGNALED
-                    ? outcome->signal == SIGPIPE
-                    : outcome->end == JR_END_EXITED &&
-                          outcome->exit_code == 128 + SIGPIPE;
-    if (!pipe || outcome->mpi != JR_MPI_PART_FINALIZED || world->explained)
-        return;
-    world->explained = true;
-    warn_of_rank(rank,
-                 "was ended by SIGPIPE after MPI_Finalize: a second program of "
-                 "MPICH in the same rank finds no world, for the first has "
-                 "closed the way to it; run each by a jobrun of its own");
-}
-
 static void settle_mpi_end(struct jr_rank_run *rank)
 {
-    struct jr_runner *runner = rank->runner;
-    struct jr_mpi_world *world = &runner->mpi_world;
+    struct jr_mpi_world *world = &rank->runner->mpi_world;
     struct jr_rank_outcome *outcome = rank->outcome;
     if (world->streams != NULL)
-        end_stream(&world->streams[rank - runner->ranks]);
+        jr_mpi_pmi1_end(world, (uint32_t)(rank - rank->runner->ranks));
     else
         jr_mpi_pmix_read(world);
-    if (world->streams != NULL)
-        explain_second_program(rank);
     if (outcome->mpi == JR_MPI_PART_ABSENT && outcome->end == JR_END_EXITED &&
         outcome->exit_code == 0 && has_world_begun(world))
         outcome->mpi = JR_MPI_PART_LEFT;
@@ -495,13 +278,8 @@ static void settle_mpi_end(struct jr_rank_run *rank)
 
 static void close_mpi_world(struct jr_runner *runner)
 {
-    struct jr_mpi_world *world = &runner->mpi_world;
-    if (world->streams != NULL)
-        jr_pmi_release(&world->pmi);
-    jr_mpi_exchange_close(&world->exchange);
-    free(world->streams);
-    world->streams = NULL;
-    jr_mpi_pmix_close(world);
+    jr_mpi_pmi1_close(&runner->mpi_world);
+    jr_mpi_pmix_close(&runner->mpi_world);
 }
 
 const struct jr_runner_policy jr_mpi_world_policy = {

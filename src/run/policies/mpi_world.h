@@ -13,10 +13,12 @@
 #include "wireup/pmi_server.h"
 #include "wireup/pmix_server.h"
 
+struct jr_mpi_world;
+
 /* The stream of one rank. */
 struct jr_mpi_stream {
     struct jr_watch watch;
-    struct jr_rank_run *rank;
+    struct jr_mpi_world *world;
     bool full; /* it takes no more: nothing is read from it until it does */
 };
 
@@ -62,6 +64,10 @@ void jr_mpi_world_initialized(void *owner, uint32_t i);
 void jr_mpi_world_finalized(void *owner, uint32_t i);
 /* The same: MPI_Abort with that code, or an error within MPI. */
 void jr_mpi_world_aborted(void *owner, uint32_t i, int code);
+/* The same: it broke the protocol, in words of `why`. */
+void jr_mpi_world_broken(void *owner, uint32_t i, const char *why);
+/* The same: all ranks here are in the barrier. */
+void jr_mpi_world_synchronized(void *owner);
 /* The same: it asked for more processes, and was refused. */
 void jr_mpi_world_spawned(void *owner, uint32_t i);
 
@@ -73,6 +79,9 @@ enum { JR_MPI_NAME = 128 }; /* bytes */
 
 /* The name of the world to its process managers. */
 void jr_mpi_world_name(char ret[JR_MPI_NAME], const struct jr_plan *plan);
+
+/* Warn of a rank on the console: `what` follows its number. */
+void jr_mpi_world_warn(struct jr_rank_run *rank, const char *what);
 
 /* No rank can go on, for this reason, which the record tells: stop the run. */
 void jr_mpi_world_break(struct jr_runner *runner, const char *why);
