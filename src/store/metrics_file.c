@@ -186,7 +186,6 @@ void jr_metrics_flush(struct jr_metrics_file *file)
              jr_io_write_all(file->fd, file->pending.data, file->pending.len) !=
                  0)
         fail_metrics(file, errno);
-    file->written += file->pending.len;
     jr_buf_clear(&file->pending);
 }
 

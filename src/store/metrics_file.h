@@ -37,7 +37,7 @@ struct jr_metrics_file {
     int error;                    /* errno of what could not be written; 0 */
     struct jr_progress *progress; /* the names of the metrics; borrowed */
     struct jr_buf pending;        /* lines that are not written yet */
-    uint64_t written;             /* bytes of the file before them */
+    uint64_t written; /* bytes that the file has when it is opened */
     struct jr_metrics_series *series;
     uint32_t series_count, latest; /* latest: the series of the last line */
     struct jr_metrics_line *lines;
