@@ -135,6 +135,12 @@ static bool find_facts_source(struct reading *r, const char *suffix,
            stat(r->path, ret) == 0;
 }
 
+bool jr_custom_is(const char *device)
+{
+    static const char prefix[] = "custom:";
+    return device != NULL && strncmp(device, prefix, sizeof prefix - 1) == 0;
+}
+
 enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
                               const struct jr_custom *custom,
                               struct jr_diags *diags)
@@ -144,7 +150,7 @@ enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
     struct stat file, program;
     size_t before = diags->errors;
     bool told = true;
-    if (custom->device == NULL || strncmp(custom->device, "custom:", 7) != 0)
+    if (!jr_custom_is(custom->device))
         return JR_STATUS_OK;
     bool has_file = find_facts_source(&r, ".facts.yaml", &file);
     struct reading other = r;

@@ -21,6 +21,9 @@ struct jr_custom {
     unsigned limit_ms;
 };
 
+/* Whether a device is of the user's own kind, "custom:NAME"; NULL is none. */
+bool jr_custom_is(const char *device);
+
 /* Add the facts beside the spec to those of this machine. Mistakes go to
  * `diags`: at their position in the file, or in the program's output; a failure
  * of the program itself is reported at `device` in the spec. Returns

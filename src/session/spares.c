@@ -11,6 +11,7 @@
 #include "cluster/transport.h"
 #include "eventloop/signals.h"
 #include "session/multinode_session.h"
+#include "session/node_facts.h"
 #include "session/session.h"
 #include "session/stages.h"
 

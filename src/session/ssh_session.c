@@ -27,6 +27,11 @@ bool jr_ssh_session_is(const struct jr_session *session)
     return spec != NULL && !session->placed && spec->policy.engine.ssh != NULL;
 }
 
+bool jr_ssh_session_has(const struct jr_session *session)
+{
+    return session->cells_by_ssh || jr_ssh_session_is(session);
+}
+
 /* "gpu01,gpu[02-04]" as a list of YAML. What is no list of hosts is left to the
  * checks of the field. */
 static void add_host_list(struct jr_buf *out, struct jr_arena *arena,

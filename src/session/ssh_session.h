@@ -17,6 +17,9 @@ struct jr_strv;
 /* Whether the ranks of a spec that is loaded are to be started so. */
 bool jr_ssh_session_is(const struct jr_session *session);
 
+/* The same, or the cells of a sweep. */
+bool jr_ssh_session_has(const struct jr_session *session);
+
 /* The values of --set, and after them that of --hosts. NULL: there are none.
  * Out of memory shows in the session's arena. */
 char *const *jr_ssh_session_sets(struct jr_session *session);

@@ -217,7 +217,7 @@ enum jr_status jr_session_read_devices(struct jr_session *session,
     };
     if (!session->host.real || session->custom || custom.device == NULL)
         return JR_STATUS_OK;
-    session->custom = strncmp(custom.device, "custom:", strlen("custom:")) == 0;
+    session->custom = jr_custom_is(custom.device);
     return jr_custom_read(&session->host, &session->arena, &custom,
                           &session->diags);
 }

@@ -9,6 +9,7 @@
 #include "resolve/device_profile.h"
 #include "session/hosts_report.h"
 #include "session/multinode_session.h"
+#include "session/node_facts.h"
 #include "session/session.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"

@@ -2,6 +2,7 @@
 
 #include "resolve/resolve.h"
 #include "session/multinode_session.h"
+#include "session/node_facts.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/sweep/session_cells.h"
