@@ -99,10 +99,12 @@ static const char *near_resource(struct jr_lint *lint, const char *text)
     return NULL;
 }
 
-static const struct {
+struct corrected {
     const char *field;
     const char *(*near)(struct jr_lint *lint, const char *text);
-} fields[] = {
+};
+
+static const struct corrected fields[] = {
     {"image", near_image},
     {"namespace", near_namespace},
     {"service_account", near_label},
