@@ -147,6 +147,7 @@ static inline void fake_controller_end(struct fake_controller *fake)
         free(fake->nodes[i].mpi);
         free(fake->nodes[i].library);
         free(fake->nodes[i].obstacle);
+        free(fake->nodes[i].loss);
         for (int k = 0; k < JR_CHANNEL_COUNT; k++)
             jr_buf_release(&fake->nodes[i].streams[k]);
     }
