@@ -70,6 +70,7 @@ static void end(struct side *side)
         free(side->nodes[i].mpi);
         free(side->nodes[i].library);
         free(side->nodes[i].obstacle);
+        free(side->nodes[i].loss);
         for (unsigned flow = 0; flow < JR_CHANNEL_COUNT; flow++)
             jr_buf_release(&side->nodes[i].streams[flow]);
     }

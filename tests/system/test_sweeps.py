@@ -995,7 +995,7 @@ class Looking(Sweep):
         rows = self.expect(self.jobrun("runs"), 0).stdout.splitlines()
         self.assertEqual(len(rows), 3)
         self.assertRegex(rows[1], r"^succeeded +0 +1 +\S+ +\d+ ms +-")
-        self.assertRegex(rows[2], r"^failed +1 +0 +\S+ +\d.* 2/3 +\S+-scan-")
+        self.assertRegex(rows[2], r"^failed +1 +- +\S+ +\d.* 2/3 +\S+-scan-")
         runs = json.loads(self.expect(self.jobrun("runs", "--json"), 0).stdout)
         self.assertEqual([run["exit_code"] for run in runs["runs"]], [0, 1])
         done = self.expect(self.jobrun("show", "nope"), 2)

@@ -4,6 +4,7 @@
 #include "cluster/srun.h"
 #include "store/outcome.h"
 
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -55,6 +56,8 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
 
 static void end(struct side *side)
 {
+    for (uint32_t i = 0; i < NODES; i++)
+        free(side->nodes[i].loss);
     jr_console_writer_close(&side->controller.console);
     jr_buf_release(&side->link.outbox);
     jr_buf_release(&side->run.events.lines);
