@@ -153,6 +153,7 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
     *ret_limited = result == PCRE2_ERROR_MATCHLIMIT ||
                    result == PCRE2_ERROR_HEAPLIMIT ||
                    result == PCRE2_ERROR_DEPTHLIMIT ||
+                   result == PCRE2_ERROR_NOMEMORY ||
                    result == PCRE2_ERROR_JIT_STACKLIMIT;
     if (!regex->matched)
         return false;

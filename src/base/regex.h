@@ -33,7 +33,7 @@ struct jr_match {
 };
 
 /* Find the first match at or after `from`. *ret_limited is set when a limit was
- * hit, which counts as no match. */
+ * hit, or there was no memory, which counts as no match. */
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
                    size_t from, struct jr_match *ret, bool *ret_limited);
 

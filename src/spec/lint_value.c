@@ -47,8 +47,10 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
     if (regex ==
         NULL) /* no memory, which is reported after everything is read */
         return true;
-    return jr_regex_find(regex, text, len, 0, &match, &limited) &&
-           match.start == 0 && match.end == len;
+    bool found = jr_regex_find(regex, text, len, 0, &match, &limited);
+    if (limited) /* the same: no such pattern takes many steps */
+        lint->arena->failed = true;
+    return limited || (found && match.start == 0 && match.end == len);
 }
 
 /* The name in Python that a path, or dots alone, were written for. */

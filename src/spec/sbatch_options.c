@@ -339,13 +339,15 @@ static bool fits_form(const struct jr_check *check, enum jr_sbatch_form form,
     struct jr_regex *regex = NULL;
     struct jr_match match;
     size_t bad;
-    bool limited, fits = true;
-    if (jr_regex_new(&regex, patterns[form], &bad, NULL) != 0)
-        check->lint->arena->failed = true;
-    else
+    bool fits = false;
+    /* Without memory, which is reported in the end; no such pattern takes many
+     * steps. */
+    bool limited = jr_regex_new(&regex, patterns[form], &bad, NULL) != 0;
+    if (!limited)
         fits = jr_regex_find(regex, text, strlen(text), 0, &match, &limited);
+    check->lint->arena->failed |= limited;
     jr_regex_free(regex);
-    return fits;
+    return fits || limited;
 }
 
 /* Offer what sbatch calls the same time or size. */
