@@ -333,10 +333,11 @@ void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
     else if (endless)
         jr_diag_help(lint->diags, diag,
                      "there is always a limit: write a size such as 64GiB");
-    else if (!read_size(node->text, &size))
+    if (endless || !read_size(node->text, &size))
         return;
-    else if (fits(lint, type, write_size(lint, size)))
-        offer_size(lint, diag, node, &size, write_size(lint, size));
+    const char *text = write_size(lint, size);
+    if (fits(lint, type, text))
+        offer_size(lint, diag, node, &size, text);
     else if (size.number > 0 && type->min > 0)
         jr_diag_help(lint->diags, diag, "this is too small: at least %uKiB",
                      type->min / KIB);
