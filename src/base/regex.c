@@ -150,11 +150,10 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
     if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
         result = match_subject(regex, subject, len, from);
     regex->matched = result > 0;
-    *ret_limited = result == PCRE2_ERROR_MATCHLIMIT ||
-                   result == PCRE2_ERROR_HEAPLIMIT ||
-                   result == PCRE2_ERROR_DEPTHLIMIT ||
-                   result == PCRE2_ERROR_NOMEMORY ||
-                   result == PCRE2_ERROR_JIT_STACKLIMIT;
+    *ret_limited =
+        result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
+        result == PCRE2_ERROR_DEPTHLIMIT || result == PCRE2_ERROR_NOMEMORY ||
+        result == PCRE2_ERROR_JIT_STACKLIMIT;
     if (!regex->matched)
         return false;
     const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->found);
