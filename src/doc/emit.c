@@ -129,7 +129,8 @@ static bool is_numeric(const char *text, size_t len)
 
 /* What may not begin a plain scalar. '-' may, before a letter, a digit or
  * another one, except for the mark of a document. At the start of a line `<` by
- * seven would be the mark of a merge's conflict. */
+ * seven would be the mark of a merge's conflict, and at that of a file some
+ * words tell of XML or a web page. */
 static bool is_bad_start(const char *text)
 {
     if (strchr("?:,[]{}#&*!|>'\"%@` ", *text) != NULL)
@@ -137,7 +138,8 @@ static bool is_bad_start(const char *text)
     if (*text == '-' && strchr(" ,[]{}?:", text[1]) != NULL)
         return true;
     return strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0 ||
-           strncmp(text, "<<<<<<<", 7) == 0;
+           strncmp(text, "<<<<<<<", 7) == 0 || strncmp(text, "<?", 2) == 0 ||
+           strncmp(text, "<!", 2) == 0 || strncasecmp(text, "<html", 5) == 0;
 }
 
 /* Whether the character at `i` ends a plain scalar, or changes it. */
