@@ -329,6 +329,16 @@ static void leave_out_key(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
+/* The cell of one node is where it is: what hosts its sweep has is no part of
+ * it, nor how they are reached. */
+static void leave_out_pool(struct jr_node *root)
+{
+    struct jr_node *engine = jr_doc_get(root, "engine");
+    leave_out_key(root, "hosts");
+    if (engine != NULL && engine->kind == JR_NODE_MAPPING)
+        leave_out_key(engine, "ssh");
+}
+
 /* All but what is hidden, and its finish. */
 static struct jr_node *fill_tree_values(struct jr_arena *arena,
                                         const struct jr_resolution *resolution,
@@ -343,6 +353,8 @@ static struct jr_node *fill_tree_values(struct jr_arena *arena,
         set_sizes(&to, &resolution->job);
         set_names(&to, &resolution->job);
         add_command_args(&to, resolution->args);
+        if (jr_spec_pools_hosts(file) && resolution->job.hosts[0] == NULL)
+            leave_out_pool(root);
     }
     return root;
 }

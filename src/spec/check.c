@@ -362,7 +362,7 @@ static void derive_sizes(const struct jr_check *check, struct jr_sizes *sizes)
 const struct jr_node *jr_check_node_hosts(const struct jr_check *check)
 {
     bool pooled =
-        check->lint->cell && jr_doc_find(check->tree, "engine.ssh") != NULL;
+        check->lint->pools && jr_doc_find(check->tree, "engine.ssh") != NULL;
     return pooled ? NULL : jr_doc_get(check->tree, "hosts");
 }
 

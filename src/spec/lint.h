@@ -41,6 +41,7 @@ struct jr_lint {
     bool composed;      /* null may be what is left of a removal */
     bool base;          /* a template: required fields may be missing */
     bool cell;          /* a cell of a sweep: %{cell} is known */
+    bool pools;         /* and its `hosts` are the sweep's */
     bool garbled;       /* a parent, --set or a ${...} was wrong: what is read,
                            and what not, cannot be said */
     bool call;          /* arguments are those of a function: any values */

@@ -146,6 +146,7 @@ static int read_spec_doc(struct jr_spec_file *file,
         .validate = options->validate,
         .strict = options->strict,
         .cell = options->cell || options->values_count > 0,
+        .pools = options->pools,
         .composed = options->sets != NULL ||
                     (file->doc.root->kind == JR_NODE_MAPPING &&
                      jr_doc_pair(file->doc.root, "extends") != NULL),
@@ -154,7 +155,7 @@ static int read_spec_doc(struct jr_spec_file *file,
     size_t before = diags->errors, first = diags->count;
     if (jr_other_kind_report(diags, file->doc.root))
         return -1;
-    file->cell = lint.cell;
+    file->pools = options->pools;
     int assembled = jr_assemble(&file->doc, assembly, diags);
     lint.garbled = diags->errors > before;
     if (assembled == 0 && stop_at_sweep(file, &lint, assembly))

@@ -28,6 +28,7 @@ struct jr_spec_options {
     const struct jr_stated_value *values; /* of a cell (sweep_axes.h) */
     size_t values_count;
     bool cell;        /* it is one of a sweep's, so that %{cell} is known */
+    bool pools;       /* and its `hosts` are the sweep's: jr_spec_pools_hosts */
     bool sweeps;      /* stop at a `sweep`: see jr_spec_sweeps */
     bool swept;       /* and it is one without that field, too */
     bool ssh;         /* state `engine.ssh`, unless it is stated */
@@ -89,8 +90,8 @@ void jr_spec_free(struct jr_spec_file *file);
 bool jr_spec_states_ssh(const struct jr_spec_file *file);
 
 /* Whether `hosts` are those of a sweep, which are reached by ssh: what was
- * loaded is a cell of it, which has as many of them as it is for nodes, and may
- * be for one. */
+ * loaded is a cell of it, and not resolved yet, which has as many of them as it
+ * is for nodes, and may be for one. */
 bool jr_spec_pools_hosts(const struct jr_spec_file *file);
 
 /* The absolute folder that contains it. */

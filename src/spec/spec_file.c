@@ -44,7 +44,7 @@ bool jr_spec_states_ssh(const struct jr_spec_file *file)
 
 bool jr_spec_pools_hosts(const struct jr_spec_file *file)
 {
-    return file->cell && file->spec != NULL &&
+    return file->pools && file->spec != NULL &&
            file->spec->policy.engine.ssh != NULL;
 }
 

@@ -13,7 +13,7 @@ struct jr_spec_file {
     const char *folder, *here, *stem; /* what binding takes besides the tree */
     bool base;                        /* a template */
     bool sweeps;                      /* see jr_spec_sweeps */
-    bool cell;                        /* see jr_spec_pools_hosts */
+    bool pools;                       /* see jr_spec_pools_hosts */
     struct jr_spec *spec;
 };
 

@@ -94,6 +94,7 @@ static void keep_source(struct jr_swept_spec *swept,
     swept->options.sweeps = false;
     swept->options.swept = false;
     swept->options.cell = true;
+    swept->options.pools = true;
     if (words->source->argv != NULL)
         return;
     if (words->source->path != NULL && swept->options.here == NULL) {

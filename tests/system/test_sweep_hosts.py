@@ -87,6 +87,28 @@ class Packing(SweepHosts):
         self.assertEqual(results["ranks"][0]["result"]["node"], 0)
         self.one_ssh_each(1)
 
+    def test_cells_are_repeated_as_they_were(self):
+        """One of several nodes on its hosts; one of one node where that is typed,
+        else here."""
+        spec = self.sweep_spec(cells=2)
+        spec.write_text(spec.read_text().replace(
+            "world_size: 1\n", "nodes: 1\nlocal_world_size: 1\n").replace(
+            "axes: {", "axes: {nodes: [1, 2], "))
+        env = self.allocation(2)
+        self.on_nodes(spec, nodes=2)
+        sweep = self.latest().resolve().name
+        for words, hosts in ((("/1",), ["vm"]), (("/3",), ["n1", "n2"]),
+                             (("/1", "--hosts", self.hosts(2)[1]), ["n2"])):
+            self.expect(harness.Case.jobrun(
+                self, "rerun", sweep + words[0], *words[1:],
+                env={"FAKE_NODE": "0", **env}), 0)
+            results = by_ssh.rename(json.loads(
+                (self.latest() / "results.json").read_text()))
+            told = [rank["host"] for rank in results["ranks"]]
+            self.assertEqual([os.uname().nodename if host == "vm" else host
+                              for host in hosts], told, words)
+            self.assertEqual(results["status"], "succeeded")
+
     def test_hosts_that_do_not_see_the_folder(self):
         """Nothing begins: the results would be where nobody looks for them."""
         other = self.folder / "elsewhere"
