@@ -155,7 +155,7 @@ static void add_missing_nodes(struct jr_buf *out,
         node = controller->exited_node;
         count = 1;
     }
-    if (count == nodes) {
+    if (count == nodes && nodes > 1) {
         jr_buf_printf(out, "the %u nodes", nodes);
         return;
     }

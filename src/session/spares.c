@@ -125,8 +125,7 @@ static void tell_replacement(const struct jr_session *session, uint32_t node,
     jr_buf_safe(&line, before);
     jr_buf_str(&line, "): ");
     jr_buf_safe(&line, why);
-    if (!line.failed)
-        jr_session_note(session, line.data);
+    jr_session_note_buf(session, &line);
 }
 
 static int refuse_pinned(const struct jr_session *session, const char *why,
