@@ -71,12 +71,14 @@ static bool is_result_name_among(const char *name, const char *const *names)
     return false;
 }
 
-/* An entrypoint that is not stated yet may be a function. */
+/* An entrypoint that is not stated yet may be a function. One that is stated
+ * twice is among what was typed as it was first, and in the tree as it counts.
+ */
 static void check_return(const struct jr_check *check,
                          const struct jr_node *where)
 {
     const struct jr_node *entry = jr_check_raw(check, "entrypoint");
-    if (entry == NULL || jr_call_returns(entry))
+    if (entry == NULL || jr_call_returns(entry) || does_entry_return(check))
         return;
     struct jr_diag *diag =
         jr_check_clash(check, JR_CODE_PROGRAM_RETURNS_NOTHING, where, NULL,
