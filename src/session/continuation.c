@@ -16,6 +16,7 @@
 #include "record/record_folder.h"
 #include "session/findings_text.h"
 #include "session/stages.h"
+#include "store/attempt_folder.h"
 #include "store/events.h"
 #include "store/progress.h"
 
@@ -203,7 +204,7 @@ static int claim_attempt(struct jr_session *session, uint32_t next,
                          struct jr_error *err)
 {
     for (int i = 0; i < MOST_CLAIMS; i++, next++) {
-        int failed = jr_run_folder_claim(&session->dir, next, err);
+        int failed = jr_attempt_folder_claim(&session->dir, next, err);
         session->attempt = next;
         if (failed <= 0)
             return failed;

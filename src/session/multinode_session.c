@@ -16,6 +16,7 @@
 #include "session/spares.h"
 #include "session/ssh_session.h"
 #include "session/stages.h"
+#include "store/attempt_folder.h"
 
 #include "base/banned.h"
 
@@ -317,7 +318,7 @@ int jr_session_run_nodes(struct jr_session *session,
                          const struct jr_run_options *options,
                          struct jr_error *err)
 {
-    if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0 ||
+    if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0 ||
         jr_left_files_begin(session, err) != 0)
         return -1;
     int failed =

@@ -26,6 +26,7 @@
 #include "session/ssh_session.h"
 #include "session/stages.h"
 #include "session/sweep/node_cells.h"
+#include "store/attempt_folder.h"
 #include "store/folder_mark.h"
 #include "sweep/sweep_file.h"
 
@@ -287,8 +288,8 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     make_agent_group(agent);
     jr_device_leases_note(&session->resolution, session->dir.id);
     if (jr_freeze_join(session, err) != 0 ||
-        jr_run_folder_join_attempt(&session->dir, agent->node, session->attempt,
-                                   err) != 0)
+        jr_attempt_folder_make_part(&session->dir, agent->node,
+                                    session->attempt, err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)

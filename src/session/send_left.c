@@ -12,6 +12,7 @@
 #include "judge/redact_report.h"
 #include "session/left_files.h"
 #include "session/session.h"
+#include "store/attempt_folder.h"
 
 #include "base/banned.h"
 
@@ -44,7 +45,7 @@ int jr_own_folder_prepare(struct jr_session *session, struct jr_error *err)
 {
     jr_artifacts_free(session->before);
     session->before = NULL;
-    if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0)
+    if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0)
         return -1;
     return jr_artifacts_before(&session->before, &session->plan, err);
 }

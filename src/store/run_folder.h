@@ -76,11 +76,6 @@ int jr_run_folder_continue(struct jr_run_folder *ret, const char *log_dir,
                            const char *id, enum jr_log_mode mode,
                            struct jr_error *err);
 
-/* Make the folder of an attempt ahead of its time: mkdir(2) decides who
- * continues the run. 0; 1 where somebody else has made it; or -1 with `err`. */
-int jr_run_folder_claim(struct jr_run_folder *dir, uint32_t attempt,
-                        struct jr_error *err);
-
 /* Open the folder that another node has made for the run `id`. No link is
  * followed. 0, or -1 with `err`. */
 int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
@@ -92,16 +87,6 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
 int jr_run_folder_join_part(struct jr_run_folder *ret, const char *log_dir,
                             const char *id, uint32_t node,
                             enum jr_log_mode mode, struct jr_error *err);
-
-/* Make in it the folder of this node's part of an attempt (JR_NODE_DIR); an
- * existing one is refused. 0, or -1 with `err`. */
-int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,
-                               uint32_t attempt, struct jr_error *err);
-
-/* Make the folder of an attempt, which all its ranks share: an existing one is
- * refused. */
-int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
-                          struct jr_error *err);
 
 /* Point LOG_DIR/latest at this run, atomically. */
 int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err);

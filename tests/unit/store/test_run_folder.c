@@ -170,9 +170,7 @@ static void makes_folders_by_mode(void)
         jr_buf_str(&bytes, "{}\n");
         CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "run.json", &bytes, NULL), 0);
         CU_ASSERT_EQUAL(jr_run_folder_latest(&dir, NULL), 0);
-        CU_ASSERT_EQUAL(jr_run_folder_attempt(&dir, 0, NULL), 0);
         CU_ASSERT_EQUAL(umask(before), vectors[i].umask); /* as it was */
-        CU_ASSERT_EQUAL(mode_of(path, "run/attempt_0") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, ".") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run/run.json") & 07777, vectors[i].file);
@@ -331,18 +329,10 @@ static void joins_by_id_and_mode(void)
     JR_ASSERT_TEXT(b.path, "a.run");
     CU_ASSERT_EQUAL(fcntl(b.fd, F_GETFD), FD_CLOEXEC);
     CU_ASSERT_EQUAL(fcntl(b.log_fd, F_GETFD), FD_CLOEXEC);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 3, 12, &err), 0);
     jr_buf_str(&bytes, "x");
     CU_ASSERT_EQUAL(jr_run_folder_write(&b, "x", &bytes, &err), 0);
     CU_ASSERT_EQUAL(umask(before), 077);
-    CU_ASSERT_EQUAL(mode_of(folder, "a.run/node_3") & 07777, 0750);
-    CU_ASSERT_EQUAL(mode_of(folder, "a.run/node_3/attempt_12") & 07777, 0750);
     CU_ASSERT_EQUAL(mode_of(folder, "a.run/x") & 07777, 0640);
-    if (geteuid() == 0) {
-        CU_ASSERT_EQUAL(fchownat(a.fd, "node_3", 65534, 65534, 0), 0);
-        CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 3, 13, &err), -1);
-        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "jobrun did not create it"));
-    }
     jr_run_folder_close(&a);
     jr_run_folder_close(&b);
     discard(folder);
@@ -351,29 +341,16 @@ static void joins_by_id_and_mode(void)
 /* Where nothing can be made at all, by the reason that the system gives. */
 static void says_what_could_not_be_made(void)
 {
-    char folder[64];
     struct jr_error err;
-    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
-    make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    jr_run_folder_discard(&a);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), -1);
-    JR_ASSERT_TEXT(err.text,
-                   "the run folder's attempt_0: No such file or directory");
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&a, 4, 0, &err), -1);
-    JR_ASSERT_TEXT(err.text,
-                   "the run folder's node_4: No such file or directory");
-    jr_run_folder_close(&a);
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     if (geteuid() == 0) { /* whose /proc is */
-        CU_ASSERT_EQUAL(part(&b, "/proc", 1, &err), -1);
+        CU_ASSERT_EQUAL(part(&dir, "/proc", 1, &err), -1);
         JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
-        CU_ASSERT_EQUAL(
-            jr_run_folder_create(&b, "/proc", "r", true, JR_LOG_PRIVATE, &err),
-            -1);
+        CU_ASSERT_EQUAL(jr_run_folder_create(&dir, "/proc", "r", true,
+                                             JR_LOG_PRIVATE, &err),
+                        -1);
         JR_ASSERT_TEXT(err.text, "/proc/r: No such file or directory");
     }
-    discard(folder);
 }
 
 /* The folder of the run is ours, and shut: the reason is told, for root as for
@@ -401,34 +378,6 @@ static void says_why_there_is_no_part(void)
     JR_ASSERT_TEXT(err.text, "./r/node_1: Permission denied");
     CU_ASSERT_EQUAL(fchdir(before), 0);
     (void)close(before);
-    discard(folder);
-}
-
-/* A rank of an earlier attempt can have put anything there. */
-static void takes_no_attempt_that_stands_there(void)
-{
-    char folder[64];
-    struct jr_error err;
-    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
-    make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err),
-                    0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "attempt_0"));
-    CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "attempt_1"), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 1, &err), -1);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 1, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 1, &err), -1);
-    CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "node_2"), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 2, 0, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "already has node_2, which"));
-    CU_ASSERT_EQUAL(access("/tmp/attempt_0", F_OK), -1);
-    jr_run_folder_close(&a);
-    jr_run_folder_close(&b);
     discard(folder);
 }
 
@@ -572,35 +521,6 @@ static void goes_on_with_nothing_else(void)
     discard(folder);
 }
 
-/* Of two that want to continue the run, one gets the attempt; it is made with
- * it, and every other attempt is still to be made. */
-static void one_claims_an_attempt(void)
-{
-    char folder[64];
-    struct jr_error err = {0};
-    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b;
-    make(folder);
-    CU_ASSERT_EQUAL(
-        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(go_on(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_claim(&b, 3, &err), 0);
-    CU_ASSERT_EQUAL(mode_of(folder, "r/attempt_3") & 07777, 0700);
-    CU_ASSERT_EQUAL(jr_run_folder_claim(&a, 3, &err), 1);
-    CU_ASSERT_EQUAL(a.claimed, 0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 3, &err), -1);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 3, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 4, &err), 0);
-    CU_ASSERT_TRUE(S_ISDIR(mode_of(folder, "r/attempt_4")));
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&b, 4, &err), -1);
-    CU_ASSERT_EQUAL(jr_run_folder_claim(&a, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), 0);
-    jr_run_folder_close(&b);
-    CU_ASSERT_EQUAL(jr_run_folder_claim(&b, 5, &err), -1);
-    JR_ASSERT_TEXT(err.text, "the run folder's attempt_5: Bad file descriptor");
-    jr_run_folder_close(&a);
-    discard(folder);
-}
-
 static unsigned count_descriptors(void)
 {
     unsigned count = 0;
@@ -629,8 +549,6 @@ static void leaves_no_descriptor_open(void)
         -1);
     CU_ASSERT_EQUAL(jr_run_folder_join(&c, folder, "a", JR_LOG_PRIVATE, &err),
                     0);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), -1);
     struct jr_run_folder none = JR_RUN_FOLDER_INIT;
     CU_ASSERT_EQUAL(
         jr_run_folder_join(&none, folder, "absent", JR_LOG_PRIVATE, &err), -1);
@@ -682,8 +600,7 @@ JR_UNIT_MAIN(
     CASE(gives_each_node_a_part), CASE(has_no_part_in_what_is_one_jobruns),
     CASE(has_no_part_where_everybody_writes), CASE(joins_by_id_and_mode),
     CASE(says_what_could_not_be_made), CASE(says_why_there_is_no_part),
-    CASE(takes_no_attempt_that_stands_there), CASE(goes_on_in_its_folder),
-    CASE(a_run_that_is_not_there_begins), CASE(goes_on_with_nothing_else),
-    CASE(one_claims_an_attempt), CASE(joins_no_run_that_is_none),
+    CASE(goes_on_in_its_folder), CASE(a_run_that_is_not_there_begins),
+    CASE(goes_on_with_nothing_else), CASE(joins_no_run_that_is_none),
     CASE(leaves_no_descriptor_open), CASE(joins_no_run_of_another_user),
     CASE(points_to_the_latest), CASE(writes_no_file_of_a_failed_buffer))
