@@ -1,9 +1,7 @@
 /*
  * What comes from the nodes: the messages of agents, each by the table of
- * node_state.h; the events of their ranks, for events.jsonl by our clock, and
- * for what is known of ranks when their node is lost later; and what the
- * programs of the links print about nodes. controller_parts.h and
- * controller_run.h declare it.
+ * node_state.h, and what the programs of the links print about nodes.
+ * controller_parts.h and controller_run.h declare it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +15,6 @@
 #include "cluster/controller_mpi.h"
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
-#include "cluster/controller_steps.h"
 #include "cluster/survey_parts.h"
 #include "generated/version.h"
 
@@ -427,75 +424,4 @@ void jr_controller_run_silence(struct jr_controller_run *run)
         !has_ended_lately(run, silence_limit_ns(run)))
         jr_controller_send_type(run->controller, JR_TO_NODES_HANG);
     run->is_querying = false;
-}
-
-/* The events of ranks. */
-
-static struct jr_rank_outcome *find_rank_outcome(
-    const struct jr_controller_run *run, uint32_t node,
-    const struct jr_event *event)
-{
-    bool there = (event->says & JR_SAYS(RANK)) != 0 &&
-                 event->rank >= run->first[node] &&
-                 event->rank < run->first[node + 1];
-    return there ? &run->outcome->ranks[event->rank] : NULL;
-}
-
-static void note_end(struct jr_controller_run *run,
-                     struct jr_rank_outcome *rank, const struct jr_event *event)
-{
-    bool exited = (event->says & JR_SAYS(EXIT_CODE)) != 0;
-    rank->end = exited ? JR_END_EXITED : JR_END_SIGNALED;
-    rank->exit_code = exited ? event->exit_code : 0;
-    rank->signal = event->signal;
-    if (exited && rank->exit_code == 0 && !run->ended_well) {
-        run->ended_well = true;
-        jr_controller_send_type(run->controller, JR_TO_NODES_FIRST);
-    }
-}
-
-/* What is known of the ranks of a node that is lost later. */
-static void note_rank(struct jr_controller_run *run, uint32_t node,
-                      const struct jr_event *event)
-{
-    struct jr_rank_outcome *rank = find_rank_outcome(run, node, event);
-    const struct jr_cluster_node *peer = &run->controller->nodes[node];
-    if (rank == NULL)
-        return;
-    if (event->name == JR_EVENT_RANK_STARTED) {
-        rank->pid = event->pid;
-        rank->started_ns = jr_controller_run_ns(peer, event->ns);
-    } else if (event->name == JR_EVENT_RANK_ENDED) {
-        rank->ended_ns = jr_controller_run_ns(peer, event->ns);
-        jr_controller_steps_end_rank(run, event->rank);
-        note_end(run, rank, event);
-    }
-}
-
-/* By our clock, with the node's number. */
-static void write_event(struct jr_controller_run *run, uint32_t node,
-                        struct jr_event *event)
-{
-    uint64_t ns =
-        jr_controller_run_ns(&run->controller->nodes[node], event->ns);
-    event->says |= JR_SAYS(NODE);
-    event->node = node;
-    jr_events_add_at(&run->events, event,
-                     jr_clock_wall_ns() - (jr_clock_ns() - ns), ns);
-    jr_events_flush(&run->events);
-}
-
-void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
-                             const char *line, size_t len)
-{
-    struct jr_event event;
-    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN) {
-        (void)jr_controller_steps_take(run, node, line, len);
-        return;
-    }
-    note_rank(run, node, &event);
-    write_event(run, node, &event);
-    if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||
-        event.name == JR_EVENT_START_FAILED)
-        jr_controller_run_stop(run);
 }

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller_console.h"
+#include "cluster/controller_events.h"
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
 #include "cluster/controller_steps.h"
@@ -88,28 +89,6 @@ void jr_controller_run_print(struct jr_controller_run *run, int stream,
         jr_controller_show(run->controller, stream, text.data, text.len);
 }
 
-/* Take the whole lines of the events. Those of a node that is lost come too
- * late: its ranks are lost with it. */
-static void take_events(struct jr_controller_run *run, uint32_t node)
-{
-    struct jr_buf *stream =
-        &run->controller->nodes[node].streams[JR_CHANNEL_EVENT];
-    if (run->controller->nodes[node].state == JR_NODE_LOST)
-        jr_buf_clear(stream);
-    const char *end =
-        stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
-    if (end == NULL)
-        return;
-    size_t len = (size_t)(end + 1 - stream->data);
-    for (const char *line = stream->data; line <= end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
-        jr_controller_run_event(run, node, line, (size_t)(stop - line));
-        line = stop + 1;
-    }
-    memmove(stream->data, stream->data + len, stream->len - len);
-    stream->len -= len;
-}
-
 /* It may be much, and a node that is told to stop has time for it. */
 static void take_node_left(struct jr_controller_run *run, uint32_t node)
 {
@@ -129,7 +108,7 @@ void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
                               enum jr_channel type)
 {
     if (type == JR_CHANNEL_EVENT)
-        take_events(run, node);
+        jr_controller_events_take(run, node);
     else if (type == JR_CHANNEL_LEFT)
         take_node_left(run, node);
     else if (type == JR_CHANNEL_EXCHANGE)

@@ -67,10 +67,6 @@ void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
  * hangs. To be called when a node that was asked will not answer, either. */
 void jr_controller_run_silence(struct jr_controller_run *run);
 
-/* The same file: handle a line of the events of a node. */
-void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
-                             const char *line, size_t len);
-
 /* A channel of a node has got bytes. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
                               enum jr_channel type);

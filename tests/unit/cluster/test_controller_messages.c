@@ -1,14 +1,11 @@
 /* What the controller does with a message of a node, without an srun: who a
- * node is, what stops and what hangs the run, and what is known of its ranks.
- */
+ * node is, what hangs the run, and what of it is lost with a node. */
 #include "cluster/controller_run.h"
 
 #include <errno.h>
 
 #include "fake_controller.h"
-#include "cluster/controller_steps.h"
 #include "generated/version.h"
-#include "store/event_line.h"
 
 #define HOUR_NS (3600000 * FAKE_MS)
 
@@ -20,15 +17,6 @@ static void receive(const char *line)
     if (frame != NULL) /* else it is a line of srun's */
         jr_controller_receive(&fake.controller, frame);
     json_decref(frame);
-}
-
-static void event(uint32_t node, const struct jr_event *event)
-{
-    struct jr_buf line = JR_BUF_INIT;
-    jr_event_put(&line, event);
-    jr_controller_run_event(&fake.run, node, line.data,
-                            line.len - (line.data[line.len - 1] == '\n'));
-    jr_buf_release(&line);
 }
 
 static void all_in(enum jr_node_state state)
@@ -349,43 +337,6 @@ static void an_answer_may_never_come(void)
     fake_controller_end(&fake);
 }
 
-/* What is known of a rank, from the events of its node and of no other. */
-static void keeps_what_is_known_of_ranks(void)
-{
-    fake_controller_start(&fake);
-    fake.nodes[1].offset_ns = 100;
-    event(1,
-          &(struct jr_event){
-              .name = JR_EVENT_RANK_STARTED, .rank = 2, .pid = 77, .ns = 500});
-    event(1,
-          &(struct jr_event){
-              .name = JR_EVENT_RANK_STARTED, .rank = 1, .pid = 78, .ns = 500});
-    event(1,
-          &(struct jr_event){
-              .name = JR_EVENT_RANK_STARTED, .rank = 4, .pid = 79, .ns = 500});
-    CU_ASSERT_EQUAL(fake.outcomes[2].pid, 77);
-    CU_ASSERT_NOT_EQUAL(fake.outcomes[2].started_ns, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[1].pid, 0);
-    CU_ASSERT_EQUAL(fake.outcomes[4].pid, 0);
-    event(1, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
-                                .rank = 3,
-                                .pid = 77,
-                                .exit_code = -1,
-                                .signal = SIGSEGV});
-    CU_ASSERT_EQUAL(fake.outcomes[3].end, JR_END_SIGNALED);
-    CU_ASSERT_EQUAL(fake.outcomes[3].signal, SIGSEGV);
-    CU_ASSERT_EQUAL(fake.outcomes[3].exit_code, 0);
-    event(1, &(struct jr_event){.name = JR_EVENT_RANK_ENDED,
-                                .rank = 2,
-                                .pid = 77,
-                                .exit_code = 4});
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_EXITED);
-    CU_ASSERT_EQUAL(fake.outcomes[2].exit_code, 4);
-    CU_ASSERT_FALSE(fake.run.ended_well);
-    fake_controller_check_sent(&fake, "");
-    fake_controller_end(&fake);
-}
-
 /* What a node says for ever does not fill the memory here. */
 static void a_node_that_floods_is_refused(void)
 {
@@ -413,84 +364,6 @@ static void a_node_that_floods_is_refused(void)
         jr_buf_release(&frame);
         fake_controller_end(&fake);
     }
-}
-
-/* What a lost node said before is read after it is known to be lost: its ranks
- * stay lost, and are no ranks that ended well. */
-static void a_lost_node_tells_no_more(void)
-{
-    const struct jr_sender sender = {.node = 1};
-    struct jr_buf event_line = JR_BUF_INIT, frame = JR_BUF_INIT;
-    fake_controller_start(&fake);
-    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
-    jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
-    jr_event_put(
-        &event_line,
-        &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .rank = 2, .pid = 77});
-    jr_channel_put(&frame, &sender, JR_CHANNEL_EVENT, event_line.data,
-                   event_line.len);
-    frame.data[frame.len - 1] = '\0';
-    receive(frame.data);
-    CU_ASSERT_EQUAL(fake.outcomes[2].end, JR_END_LOST);
-    CU_ASSERT_FALSE(fake.run.ended_well);
-    CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_EVENT].len, 0);
-    jr_buf_release(&event_line);
-    jr_buf_release(&frame);
-    fake_controller_end(&fake);
-}
-
-/* The first rank that ends well is told to all nodes, once. */
-static void the_first_good_end_is_told(void)
-{
-    fake_controller_start(&fake);
-    for (uint32_t rank = 2; rank < 4; rank++) {
-        event(1, &(struct jr_event){
-                     .name = JR_EVENT_RANK_ENDED, .rank = rank, .pid = 7});
-        fake_controller_check_sent(&fake, rank == 2 ? "first" : "");
-    }
-    CU_ASSERT_TRUE(fake.run.ended_well);
-    fake_controller_end(&fake);
-}
-
-/* What begins to stop one node stops all; no other event does. */
-static void a_stop_of_one_is_a_stop_of_all(void)
-{
-    for (int name = JR_EVENT_UNKNOWN + 1; name <= JR_EVENT_AGENTS; name++) {
-        bool stops = name == JR_EVENT_STOP || name == JR_EVENT_KILL ||
-                     name == JR_EVENT_START_FAILED;
-        fake_controller_start(&fake);
-        fake.policy.timeouts.stop_grace_ms = 30000;
-        fake.policy.on_hang.wait_ms = 5000;
-        uint64_t before = jr_clock_ns();
-        event(0, &(struct jr_event){.name = (enum jr_event_name)name,
-                                    .rank = 99,
-                                    .pid = 7,
-                                    .stage = JR_STAGE_EXEC});
-        fake_controller_check_sent(&fake, stops ? "stop" : "");
-        CU_ASSERT_EQUAL(fake.run.stopped, stops);
-        if (stops)
-            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at,
-                                                    before, 60000));
-        const char *events = fake_controller_read(&fake, "events");
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(events, jr_event_word((enum jr_event_name)name)));
-        CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"node\":0"));
-        fake_controller_end(&fake);
-    }
-}
-
-/* What is no event is not written down. */
-static void what_is_no_event_is_not_written(void)
-{
-    static const char *const lines[] = {"", "x", "{}",
-                                        "{\"event\": \"later\"}"};
-    fake_controller_start(&fake);
-    CU_ASSERT_EQUAL_FATAL(jr_controller_steps_open(&fake.run), 0);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        jr_controller_run_event(&fake.run, 0, lines[i], strlen(lines[i]));
-    JR_ASSERT_TEXT(fake_controller_read(&fake, "events"), "");
-    fake_controller_end(&fake);
 }
 
 /* A node that is lost takes its ranks with it, and the run where failures stop
@@ -598,8 +471,6 @@ JR_UNIT_MAIN(
     CASE(a_node_that_ends_ends_the_start), CASE(a_node_that_begins_has_a_clock),
     CASE(opens_the_exit_barrier_once), CASE(asks_all_about_silence),
     CASE(a_stopped_run_does_not_hang), CASE(an_ended_node_is_not_asked),
-    CASE(an_answer_may_never_come), CASE(keeps_what_is_known_of_ranks),
-    CASE(a_node_that_floods_is_refused), CASE(a_lost_node_tells_no_more),
-    CASE(the_first_good_end_is_told), CASE(a_stop_of_one_is_a_stop_of_all),
-    CASE(what_is_no_event_is_not_written), CASE(a_lost_node_loses_its_ranks),
-    CASE(hears_of_lost_tasks), CASE(says_who_did_not_come))
+    CASE(an_answer_may_never_come), CASE(a_node_that_floods_is_refused),
+    CASE(a_lost_node_loses_its_ranks), CASE(hears_of_lost_tasks),
+    CASE(says_who_did_not_come))
