@@ -25,6 +25,7 @@
 #include "cluster/controller_events.h"
 #include "cluster/controller_preempt.h"
 #include "cluster/controller_run.h"
+#include "cluster/controller_silence.h"
 #include "cluster/controller_steps.h"
 #include "cluster/outcome_message.h"
 #include "eventloop/signals.h"
@@ -228,7 +229,7 @@ void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
         jr_link_close_input(&run->controller->links[node]);
     lose_node(run, node, JR_END_LOST, how);
     jr_controller_run_returned(run, node);
-    jr_controller_run_silence(run);
+    jr_controller_silence_decide(run);
     if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP || run->mpi.begun)
         jr_controller_run_stop(run);
 }
@@ -267,7 +268,7 @@ void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
         jr_controller_run_refuse(run, node, why.text);
     jr_buf_clear(text);
     jr_controller_run_returned(run, node);
-    jr_controller_run_silence(run);
+    jr_controller_silence_decide(run);
 }
 
 /* Signals. */

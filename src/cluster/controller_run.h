@@ -55,18 +55,6 @@ void jr_controller_run_release(struct jr_controller_run *run);
  */
 uint64_t jr_controller_run_ns(const struct jr_cluster_node *peer, uint64_t ns);
 
-/* timeouts.silence has passed on a node: ask all nodes for how long their ranks
- * have been silent (controller_messages.c). */
-void jr_controller_run_ask(struct jr_controller_run *run);
-
-/* The same file: a node answers, with nanoseconds. */
-void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
-                              uint64_t silent_ns);
-
-/* The same file: if no answer is missing any more, decide whether the run
- * hangs. To be called when a node that was asked will not answer, either. */
-void jr_controller_run_silence(struct jr_controller_run *run);
-
 /* A channel of a node has got bytes. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
                               enum jr_channel type);
