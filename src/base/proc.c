@@ -51,16 +51,24 @@ static bool parse_proc_stat(struct jr_proc *proc, const char *text)
     return true;
 }
 
+/* The beginning of a file of /proc, which the kernel gives at once; `at` as in
+ * openat(2). False: there is nothing. */
+static bool read_proc_text(int at, const char *path, char *ret, size_t size)
+{
+    JR_CLOSE int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, ret, size - 1);
+    if (len <= 0)
+        return false;
+    ret[len] = '\0';
+    return true;
+}
+
 bool jr_proc_read(struct jr_proc *ret, const char *path)
 {
     char text[1024];
     struct jr_proc proc = {0};
-    JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (len <= 0)
-        return false;
-    text[len] = '\0';
-    if (!parse_proc_stat(&proc, text))
+    if (!read_proc_text(AT_FDCWD, path, text, sizeof text) ||
+        !parse_proc_stat(&proc, text))
         return false;
     *ret = proc;
     return true;
@@ -84,12 +92,9 @@ pid_t jr_proc_number(int proc_fd, int pidfd)
     char path[64], text[512];
     (void)snprintf(path, sizeof path, "%sself/fdinfo/%d",
                    proc_fd == AT_FDCWD ? "/proc/" : "", pidfd);
-    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     int number = 0;
-    if (len <= 0)
+    if (!read_proc_text(proc_fd, path, text, sizeof text))
         return 0;
-    text[len] = '\0';
     const char *line = strstr(text, "\nPid:");
     if (line == NULL || sscanf(line, "\nPid: %d", &number) != 1)
         return 0;
@@ -103,13 +108,10 @@ static pid_t innermost_number(int proc_fd, const char *pid, int *ret_depth)
     char path[64], text[4096];
     (void)snprintf(path, sizeof path, "%s%s/status",
                    proc_fd == AT_FDCWD ? "/proc/" : "", pid);
-    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     int number = 0;
     *ret_depth = 0;
-    if (len <= 0)
+    if (!read_proc_text(proc_fd, path, text, sizeof text))
         return 0;
-    text[len] = '\0';
     char *at = strstr(text, "\nNSpid:"), *end = at;
     for (at = at == NULL ? NULL : at + 7; at != NULL && *at != '\n'; at = end) {
         number = (int)strtol(at, &end, 10);

@@ -42,14 +42,22 @@ static socklen_t make_lease_address(struct sockaddr_un *ret, const char *name)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
+/* A socket that blocks nobody, and the address of `name` for it; -1 with errno.
+ */
+static int open_lease_socket(const char *name, struct sockaddr_un *ret_address,
+                             socklen_t *ret_len)
+{
+    *ret_len = make_lease_address(ret_address, name);
+    return *ret_len == 0
+               ? -1
+               : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
 int jr_lease_socket_hold(const char *name)
 {
     struct sockaddr_un address;
-    socklen_t len = make_lease_address(&address, name);
-    JR_CLOSE int fd =
-        len == 0
-            ? -1
-            : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t len;
+    JR_CLOSE int fd = open_lease_socket(name, &address, &len);
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, len) == 0 &&
         listen(fd, BACKLOG) == 0)
         return jr_steal_fd(&fd);
@@ -59,11 +67,8 @@ int jr_lease_socket_hold(const char *name)
 int jr_lease_socket_connect(const char *name)
 {
     struct sockaddr_un address;
-    socklen_t len = make_lease_address(&address, name);
-    JR_CLOSE int fd =
-        len == 0
-            ? -1
-            : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t len;
+    JR_CLOSE int fd = open_lease_socket(name, &address, &len);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0)
         return jr_steal_fd(&fd);
     return -1;

@@ -9,8 +9,7 @@
 
 #define NAME "--sweep"
 
-/* The end of the value that begins at `text`. */
-static const char *value_end(const char *text)
+const char *jr_sweep_value_end(const char *text)
 {
     int depth = 0;
     char quote = 0;
@@ -86,7 +85,7 @@ static struct jr_node *read_option_values(const struct option *option,
     struct jr_arena *arena = option->reading->arena;
     struct jr_node *list = jr_node_sequence(arena);
     for (const char *from = option->text + at + 1; list != NULL;) {
-        const char *end = value_end(from);
+        const char *end = jr_sweep_value_end(from);
         struct jr_node *value =
             read_option_value(option, (size_t)(from - option->text),
                               (size_t)(end - option->text));

@@ -13,6 +13,7 @@
 #include "doc/doc.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
+#include "spec/sweep_options.h"
 #include "store/run_folder.h"
 #include "sweep/cells.h"
 #include "sweep/sweep_file.h"
@@ -112,7 +113,7 @@ static bool has_value(const json_t *cell, const char *text, const char *end)
 static bool has_values(const json_t *cell, const char *text)
 {
     for (;;) {
-        const char *end = jr_cell_pair_end(text);
+        const char *end = jr_sweep_value_end(text);
         if (!has_value(cell, text, end))
             return false;
         if (*end == '\0')

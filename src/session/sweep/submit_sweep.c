@@ -242,19 +242,13 @@ enum jr_status jr_session_submit_sweep(
     *ret = submission;
     if (submission == NULL)
         return JR_STATUS_LAUNCH;
-    *submission = (struct jr_sweep_submission){
-        .run = {.session = session,
-                .options = &options->sweep,
-                .dir = JR_RUN_FOLDER_INIT,
-                .cells_fd = -1,
-                .devices = {.queue = JR_DEVICE_QUEUE_INIT},
-                .nodes = {.epoll_fd = -1},
-                .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
-                .journal = {.fd = -1},
-                .signal_fd = -1,
-                .submits = true,
-                .assumes = !session->facts},
-        .options = options};
+    *submission =
+        (struct jr_sweep_submission){.run = {.session = session,
+                                             .options = &options->sweep,
+                                             JR_SWEEP_RUN_CLOSED,
+                                             .submits = true,
+                                             .assumes = !session->facts},
+                                     .options = options};
     jr_shared_files_init(&submission->files);
     if (session->swept->axes.sampler != NULL) {
         (void)jr_error_set(err, JR_STATUS_USAGE,

@@ -365,16 +365,7 @@ enum jr_status jr_session_run_sweep(struct jr_session *session,
     JR_DECIMAL_POINT;
     *ret_code = 0;
     struct jr_sweep_run run = {
-        .session = session,
-        .options = options,
-        .dir = JR_RUN_FOLDER_INIT,
-        .cells_fd = -1,
-        .devices = {.queue = JR_DEVICE_QUEUE_INIT},
-        .nodes = {.epoll_fd = -1},
-        .sampler = {.process = JR_SAMPLER_PROCESS_INIT},
-        .journal = {.fd = -1},
-        .signal_fd = -1,
-        .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}};
+        .session = session, .options = options, JR_SWEEP_RUN_CLOSED};
     enum jr_status status = jr_sweep_begin(&run, err);
     const struct jr_sweep_place place = {run.dir.id, run.dir.fd,
                                          run.dir.file_mode};

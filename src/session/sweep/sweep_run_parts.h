@@ -103,6 +103,13 @@ struct jr_sweep_run {
     struct jr_sweep_screen screen;
 };
 
+/* The members of one that has nothing open yet. */
+#define JR_SWEEP_RUN_CLOSED                                                    \
+    .dir = JR_RUN_FOLDER_INIT, .cells_fd = -1,                                 \
+    .devices = {.queue = JR_DEVICE_QUEUE_INIT}, .nodes = {.epoll_fd = -1},     \
+    .sampler = {.process = JR_SAMPLER_PROCESS_INIT}, .journal = {.fd = -1},    \
+    .signal_fd = -1, .screen = {.output = {.fd = -1}, .pipe = {-1, -1}}
+
 /* sweep_begin.c */
 
 /* Find the needs, check all cells, and make the folder. */
