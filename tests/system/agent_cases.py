@@ -22,6 +22,21 @@ entrypoint: [sh, -c, {script}]
 """
 
 
+def beside_a_clock(case, seconds):
+    """A program for jobrun whose wall clock is so many of them ahead."""
+    path = case.write("shifted", f"""#!{sys.executable} -u
+import re, subprocess, sys
+agent = subprocess.Popen([{str(harness.JOBRUN)!r}, *sys.argv[1:]],
+                         stdout=subprocess.PIPE, text=True)
+for line in agent.stdout:
+    print(re.sub('"wall": ([0-9]+)', lambda found: '"wall": %d' % (
+        int(found[1]) + {seconds} * 10 ** 9), line), end="")
+sys.exit(agent.wait())
+""")
+    path.chmod(0o700)
+    return path
+
+
 class Agents(harness.Case):
     """Runs on nodes that are all this machine. A transport says: the program that
     is a stand-in for its own (FAKE, NAME), and `allocation`, the environment in
@@ -567,16 +582,7 @@ sys.exit(agent.wait())
 
     def run_beside_a_clock(self, code, seconds):
         """Node 1 has one that is so many of them ahead."""
-        shifted = self.write("shifted", f"""#!{sys.executable} -u
-import re, subprocess, sys
-agent = subprocess.Popen([{str(harness.JOBRUN)!r}, *sys.argv[1:]],
-                         stdout=subprocess.PIPE, text=True)
-for line in agent.stdout:
-    print(re.sub('"wall": ([0-9]+)', lambda found: '"wall": %d' % (
-        int(found[1]) + {seconds} * 10 ** 9), line), end="")
-sys.exit(agent.wait())
-""")
-        shifted.chmod(0o700)
+        shifted = beside_a_clock(self, seconds)
         done = self.expect(self.run_on(
             2, "touch begun", FAKE_PROGRAM={"1": str(shifted)}), code)
         self.nobody_is_left()

@@ -15,7 +15,7 @@ import sys
 import time
 
 import harness
-from processes import marked
+from processes import is_alive, marked
 
 KILLS = 20
 WAIT = 60.0  # seconds that anything may take
@@ -33,14 +33,6 @@ def until(condition):
             pass
         time.sleep(0.002)
     return False
-
-
-def is_alive(pid):
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 class Case(harness.Case):

@@ -11,16 +11,9 @@ import subprocess
 import time
 
 import harness
+from processes import is_alive
 
 WAIT = 60.0  # seconds that anything may take
-
-
-def is_alive(pid):
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def until(condition):

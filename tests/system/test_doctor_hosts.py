@@ -5,10 +5,10 @@ import os
 import re
 import shlex
 import socket
-import sys
 import time
 import unittest
 
+import agent_cases as cases
 import harness
 from test_nodes_by_ssh import ADDRESS, Ssh, rename
 
@@ -137,26 +137,13 @@ class Wrong(Hosts):
         faults = self.faults("-s", "engine.ssh.program=/no where/jobrun")
         self.assertEqual(faults, [["there is no jobrun: /no where/jobrun"]] * 2)
 
-    def shifted(self, seconds):
-        """A host whose clock is so many of them ahead."""
-        path = self.write("shifted", f"""#!{sys.executable} -u
-import re, subprocess, sys
-agent = subprocess.Popen([{str(harness.JOBRUN)!r}, *sys.argv[1:]],
-                         stdout=subprocess.PIPE, text=True)
-for line in agent.stdout:
-    print(re.sub('"wall": ([0-9]+)', lambda found: '"wall": %d' % (
-        int(found[1]) + {seconds} * 10 ** 9), line), end="")
-sys.exit(agent.wait())
-""")
-        path.chmod(0o700)
-        return str(path)
-
     def test_clocks(self):
         for seconds, direction, last in ((700, "ahead", "cannot take part"),
                                          (-700, "behind", "cannot take part"),
                                          (40, "ahead", "has a fault")):
             with self.subTest(seconds):
-                lines, _ = self.ask(4, FAKE_PROGRAM={"1": self.shifted(seconds)})
+                shifted = cases.beside_a_clock(self, seconds)
+                lines, _ = self.ask(4, FAKE_PROGRAM={"1": str(shifted)})
                 self.assertIn("clock " + ("+" if seconds > 0 else "-"), lines[1])
                 self.assertRegex(lines[2], f"its clock is .* {direction} of the one "
                                  "here")

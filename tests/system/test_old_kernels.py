@@ -13,6 +13,7 @@ import time
 import uuid
 
 import harness
+import processes
 from processes import marked
 
 DENY = os.environ["DENY"]
@@ -26,26 +27,9 @@ FILTERS = [KERNEL, SANDBOX]
 if os.environ.get("LONG"):
     FILTERS = [MIXED, "clone3=ENOSYS"] + [f"{call}=EPERM" for call in CALLS]
 
-HEAD = ("version: 1\nname: t\ndevice: cpu\nworld_size: 3\n"
-        "oversubscribe: true\n")
-# Ranks that ignore the stop signal and leave a process of another session.
-STUBBORN = HEAD + """\
-timeouts: {stop_grace: 300ms}
-entrypoint:
-  shell: |
-    trap '' TERM
-    setsid sh -c 'trap "" TERM; sleep 600 & sleep 600' &
-    echo up
-    while :; do sleep 600 & wait $!; done
-"""
-POLITE = HEAD + """\
-entrypoint:
-  shell: |
-    trap 'echo told; exit 0' TERM
-    trap 'echo usr1' USR1
-    sh -c 'echo up; exec sleep 600' &
-    while :; do wait $!; done
-"""
+HEAD = processes.HEAD + "oversubscribe: true\n"
+STUBBORN = processes.STUBBORN + "oversubscribe: true\n"
+POLITE = processes.POLITE + "oversubscribe: true\n"
 FORKED = """\
 import os, time
 

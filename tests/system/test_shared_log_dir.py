@@ -10,17 +10,10 @@ import subprocess
 import time
 
 import harness
+from processes import is_alive
 
 NOBODY = 65534
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id")
-
-
-def is_alive(pid):
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def ticks(pid):

@@ -7,29 +7,7 @@ import time
 import uuid
 
 import harness
-from processes import marked
-
-HEAD = "version: 1\nname: t\ndevice: cpu\nworld_size: 3\n"
-# Ranks that ignore the stop signal and leave a process of another session.
-STUBBORN = HEAD + """\
-timeouts: {stop_grace: 300ms}
-entrypoint:
-  shell: |
-    trap '' TERM
-    setsid sh -c 'trap "" TERM; sleep 600 & sleep 600' &
-    echo up
-    while :; do sleep 600 & wait $!; done
-"""
-# Ranks that end when they are told to. Their child is up once it is no more
-# the shell: what a shell's fork is sent before its exec may be lost.
-POLITE = HEAD + """\
-entrypoint:
-  shell: |
-    trap 'echo told; exit 0' TERM
-    trap 'echo usr1' USR1
-    sh -c 'echo up; exec sleep 600' &
-    while :; do wait $!; done
-"""
+from processes import HEAD, POLITE, STUBBORN, marked
 
 
 class Trust(harness.Case):

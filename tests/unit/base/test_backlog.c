@@ -1,6 +1,6 @@
+#include "descriptors.h"
 #include "unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -195,24 +195,13 @@ static void hangs_up_when_it_is_closed(void)
     (void)close(listener);
 }
 
-/* Of this process, one for the look itself included. */
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
-    while (readdir(dir) != NULL)
-        count++;
-    (void)closedir(dir);
-    return count;
-}
-
 /* Strangers who stay: the rest waits in the kernel, and costs nothing. */
 static void keeps_so_many_and_no_more(void)
 {
     enum { STRANGERS = JR_BACKLOG_KEPT + 5 };
     struct jr_backlog backlog;
-    int listener, strangers[STRANGERS], before = count_descriptors();
+    unsigned before = count_descriptors();
+    int listener, strangers[STRANGERS];
     open_one(&backlog, &listener);
     for (int i = 0; i < STRANGERS; i++)
         strangers[i] = connect_to(0);

@@ -100,6 +100,16 @@ static inline void fake_controller_start(struct fake_controller *fake)
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&fake->controller.loop), 0);
 }
 
+/* A line of an agent, or one of srun's, which is no message. */
+static inline void fake_controller_receive(struct fake_controller *fake,
+                                           const char *line)
+{
+    json_t *frame = jr_message_read(line, strlen(line));
+    if (frame != NULL)
+        jr_controller_receive(&fake->controller, frame);
+    json_decref(frame);
+}
+
 /* Check what was sent since the last time, by the types: "stop hold". */
 static inline void fake_controller_check_sent(struct fake_controller *fake,
                                               const char *expected)

@@ -32,6 +32,7 @@
 #include "cluster/srun.h"
 #include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
+#include "descriptors.h"
 #include "generated/version.h"
 #include "scratch.h"
 #include "spawn/run_options.h"
@@ -1225,14 +1226,6 @@ static void is_told_to_leave_the_console(void)
     wait_for_srun(&bench);
     (void)end_console(&console);
     end(&bench);
-}
-
-static unsigned count_descriptors(void)
-{
-    unsigned count = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
 }
 
 /* What srun has said, or others may still say by its streams, counts. */

@@ -11,14 +11,6 @@
 
 static struct fake_controller fake;
 
-static void receive(const char *line)
-{
-    json_t *frame = jr_message_read(line, strlen(line));
-    if (frame != NULL) /* else it is a line of srun's */
-        jr_controller_receive(&fake.controller, frame);
-    json_decref(frame);
-}
-
 static void all_in(enum jr_node_state state)
 {
     for (uint32_t i = 0; i < FAKE_NODES; i++)
@@ -40,7 +32,7 @@ static void passes_over_what_is_nobodys(void)
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         fake_controller_start(&fake);
-        receive(lines[i]);
+        fake_controller_receive(&fake, lines[i]);
         fake_controller_check_sent(&fake, "");
         for (uint32_t k = 0; k < FAKE_NODES; k++)
             CU_ASSERT_EQUAL(fake.nodes[k].state, JR_NODE_RUNNING);
@@ -56,7 +48,8 @@ static void a_line_is_a_sign_of_life(void)
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         fake.nodes[i].silent = 3;
     uint64_t before = jr_clock_ns();
-    receive("{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 1, \"t\": \"heartbeat\", \"at\": 5}");
     CU_ASSERT_EQUAL(fake.nodes[0].silent, 3);
     CU_ASSERT_EQUAL(fake.nodes[1].silent, 0);
     CU_ASSERT_TRUE(fake_controller_is_after(fake.nodes[1].heard_ns, before, 0));
@@ -69,10 +62,12 @@ static void a_node_says_what_its_world_is(void)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
-    receive("{\"n\": 1, \"t\": \"ready\", \"mpi\": \"pmix\", "
-            "\"library\": \"libmpi.so.40\", \"at\": 5}");
-    receive("{\"n\": 2, \"t\": \"ready\", \"library\": \"libmpi.so.40\", "
-            "\"obstacle\": \"no server\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 1, \"t\": \"ready\", \"mpi\": \"pmix\", "
+                            "\"library\": \"libmpi.so.40\", \"at\": 5}");
+    fake_controller_receive(
+        &fake, "{\"n\": 2, \"t\": \"ready\", \"library\": \"libmpi.so.40\", "
+               "\"obstacle\": \"no server\", \"at\": 5}");
     JR_ASSERT_TEXT(fake.nodes[1].mpi, "pmix");
     JR_ASSERT_TEXT(fake.nodes[1].library, "libmpi.so.40");
     CU_ASSERT_PTR_NULL(fake.nodes[1].obstacle);
@@ -95,7 +90,7 @@ static void a_node_says_who_it_is(void)
                    "\"at\": 5}",
                    JR_VERSION,
                    (unsigned long long)(jr_clock_wall_ns() + HOUR_NS));
-    receive(line);
+    fake_controller_receive(&fake, line);
     CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_KNOWN);
     JR_ASSERT_TEXT(fake.nodes[1].host, "gpu07");
     CU_ASSERT_EQUAL(fake.nodes[1].port, 4001);
@@ -125,7 +120,7 @@ static void another_version_is_refused(void)
                        "{\"n\": 2, \"t\": \"hello\", \"version\": %s, \"at\": "
                        "5}",
                        vectors[i].version);
-        receive(line);
+        fake_controller_receive(&fake, line);
         CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_REFUSED);
         CU_ASSERT_TRUE(fake.controller.refused);
         CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
@@ -134,7 +129,8 @@ static void another_version_is_refused(void)
                        "here; all nodes need the same",
                        vectors[i].said, JR_VERSION);
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
-        receive("{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
+        fake_controller_receive(&fake,
+                                "{\"n\": 1, \"t\": \"hello\", \"at\": 5}");
         JR_ASSERT_TEXT(fake.controller.refusal.text, text);
         fake_controller_end(&fake);
     }
@@ -167,7 +163,7 @@ static void a_refusal_has_a_status_and_a_reason(void)
                        "{\"n\": 1, \"t\": \"refuse\", \"status\": %d, "
                        "\"host\": \"gpu07\", \"at\": 5}",
                        vectors[i].code);
-        receive(line);
+        fake_controller_receive(&fake, line);
         CU_ASSERT_EQUAL(fake.nodes[1].state, JR_NODE_REFUSED);
         CU_ASSERT_EQUAL(fake.controller.refusal.status, vectors[i].status);
         JR_ASSERT_TEXT(fake.controller.refusal.text, vectors[i].text);
@@ -179,7 +175,7 @@ static void a_second_agent_is_refused(void)
 {
     fake_controller_start(&fake);
     all_in(JR_NODE_KNOWN);
-    receive("{\"n\": 0, \"t\": \"hello\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 0, \"t\": \"hello\", \"at\": 5}");
     CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_UNRESOLVED);
     JR_ASSERT_TEXT(fake.controller.refusal.text,
                    "node 0 (n0): srun started more than one agent there");
@@ -213,7 +209,7 @@ static void a_node_that_begins_has_a_clock(void)
                    "{\"n\": 1, \"t\": \"begun\", \"at\": %llu}",
                    (unsigned long long)(now + 5 * HOUR_NS));
     jr_buf_str(&fake.nodes[1].streams[JR_CHANNEL_OUT], "of before");
-    receive(line);
+    fake_controller_receive(&fake, line);
     CU_ASSERT_TRUE(fake.nodes[1].has_begun);
     CU_ASSERT_EQUAL(fake.nodes[1].streams[JR_CHANNEL_OUT].len, 0);
     int64_t off = fake.nodes[1].offset_ns - 6 * (int64_t)HOUR_NS;
@@ -222,7 +218,7 @@ static void a_node_that_begins_has_a_clock(void)
     CU_ASSERT_TRUE(fake.nodes[1].clock_error_ns < HOUR_NS + HOUR_NS / 2);
     CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, fake.nodes[1].clock_error_ns);
     fake.outcome.clock_error_ns = 4 * HOUR_NS;
-    receive(line);
+    fake_controller_receive(&fake, line);
     CU_ASSERT_EQUAL(fake.outcome.clock_error_ns, 4 * HOUR_NS);
     CU_ASSERT_EQUAL(jr_controller_run_ns(&fake.nodes[1], 0), 0);
     fake.nodes[1].offset_ns = 70;
@@ -234,17 +230,23 @@ static void a_node_that_begins_has_a_clock(void)
 static void opens_the_exit_barrier_once(void)
 {
     fake_controller_start(&fake);
-    receive("{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
-    receive("{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
-    receive("{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 0, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 2, \"t\": \"all_returned\", \"at\": 5}");
     fake_controller_check_sent(&fake, "");
-    receive("{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 1, \"t\": \"all_returned\", \"at\": 5}");
     fake_controller_check_sent(&fake, "release");
-    receive("{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
     fake_controller_check_sent(&fake, "");
     fake_controller_end(&fake);
     fake_controller_start(&fake);
-    receive("{\"n\": 1, \"t\": \"released\", \"at\": 5}");
+    fake_controller_receive(&fake,
+                            "{\"n\": 1, \"t\": \"released\", \"at\": 5}");
     fake_controller_check_sent(&fake, "release");
     fake_controller_end(&fake);
 }
@@ -262,9 +264,9 @@ static void a_node_that_floods_is_refused(void)
         jr_channel_put(&frame, &sender, i, bytes, sizeof bytes);
         frame.data[frame.len - 1] = '\0';
         for (int k = 0; k < 16; k++)
-            receive(frame.data);
+            fake_controller_receive(&fake, frame.data);
         CU_ASSERT_FALSE(fake.controller.refused);
-        receive(frame.data);
+        fake_controller_receive(&fake, frame.data);
         /* What ranks have left is taken as it comes. */
         CU_ASSERT_EQUAL(fake.controller.refused, i != JR_CHANNEL_LEFT);
         if (i != JR_CHANNEL_LEFT)

@@ -7,14 +7,6 @@
 
 static struct fake_controller fake;
 
-static void receive(const char *line)
-{
-    json_t *frame = jr_message_read(line, strlen(line));
-    if (frame != NULL) /* else it is a line of srun's */
-        jr_controller_receive(&fake.controller, frame);
-    json_decref(frame);
-}
-
 /* All nodes are asked, once, for how long they have been silent; the run hangs
  * if it was long enough for each. */
 static void asks_all_about_silence(void)
@@ -30,9 +22,11 @@ static void asks_all_about_silence(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         fake_controller_start(&fake);
         fake.policy.timeouts.silence_ms = 5000;
-        receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake,
+                                "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "query");
-        receive("{\"n\": 2, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake,
+                                "{\"n\": 2, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "");
         for (uint32_t k = 0; k < FAKE_NODES; k++) {
             char line[128];
@@ -41,11 +35,12 @@ static void asks_all_about_silence(void)
                            "{\"n\": %u, \"t\": \"quiet\", \"for_ns\": "
                            "%llu, \"at\": 5}",
                            k, vectors[i].answers[k] * 1000000ULL);
-            receive(line);
+            fake_controller_receive(&fake, line);
         }
         fake_controller_check_sent(&fake, vectors[i].hangs ? "hang" : "");
         CU_ASSERT_FALSE(fake.run.is_querying);
-        receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+        fake_controller_receive(&fake,
+                                "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
         fake_controller_check_sent(&fake, "query"); /* anew */
         fake_controller_end(&fake);
     }
@@ -57,7 +52,7 @@ static void a_stopped_run_does_not_hang(void)
     fake_controller_start(&fake);
     fake.policy.timeouts.silence_ms = 5000;
     fake.run.stopped = true;
-    receive("{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
+    fake_controller_receive(&fake, "{\"n\": 1, \"t\": \"silent\", \"at\": 5}");
     fake_controller_check_sent(&fake, "");
     fake.run.stopped = false;
     jr_controller_silence_ask(&fake.run);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "descriptors.h"
 #include "scratch.h"
 
 struct vector {
@@ -135,14 +136,6 @@ static void path_end(struct path *path)
     (void)setenv("PATH", path->before, 1);
     free(path->before);
     scratch_end(&path->scratch);
-}
-
-static unsigned count_descriptors(void)
-{
-    unsigned count = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
 }
 
 /* All that comes before the end; ours do not block, srun's do. */

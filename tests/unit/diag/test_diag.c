@@ -5,21 +5,7 @@
 #include "base/json.h"
 #include "diag/diag.h"
 
-#include "unit.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static struct jr_source source(const char *name, const char *text)
-{
-    return (struct jr_source){
-        .name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
-}
-
-static struct jr_span span(const struct jr_source *where, uint32_t line,
-                           uint32_t column, uint32_t end_column)
-{
-    return (struct jr_span){where, line, column, line, end_column};
-}
+#include "spans.h"
 
 static void check(const struct jr_diags *diags, enum jr_diag_format format,
                   bool color, const char *expected)

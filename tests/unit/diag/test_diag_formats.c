@@ -4,21 +4,7 @@
 #include "diag/diag.h"
 #include "diag/diag_text.h"
 
-#include "unit.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static struct jr_source source(const char *name, const char *text)
-{
-    return (struct jr_source){
-        .name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
-}
-
-static struct jr_span span(const struct jr_source *where, uint32_t line,
-                           uint32_t column, uint32_t end_column)
-{
-    return (struct jr_span){where, line, column, line, end_column};
-}
+#include "spans.h"
 
 static void check(const struct jr_diag_report *report,
                   enum jr_diag_format format, const char *expected)

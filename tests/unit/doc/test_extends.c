@@ -2,24 +2,8 @@
 #include "doc/extends.h"
 
 #include "doc/override.h"
+#include "pages.h"
 #include "toy.h"
-
-struct page {
-    const char *name, *text;
-};
-
-static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
-                     struct jr_error *err)
-{
-    const struct page *page = reader->context;
-    while (page->name != NULL && strcmp(page->name, reading->path) != 0)
-        page++;
-    if (page->name == NULL)
-        return jr_error_set(err, JR_STATUS_INVALID, "there is none");
-    jr_buf_str(&reading->text, page->text);
-    reading->file = (struct jr_file){page->name, page->name, "/"};
-    return 0;
-}
 
 static struct loaded assemble_chosen(const char *top, const struct page *pages,
                                      const char *option)

@@ -1,10 +1,10 @@
 #include <jobrun/jobrun.h>
 
-#include <dirent.h>
 #include <locale.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "descriptors.h"
 #include "scratch.h"
 
 #define SPEC        "version: 1\nname: t\nworld_size: 2\n"
@@ -258,17 +258,6 @@ static void tells_of_a_folder_that_went_away(void)
     CU_ASSERT_NOT_EQUAL(f.notes[0], '\0');
     CU_ASSERT_NOT_EQUAL(jr_session_exit_code(f.session), 0);
     close_session(&f);
-}
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    (void)closedir(folder);
-    return count;
 }
 
 /* Handlers, mask and descriptors are as they were. */

@@ -14,11 +14,9 @@ struct spec_case {
     struct jr_buf found; /* "JR0211@3:13 world_size", one per line */
 };
 
-static inline void case_open(struct spec_case *c, const char *text)
+/* Fill in `found`. */
+static inline void case_list_found(struct spec_case *c)
 {
-    *c = (struct spec_case){0};
-    (void)jr_spec_load_text(&c->file, "train.jobrun.yaml", "/jobs", text,
-                            strlen(text), &c->diags);
     jr_diags_sort(&c->diags);
     for (size_t i = 0; i < c->diags.count; i++) {
         const struct jr_diag *diag = &c->diags.items[i];
@@ -27,6 +25,14 @@ static inline void case_open(struct spec_case *c, const char *text)
         if (diag->path != NULL)
             jr_buf_printf(&c->found, " %s", diag->path);
     }
+}
+
+static inline void case_open(struct spec_case *c, const char *text)
+{
+    *c = (struct spec_case){0};
+    (void)jr_spec_load_text(&c->file, "train.jobrun.yaml", "/jobs", text,
+                            strlen(text), &c->diags);
+    case_list_found(c);
 }
 
 /* The same with the two required fields before it, on lines 1 and 2. */

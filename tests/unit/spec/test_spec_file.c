@@ -1,25 +1,8 @@
 /* Specs that are put together: from parents, --set, and what ${...} reads. */
 #include "case.h"
-#include "doc/source_reader.h"
+#include "pages.h"
 
 #define TEXT_OF(text) ((char[]){text})
-
-struct page {
-    const char *name, *text;
-};
-
-static int read_page(const struct jr_reader *reader, struct jr_reading *reading,
-                     struct jr_error *err)
-{
-    const struct page *page = reader->context;
-    while (page->name != NULL && strcmp(page->name, reading->path) != 0)
-        page++;
-    if (page->name == NULL)
-        return jr_error_set(err, JR_STATUS_INVALID, "there is none");
-    jr_buf_str(&reading->text, page->text);
-    reading->file = (struct jr_file){page->name, page->name, "/bases"};
-    return 0;
-}
 
 static void open_with(struct spec_case *c, const char *text,
                       const struct jr_spec_options *options)
@@ -30,14 +13,7 @@ static void open_with(struct spec_case *c, const char *text,
                                           .len = strlen(text)};
     *c = (struct spec_case){0};
     (void)jr_spec_load(&c->file, &source, options, &c->diags);
-    jr_diags_sort(&c->diags);
-    for (size_t i = 0; i < c->diags.count; i++) {
-        const struct jr_diag *diag = &c->diags.items[i];
-        jr_buf_printf(&c->found, "%s%s@%u:%u", i == 0 ? "" : "\n", diag->code,
-                      diag->span.line, diag->span.column);
-        if (diag->path != NULL)
-            jr_buf_printf(&c->found, " %s", diag->path);
-    }
+    case_list_found(c);
 }
 
 static const char *found(const struct spec_case *c)

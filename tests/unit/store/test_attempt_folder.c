@@ -1,4 +1,5 @@
 #include "store/attempt_folder.h"
+#include "descriptors.h"
 #include "scratch.h"
 
 #include <errno.h>
@@ -135,21 +136,13 @@ static void one_claims_an_attempt(void)
     end();
 }
 
-/* The descriptor that is free next. */
-static int next_descriptor(void)
-{
-    int fd = dup(STDERR_FILENO);
-    (void)close(fd);
-    return fd;
-}
-
 static void leaves_no_descriptor_open(void)
 {
     start(JR_LOG_PRIVATE);
-    int before = next_descriptor();
+    unsigned before = count_descriptors();
     CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, NULL), 0);
     CU_ASSERT_EQUAL(jr_attempt_folder_make_part(&joined, 1, 0, NULL), -1);
-    CU_ASSERT_EQUAL(next_descriptor(), before);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
     end();
 }
 

@@ -1,4 +1,5 @@
 #include "store/run_folder.h"
+#include "descriptors.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -519,14 +520,6 @@ static void goes_on_with_nothing_else(void)
     }
     (void)close(log_fd);
     discard(folder);
-}
-
-static unsigned count_descriptors(void)
-{
-    unsigned count = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
 }
 
 /* Whatever was made, refused, joined or discarded. */

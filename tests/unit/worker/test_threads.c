@@ -3,7 +3,6 @@
  * libraries would. */
 #include "worker/c/threads.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "unit.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -183,14 +183,6 @@ static void tells_of_threads(void)
     check_told(1, 0, "1 thread ()");
     check_told(8, ALL_NAMED, "8 threads (a, b, c, d, e, f, g, h)");
     check_told(9, ALL_NAMED, "9 threads (a, b, c, d, e, f, g, h, ...)");
-}
-
-static unsigned count_descriptors(void)
-{
-    unsigned count = 0;
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
 }
 
 /* The thread that asks is not told of, nor is a descriptor left. */
