@@ -67,6 +67,18 @@ static void begin_terminal(struct jr_runner *runner)
         jr_stop_force(runner);
 }
 
+/* Hear of its end, if that is not so already. Ranks that end while they are
+ * watched are told of in that order; one that ended before it was, as of then.
+ * -1 with errno. */
+static int watch_rank(struct jr_rank_run *rank, int pidfd)
+{
+    rank->watch =
+        (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    bool heard = jr_loop_add(&rank->runner->loop, &rank->watch, EPOLLIN) == 0 ||
+                 errno == EEXIST;
+    return heard ? 0 : -1;
+}
+
 /* A rank has a process: watch it. `at_ns` is when it was started. */
 static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd,
                               uint64_t at_ns)
@@ -76,15 +88,15 @@ static void note_rank_started(struct jr_rank_run *rank, pid_t pid, int pidfd,
     rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
     rank->outcome->own_pid = pid;
     rank->outcome->started_ns = at_ns;
-    rank->watch =
-        (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    int deaf = watch_rank(rank, pidfd) == 0 ? 0 : errno;
     rank->state = JR_LIFE_WAITING;
     (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         begin_terminal(runner);
     jr_policies_rank_started(rank);
-    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
+    errno = deaf;
+    if (deaf != 0)
         fail_rank_watch(runner, rank);
 }
 
@@ -263,6 +275,23 @@ static uint32_t batch_size(const struct jr_runner *runner)
     return count;
 }
 
+/* Begin to start several ranks, and watch each at once: by the time that the
+ * last one executes, others may have ended, and the first of them is to be
+ * known. Returns how many were begun. */
+static uint32_t begin_batch(struct jr_runner *runner, struct jr_rank_run *first)
+{
+    struct jr_starter *starter = &runner->starter;
+    uint32_t most = batch_size(runner), count = 0;
+    bool failed = false;
+    for (; count < most && !failed; count++) {
+        failed = jr_start_begin(starter, count, first[count].plan) != 0;
+        if (!failed) /* or else later, once it executes */
+            (void)watch_rank(&first[count],
+                             starter->flights[count].started.pidfd);
+    }
+    return count;
+}
+
 /* Begin to start several ranks, and wait for all of them: between two batches
  * no start is under way. Those that execute come first, so that a failure finds
  * them as ranks that run. */
@@ -270,16 +299,14 @@ static void start_batch(struct jr_runner *runner)
 {
     struct jr_started started[JR_FLIGHTS];
     struct jr_rank_run *first = &runner->ranks[runner->next];
-    uint32_t most = batch_size(runner), count = 0;
-    bool failed = false;
-    for (; count < most && !failed; count++)
-        failed =
-            jr_start_begin(&runner->starter, count, first[count].plan) != 0;
+    uint32_t count = begin_batch(runner, first);
     runner->next += count;
     for (uint32_t n = 0; n < count; n++) {
         jr_start_end(&runner->starter, n, &started[n]);
-        if (started[n].stage != JR_STAGE_NONE)
+        if (started[n].stage != JR_STAGE_NONE) {
+            first[n].watch.fd = -1; /* it is closed, and so not watched */
             continue;
+        }
         runner->proven = first[n].plan;
         accept_rank(runner, &first[n], &started[n]);
     }

@@ -2,9 +2,40 @@
  * is known of them at their end, and what a start that fails means. */
 #include "run/launch.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/wait.h>
 
 #include "fake_runner.h"
+
+/* The first of the processes that are made by it. */
+static struct {
+    pid_t pids[16];
+    unsigned count;
+    unsigned late; /* so many have ended before the next one is made; 0: none */
+} clones;
+
+/* The C library's, for the whole program. */
+int clone(int (*main)(void *), void *stack, int flags, void *data, ...)
+{
+    static int (*real)(int (*)(void *), void *, int, void *, ...);
+    siginfo_t info;
+    va_list rest;
+    va_start(rest, data);
+    pid_t *pidfd = va_arg(rest, pid_t *);
+    void *tls = va_arg(rest, void *), *up = va_arg(rest, void *);
+    va_end(rest);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "clone");
+    for (unsigned i = 0; i < clones.late && clones.late == clones.count; i++)
+        (void)waitid(P_PID, (id_t)clones.pids[i], &info, WEXITED | WNOWAIT);
+    int pid = real(main, stack, flags, data, pidfd, tls, up);
+    if (pid > 0 && clones.count < sizeof clones.pids / sizeof *clones.pids)
+        clones.pids[clones.count++] = pid;
+    return pid;
+}
 
 static struct fake_runner fake;
 static char *argv[] = {(char *)"sh", (char *)"-c", NULL, NULL};
@@ -182,6 +213,33 @@ static void a_failure_at_once_is_the_last(void)
     end();
 }
 
+/* Ranks may end while the last of those that are started together is on its
+ * way: who was the first is known then, too. Here the others wait until the
+ * dead one is a zombie. */
+static void keeps_the_order_of_ends_during_starts(void)
+{
+    enum { COUNT = 5, FIRST = 3 };
+    static char *hub[] = {(char *)"sh", (char *)"-c",
+                          (char *)"echo $$ > new; mv new pid; exit 3", NULL};
+    start("until test -e pid; do :; done; read p < pid;"
+          "until grep -q '^State:.Z' /proc/$p/status; do :; done; exit 1",
+          COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        fake.planned[i].workdir = fake.scratch.dir;
+    fake.planned[FIRST].argv = hub;
+    fake.runner.proven = &fake.planned[0];
+    clones.count = 0;
+    clones.late = COUNT - 1;
+    fake_runner_turn(&fake, is_over);
+    clones.late = 0;
+    CU_ASSERT_EQUAL(fake.outcomes[FIRST].exit_code, 3);
+    CU_ASSERT_EQUAL(fake.outcomes[FIRST].order, 1);
+    for (uint32_t i = 0; i + 1 < COUNT; i++)
+        if (i != FIRST)
+            CU_ASSERT_EQUAL(fake.outcomes[i].exit_code, 1);
+    end();
+}
+
 /* Nothing starts before the setup is done, while a stop is held, or jobrun is
  * suspended; a stop starts nothing any more. */
 static void waits_before_it_starts(void)
@@ -257,6 +315,7 @@ JR_UNIT_MAIN("launch", CASE(starts_all_and_takes_their_ends),
              CASE(a_failure_stops_the_others),
              CASE(says_why_a_rank_did_not_start),
              CASE(a_failure_among_several_stops_them),
-             CASE(a_failure_at_once_is_the_last), CASE(waits_before_it_starts),
-             CASE(fails_the_first_that_waits),
+             CASE(a_failure_at_once_is_the_last),
+             CASE(keeps_the_order_of_ends_during_starts),
+             CASE(waits_before_it_starts), CASE(fails_the_first_that_waits),
              CASE(fails_one_that_was_not_heard_of))
