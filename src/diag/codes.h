@@ -181,7 +181,8 @@
     X(FOLDER_NOT_WRITABLE, 514, "a folder cannot be written")                  \
     X(DEADLINE_WITHOUT_END, 515, "a deadline before an end that is not known") \
     X(MPI_NOT_SERVED, 516, "the ranks do not become one world of MPI")         \
-    X(DEVICES_REPLACED, 517, "a variable replaces the chosen devices")
+    X(DEVICES_REPLACED, 517, "a variable replaces the chosen devices")         \
+    X(MODULE_NOT_FOUND, 518, "a Python module cannot be found")
 /* clang-format on */
 
 /* The number of each code by its name: JR_CODE_UNKNOWN_FIELD is 203. */

@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 import harness
@@ -44,6 +45,8 @@ class Preflight(harness.Case):
         self.write("plain.sh", "#!/bin/sh\n")
         self.program("windows", "#!/bin/sh\r\necho x\r\n")
         self.program("misspelt", "#!/bin/bahs\n")
+        self.program("looked-up", "#!/usr/bin/env pyhton3\n")
+        self.program("returns", "#!/usr/bin/env python3\r\nprint(1)\r\n")
         self.program("strange", "#! /no/such/shell -x\n")
         (self.folder / "folder").mkdir()
         for word, message, help_ in (
@@ -66,6 +69,10 @@ class Preflight(harness.Case):
                  "its lines end as on Windows"),
                 ("./misspelt", "its first line names '/bin/bahs'",
                  "did you mean #!/bin/bash?"),
+                ("./looked-up", "its first line names 'pyhton3'",
+                 "did you mean #!/usr/bin/env python3?"),
+                ("./returns", "its first line names 'python3\\x0d'",
+                 "its lines end as on Windows: sed -i 's/\\r$//' ./returns"),
                 ("./strange", "its first line names '/no/such/shell'", "")):
             told = self.plan(f"entrypoint: [{word}]\n")
             self.assertIn("job.jobrun.yaml:4:14: error[JR0512]: ", told)
@@ -111,14 +118,55 @@ class Preflight(harness.Case):
         (self.folder / "w").mkdir()
         told = self.plan("entrypoint: [python3, done.py]\nworkdir: w\n")
         self.assertIn("'done.py' cannot be read", told)
-        for words in ("python3, done.py", "python3, -m, trian",
-                      "python3, -c, trian", "python3, -W, ignore, done.py",
+        for words in ("python3, done.py", "python3, -m, done",
+                      "python3, -m, json.tool", "python3, -c, trian", "python3, -W, ignore, done.py",
                       "python3, '-'", "echo, trian.py", "python3"):
             self.assertEqual(self.plan(f"entrypoint: [{words}]\n", code=0),
                              "", words)
         told = self.expect(self.jobrun("plan", "-n", "2", "--", "python3",
                                        "trian.py"), 4).stderr
         self.assertIn("the script 'trian.py' cannot be read", told)
+
+    def test_modules(self):
+        """By the folders that this very Python searches, without running it."""
+        python = os.path.realpath(sys.executable)
+        form = "entrypoint:\n  python: {%s, interpreter: " + python + "}\n"
+        self.write("job.jobrun.yaml", HEAD + form % "module: no.such")
+        if self.jobrun("plan", "job.jobrun.yaml").returncode == 0:
+            self.skipTest("SKIPPED: this Python may find modules by hooks")
+        self.write("pkg/__init__.py", "")
+        self.write("pkg/part.py", "def main(): pass\n")
+        self.write("elsewhere/away.py", "")
+        for text in (form % "module: done",
+                     form % "function: 'pkg.part:main'",
+                     form % "function: 'jobrun:rank'",
+                     form % "function: 'json.tool:main'",
+                     form % "function: 'time:time'",
+                     form % "module: away" + "env: {PYTHONPATH: elsewhere}\n",
+                     f"entrypoint: [{python}, -um, json.tool]\n"):
+            self.assertEqual(self.plan(text, code=0), "", text)
+        for text, place, said in (
+                (form % "module: doen", "5:20",
+                 "finds no module 'doen'\n*help: did you mean 'done'?"),
+                (form % "function: 'pkg.prat:main'", "5:22",
+                 "finds no module 'pkg.prat'*help: did you mean 'pkg.part'?"),
+                (form % "function: 'done:f', setup: 'nowhere:f'", "5:39",
+                 "finds no module 'nowhere'"),
+                (f"entrypoint:\n- {python}\n- -u\n- -m\n- away\n", "8:3",
+                 "finds no module 'away'*Python looks in the working directory")):
+            told = self.plan(text)
+            self.assertIn(f":{place}: error[JR0518]: ", told)
+            for part in said.split("*"):
+                self.assertIn(part, told)
+            told = self.plan(text + "setup: 'true'\n", code=0)
+            self.assertIn("warning[JR0518]", told)
+            self.assertIn("`setup` has to provide it", told)
+        told = self.plan(form % "function: 'done:f'" +
+                         "start_method: forkserver\npreload: [json, nowhere]\n")
+        self.assertIn(":7:17: error[JR0518]: ", told)
+        told = self.expect(self.jobrun("plan", "job.jobrun.yaml", "--on", "1x0,2c"),
+                           0)
+        self.assertNotIn("JR0518", told.stderr)
 
     def test_working_directories(self):
         told = self.plan("entrypoint: [echo]\nworkdir: gone\n")
