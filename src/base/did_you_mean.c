@@ -172,6 +172,13 @@ static unsigned most_edits(const char *word)
     return len <= 4 ? 1 : len <= 8 ? 2 : 3;
 }
 
+/* Whether so many edits leave something of both words: 'r' is no misspelt 'lr',
+ * of which it has one letter and lacks the other. */
+static bool leaves_something(unsigned edits, const char *a, const char *b)
+{
+    return edits == 0 || (edits < strlen(a) && edits < strlen(b));
+}
+
 const char *jr_did_you_mean(const char *word, const char *const *candidates)
 {
     unsigned best_edits = most_edits(word) + 1;
@@ -179,7 +186,8 @@ const char *jr_did_you_mean(const char *word, const char *const *candidates)
     for (; *candidates != NULL; candidates++) {
         unsigned edits = jr_edit_distance(word, *candidates, best_edits);
         /* two slips are no likely beginning of a word */
-        if (edits < best_edits && (edits < 2 || **candidates == *word)) {
+        if (edits < best_edits && (edits < 2 || **candidates == *word) &&
+            leaves_something(edits, word, *candidates)) {
             best_edits = edits;
             best = *candidates;
         }
