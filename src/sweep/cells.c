@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "spec/sweep_options.h"
 
 #include "base/banned.h"
 
@@ -321,6 +320,25 @@ void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
 
 /* Which cell --cell and SWEEP/CELL mean. */
 
+const char *jr_cell_pair_end(const char *text)
+{
+    int depth = 0;
+    char quote = 0;
+    for (; *text != '\0'; text++) {
+        if (quote != 0)
+            quote = *text == quote ? 0 : quote;
+        else if (*text == '\'' || *text == '"')
+            quote = *text;
+        else if (*text == '[' || *text == '{')
+            depth++;
+        else if (*text == ']' || *text == '}')
+            depth--;
+        else if (*text == ',' && depth <= 0)
+            break;
+    }
+    return text;
+}
+
 /* The value of a text, by type; NULL where it is none. */
 static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
                                    size_t len)
@@ -336,40 +354,127 @@ static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
     return good ? doc->root : NULL;
 }
 
+enum { MOST_TOLD = 8 }; /* values, or axes */
+
+/* The value that is asked for. */
+struct wanted_value {
+    const char *path; /* of a field, */
+    size_t len;       /* so long */
+    const struct jr_node *value;
+};
+
+/* The different values of a field that cells were found to have. */
+struct value_list {
+    const struct jr_node *values[MOST_TOLD];
+    size_t count; /* of all, as far as they fit, and one more if not */
+};
+
+static void note_value(struct value_list *list, const struct jr_node *value)
+{
+    for (size_t i = 0; i < list->count && i < MOST_TOLD; i++)
+        if (jr_sweep_values_compare(list->values[i], value) == 0)
+            return;
+    if (list->count < MOST_TOLD)
+        list->values[list->count] = value;
+    list->count += list->count <= MOST_TOLD;
+}
+
+/* The word that follows item `i` of a list: "1, 2 or 3", "1, 2, 3, ...". */
+static const char *list_sign(size_t i, size_t count)
+{
+    bool cut = count > MOST_TOLD;
+    size_t last = (cut ? MOST_TOLD : count) - 1;
+    return i == last               ? (cut ? ", ..." : "")
+           : i + 1 == last && !cut ? " or "
+                                   : ", ";
+}
+
+static int refuse_value(const char *pair, size_t len, size_t path,
+                        const struct value_list *list, struct jr_error *err)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (size_t i = 0; i < list->count && i < MOST_TOLD; i++) {
+        jr_cell_value_text(&text, list->values[i]);
+        jr_buf_str(&text, list_sign(i, list->count));
+    }
+    return jr_error_set(err, JR_STATUS_USAGE, "no cell has %.*s: %.*s is %s",
+                        (int)len, pair, (int)path, pair,
+                        text.failed ? "another" : text.data);
+}
+
+/* The fields that the axes vary. */
+static int refuse_axis(const struct jr_cells *cells, const char *path,
+                       size_t len, struct jr_error *err)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_sweep_axes *axes = cells->axes;
+    size_t count = 0;
+    for (size_t i = 0; i < axes->count; i++)
+        for (size_t j = 0; j < axes->axes[i].fields_count; j++)
+            if (count++ < MOST_TOLD)
+                jr_buf_printf(&text, "%s%s", count == 1 ? "" : ", ",
+                              axes->axes[i].fields[j].path);
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "'%.*s' is not an axis of the sweep%s%s%s", (int)len,
+                        path, text.len > 0 ? "; the axes are " : "",
+                        text.len > 0 && !text.failed ? text.data : "",
+                        count > MOST_TOLD ? ", ..." : "");
+}
+
+/* Neither a number nor a pair. */
+static int refuse_word(const struct jr_cells *cells, const char *text,
+                       size_t len, struct jr_error *err)
+{
+    struct jr_buf first JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_cells_text(&first, cells, 0);
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "'%.*s' is neither the number of a cell (0 to %zu) nor "
+                        "its values (%s)",
+                        (int)len, text, cells->count - 1,
+                        first.failed || first.len == 0 ? "PATH=VALUE"
+                                                       : first.data);
+}
+
+/* Whether cell `i` has the value, one of `list` from now on. */
+static bool has_value(const struct jr_cells *cells, size_t i,
+                      const struct wanted_value *wanted,
+                      struct jr_stated_value *values, struct value_list *list)
+{
+    bool same = false;
+    for (size_t j = jr_cells_values(cells, i, values); j-- > 0;) {
+        if (strncmp(values[j].path, wanted->path, wanted->len) != 0 ||
+            values[j].path[wanted->len] != '\0')
+            continue;
+        note_value(list, values[j].value);
+        same = wanted->value != NULL &&
+               jr_sweep_values_compare(values[j].value, wanted->value) == 0;
+    }
+    return same;
+}
+
 /* Narrow `left` to the cells that have the pair from `text` to `end`. */
 static int narrow_by_pair(const struct jr_cells *cells, bool *left,
                           const char *text, const char *end,
                           struct jr_stated_value *values, struct jr_error *err)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
-    size_t len = equals == NULL ? 0 : (size_t)(equals - text);
+    size_t len = equals == NULL ? 0 : (size_t)(equals - text), found = 0;
     struct jr_doc doc = JR_DOC_INIT;
-    bool known = false;
+    struct value_list list = {.count = 0};
     if (len == 0)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "'%.*s' is neither the number of a cell nor "
-                            "PATH=VALUE",
-                            (int)(end - text), text);
-    const struct jr_node *wanted =
-        read_wanted(&doc, equals + 1, (size_t)(end - equals - 1));
+        return refuse_word(cells, text, (size_t)(end - text), err);
+    const struct wanted_value wanted = {
+        text, len, read_wanted(&doc, equals + 1, (size_t)(end - equals - 1))};
     for (size_t i = 0; i < cells->count; i++) {
-        size_t count = left[i] ? jr_cells_values(cells, i, values) : 0;
-        bool same = false;
-        for (size_t j = 0; j < count; j++) {
-            if (strncmp(values[j].path, text, len) != 0 ||
-                values[j].path[len] != '\0')
-                continue;
-            known = true;
-            same = wanted != NULL &&
-                   jr_sweep_values_compare(values[j].value, wanted) == 0;
-        }
-        left[i] = same;
+        left[i] = left[i] && has_value(cells, i, &wanted, values, &list);
+        found += left[i];
     }
     jr_doc_release(&doc);
-    return known ? 0
-                 : jr_error_set(err, JR_STATUS_USAGE,
-                                "'%.*s' is not an axis of the sweep", (int)len,
-                                text);
+    if (list.count == 0)
+        return refuse_axis(cells, text, len, err);
+    return found > 0
+               ? 0
+               : refuse_value(text, (size_t)(end - text), len, &list, err);
 }
 
 /* The only cell that is left, or why there is none. */
@@ -390,8 +495,6 @@ static int pick_cell(size_t *ret, const struct jr_cells *cells,
         *ret = first;
         return 0;
     }
-    if (found == 0)
-        return jr_error_set(err, JR_STATUS_USAGE, "no cell has %s", text);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "%s is true of %zu cells (%s%s): state more values, or "
                         "a number",
@@ -412,7 +515,7 @@ static int choose_by_values(size_t *ret, const struct jr_cells *cells,
     for (size_t i = 0; status == 0 && i < cells->count; i++)
         left[i] = true;
     for (const char *at = text; status == 0;) {
-        const char *end = jr_sweep_value_end(at);
+        const char *end = jr_cell_pair_end(at);
         status = narrow_by_pair(cells, left, at, end, values, err);
         if (*end == '\0')
             break;

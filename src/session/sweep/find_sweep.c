@@ -13,8 +13,8 @@
 #include "doc/doc.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
-#include "spec/sweep_options.h"
 #include "store/run_folder.h"
+#include "sweep/cell_result.h"
 #include "sweep/cells.h"
 #include "sweep/sweep_file.h"
 
@@ -113,7 +113,7 @@ static bool has_value(const json_t *cell, const char *text, const char *end)
 static bool has_values(const json_t *cell, const char *text)
 {
     for (;;) {
-        const char *end = jr_sweep_value_end(text);
+        const char *end = jr_cell_pair_end(text);
         if (!has_value(cell, text, end))
             return false;
         if (*end == '\0')
@@ -122,7 +122,88 @@ static bool has_values(const json_t *cell, const char *text)
     }
 }
 
+enum { MOST_TOLD = 8 }; /* values of a field */
+
+/* The different values that cells have of the field `path`. */
+static void add_field_values(struct jr_buf *out, const json_t *cells,
+                             const char *path)
+{
+    json_t *known = json_object();
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        const json_t *value = json_object_get(
+            json_object_get(json_array_get(cells, i), "values"), path);
+        if (value != NULL)
+            jr_cell_result_text(&text, value);
+        if (text.len == 0 || text.failed ||
+            json_object_get(known, text.data) != NULL)
+            continue;
+        (void)json_object_set_new(known, text.data, json_true());
+        size_t count = json_object_size(known);
+        if (count <= MOST_TOLD)
+            jr_buf_printf(out, "%s%s", count == 1 ? "" : ", ", text.data);
+        else
+            break;
+    }
+    if (json_object_size(known) > MOST_TOLD)
+        jr_buf_str(out, ", ...");
+    json_decref(known);
+}
+
+/* ": vars.lr is 1, 2" for the first pair of "a=1,b=2" that no cell has. */
+static void add_known_values(struct jr_buf *out, const json_t *cells,
+                             const char *text)
+{
+    for (;;) {
+        const char *end = jr_cell_pair_end(text);
+        struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
+        size_t i = 0, len = strcspn(text, "=,");
+        jr_buf_add(&path, text, len);
+        while (i < json_array_size(cells) &&
+               !has_value(json_array_get(cells, i), text, end))
+            i++;
+        if (path.len > 0 && i == json_array_size(cells))
+            add_field_values(&values, cells, path.data);
+        if (values.len > 0 && !values.failed) {
+            jr_buf_printf(out, ": %s is %s", path.data, values.data);
+            return;
+        }
+        if (*end == '\0')
+            return;
+        text = end + 1;
+    }
+}
+
+/* " 0 to 3", where no number between them is left out. */
+static void add_known_numbers(struct jr_buf *out, const json_t *cells)
+{
+    size_t count = json_array_size(cells);
+    json_int_t first = jr_json_get_int(json_array_get(cells, 0), "cell");
+    json_int_t last = jr_json_get_int(json_array_get(cells, count - 1), "cell");
+    if (count > 1 && last - first == (json_int_t)count - 1)
+        jr_buf_printf(out, ": the cells are %lld to %lld", (long long)first,
+                      (long long)last);
+    else if (count == 1)
+        jr_buf_printf(out, ": the only cell is %lld", (long long)first);
+}
+
 /* `id`: of the sweep, for what is said. */
+static int refuse_cell(const json_t *cells, const char *id, const char *word,
+                       bool numbered, struct jr_error *err)
+{
+    struct jr_buf known JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!numbered)
+        add_known_values(&known, cells, word);
+    if (known.len == 0)
+        add_known_numbers(&known, cells);
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "the sweep has no cell '%s'%s (jobrun show %s lists "
+                        "them)",
+                        word, known.failed || known.len == 0 ? "" : known.data,
+                        id);
+}
+
 static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
                             const char *word, struct jr_error *err)
 {
@@ -144,12 +225,11 @@ static int find_cell_number(uint32_t *ret, const json_t *sweep, const char *id,
     }
     if (found == 1)
         return 0;
+    if (found == 0)
+        return refuse_cell(cells, id, word, numbered, err);
     return jr_error_set(err, JR_STATUS_USAGE,
-                        found == 0 ? "the sweep has no cell '%s': jobrun show "
-                                     "%s lists those that it has"
-                                   : "several cells of the sweep have %s: "
-                                     "state more values, or a number, as "
-                                     "jobrun show %s lists them",
+                        "several cells of the sweep have %s: state more "
+                        "values, or a number, as jobrun show %s lists them",
                         word, id);
 }
 

@@ -346,7 +346,9 @@ static void a_sweep_is_found_by_its_name(void)
     scratch_end(&scratch);
 }
 
-#define LISTED ": jobrun show scan-1 lists those that it has"
+#define LISTED  " (jobrun show scan-1 lists them)"
+#define NUMBERS ": the cells are 0 to 3" LISTED
+#define VALUES  ": vars.lr is 0.1, 0.01" LISTED
 
 static void a_cell_is_found_by_number_or_values(void)
 {
@@ -358,18 +360,18 @@ static void a_cell_is_found_by_number_or_values(void)
         {"0", "0000", NULL},
         {"vars.lr=0.1,vars.seed=2", "0001", NULL},
         {"vars.seed=1,vars.lr=1e-2", "0002", NULL},
-        {"4", NULL, "the sweep has no cell '4'" LISTED},
-        {"-1", NULL, "the sweep has no cell '-1'" LISTED},
+        {"4", NULL, "the sweep has no cell '4'" NUMBERS},
+        {"-1", NULL, "the sweep has no cell '-1'" NUMBERS},
         {"vars.lr=0.1", NULL,
          "several cells of the sweep have vars.lr=0.1: state more values, or a "
          "number, as jobrun show scan-1 lists them"},
-        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" LISTED},
+        {"vars.lr=0.5", NULL, "the sweep has no cell 'vars.lr=0.5'" VALUES},
         {"vars.lr=\"0.1\",vars.seed=2", NULL,
-         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" LISTED},
-        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'" LISTED},
+         "the sweep has no cell 'vars.lr=\"0.1\",vars.seed=2'" VALUES},
+        {"vars.lr", NULL, "the sweep has no cell 'vars.lr'" VALUES},
         {"vars.lr=0.1,vars.seed=2,", NULL,
-         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'" LISTED},
-        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['" LISTED},
+         "the sweep has no cell 'vars.lr=0.1,vars.seed=2,'" NUMBERS},
+        {"vars.lr=[", NULL, "the sweep has no cell 'vars.lr=['" VALUES},
     };
     begin(SWEEP("", FOUR), NULL);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
