@@ -36,19 +36,26 @@ static struct jr_span option_span(const struct override *o, const char *from,
                           o->adds + (size_t)(to - o->path));
 }
 
+static struct jr_diag *report_override(const struct override *o,
+                                       const char *from, const char *to,
+                                       const char *message)
+{
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_escaped(&path, o->path, (size_t)(to - o->path));
+    return jr_diags_error(o->diags, JR_CODE_WRONG_OVERRIDE,
+                          option_span(o, from, to), path.data, "%s",
+                          message == NULL ? "out of memory" : message);
+}
+
 __attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
     const struct override *o, const char *from, const char *to,
     const char *format, ...)
 {
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     va_list args;
     va_start(args, format);
     const char *message = jr_arena_vprintf(o->arena, format, args);
     va_end(args);
-    jr_buf_escaped(&path, o->path, (size_t)(to - o->path));
-    jr_diags_error(o->diags, JR_CODE_WRONG_OVERRIDE, option_span(o, from, to),
-                   path.data, "%s",
-                   message == NULL ? "out of memory" : message);
+    (void)report_override(o, from, to, message);
     return NULL;
 }
 
@@ -90,6 +97,45 @@ static struct jr_node *prepare_step(const struct override *o,
     return node;
 }
 
+/* Refuse an index that leaves entries out between the last one and itself. */
+static struct jr_node *refuse_index(const struct override *o,
+                                    const struct jr_node *list,
+                                    const char *before, const char *start,
+                                    const char *end)
+{
+    struct jr_diag *diag = report_override(
+        o, start, end,
+        jr_arena_printf(o->arena, "'%s' has %zu entr%s", before, list->count,
+                        list->count == 1 ? "y" : "ies"));
+    if (list->count == 0)
+        jr_diag_help(o->diags, diag, "%s[0] adds the first", before);
+    else if (list->count == 1)
+        jr_diag_help(o->diags, diag, "%s[0] is its entry, and %s[1] adds one",
+                     before, before);
+    else
+        jr_diag_help(o->diags, diag,
+                     "they are %s[0] to %s[%zu], and %s[%zu] adds one", before,
+                     before, list->count - 1, before, list->count);
+    return NULL;
+}
+
+/* Refuse a name where there are none; hosts.0 is meant for hosts[0]. */
+static struct jr_node *refuse_field(const struct override *o,
+                                    const struct jr_node *node,
+                                    const char *before, const char *start,
+                                    const char *end)
+{
+    size_t len = (size_t)(end - start) - 1;
+    struct jr_diag *diag = report_override(
+        o, start, end,
+        jr_arena_printf(o->arena, "'%s' has no fields in it", before));
+    if (node != NULL && node->kind == JR_NODE_SEQUENCE && len > 0 &&
+        strspn(start + 1, "0123456789") >= len)
+        jr_diag_help(o->diags, diag, "did you mean %s[%.*s]?", before, (int)len,
+                     start + 1);
+    return NULL;
+}
+
 /* Say why nothing can be put at the step from `start` to `end`. */
 static struct jr_node *refuse_step(const struct override *o,
                                    const struct jr_node *node,
@@ -101,12 +147,10 @@ static struct jr_node *refuse_step(const struct override *o,
         return refuse_override(o, start, end,
                                "the spec is not a mapping of fields");
     if (*start == '.')
-        return refuse_override(o, start, end, "'%s' has no fields in it",
-                               before);
+        return refuse_field(o, node, before, start, end);
     if (node == NULL || node->kind != JR_NODE_SEQUENCE)
         return refuse_override(o, start, end, "'%s' is not a list", before);
-    return refuse_override(o, start, end, "the next index of '%s' is %zu",
-                           before, node->count);
+    return refuse_index(o, node, before, start, end);
 }
 
 /* Give what was made on the way the position of the step. */
@@ -210,6 +254,18 @@ static bool are_entries_declared(const struct override *o,
     return good;
 }
 
+/* Refuse what is neither .NAME nor [N]. */
+static struct jr_node *refuse_rest(const struct override *o, const char *start)
+{
+    struct jr_diag *diag = report_override(
+        o, start, start + strlen(start),
+        jr_arena_printf(o->arena, "a path cannot continue with '%s'", start));
+    jr_diag_help(o->diags, diag,
+                 "an entry of a list is [0], [1] and so on, and a name follows "
+                 "a single '.'");
+    return NULL;
+}
+
 /* Return the replacement for `node` after the value was put where the rest of
  * the path, from `at`, leads; NULL after a finding. Children are handled first,
  * so that a path that does not fit changes nothing. */
@@ -224,8 +280,7 @@ static struct jr_node *put_override(const struct override *o,
                    ? jr_merge_replace(o->arena, node, o->value)
                    : NULL;
     if (!jr_path_next(&at, o->path, &step))
-        return refuse_override(o, start, start + strlen(start),
-                               "a path cannot continue with '%s'", start);
+        return refuse_rest(o, start);
     struct jr_node *in = prepare_step(o, shape, node, &step);
     if (in == NULL)
         return refuse_step(o, node, start, at);
@@ -278,24 +333,53 @@ static bool leads_into_open(const struct override *o)
     return false;
 }
 
+/* PATH: VALUE, --PATH=VALUE or PATH alone: what may have been meant. */
+static void refuse_unvalued(const struct override *o, const char *end)
+{
+    struct jr_diag *diag =
+        report_override(o, o->path, end, "--set wants PATH=VALUE");
+    const char *path = o->path + strspn(o->path, "-");
+    size_t len = strcspn(path, ": ");
+    const char *value = path + len + strspn(path + len, ": ");
+    if (len > 0)
+        jr_diag_help(o->diags, diag, "write --set %.*s=%s", (int)len, path,
+                     *value == '\0' ? "VALUE" : value);
+}
+
+static void refuse_comment(const struct override *o, const char *end)
+{
+    struct jr_diag *diag = report_override(
+        o, o->path, end, "the value after '=' is a comment of YAML");
+    const char *value = strchr(o->source->text, '#');
+    if (value != NULL && strpbrk(value, "'\"") == NULL)
+        jr_diag_help(o->diags, diag, "quote it: --set '%s=\"%s\"'", o->path,
+                     value);
+}
+
+/* ++vars.x of Hydra, which here is +vars.x */
+static void refuse_plus(const struct override *o, const char *end)
+{
+    const char *path = o->path + strspn(o->path, "+");
+    struct jr_diag *diag = report_override(
+        o, o->path, end,
+        "'+' adds an entry of `vars`, `env`, `labels` or `kwargs`");
+    jr_diag_help(o->diags, diag, "write --set %s%s=...",
+                 path == o->path ? "" : "+", path);
+}
+
 /* Whether the option is one, wherever its path leads; else that is reported.
  * `comment`: its value begins with '#'. */
 static bool is_well_formed(const struct override *o, bool valued, bool comment)
 {
     const char *end = o->path + strlen(o->path);
     if (!valued || end == o->path)
-        (void)refuse_override(o, o->path, end, "--set wants PATH=VALUE");
+        refuse_unvalued(o, end);
     else if (comment)
-        (void)refuse_override(o, o->path, end,
-                              "the value after '=' is a comment: quote a value "
-                              "that contains '#'");
+        refuse_comment(o, end);
     else if (is_too_deep(o->path))
         (void)refuse_override(o, o->path, end, "the path is too long");
     else if (o->adds && !leads_into_open(o))
-        (void)refuse_override(o, o->path, end,
-                              "'+' adds an entry of `vars`, `env`, `labels` or "
-                              "`kwargs`: write '%s' without it",
-                              o->path);
+        refuse_plus(o, end);
     else
         return true;
     return false;
