@@ -1,5 +1,6 @@
 #include "doc/interpolate_help.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -198,28 +199,62 @@ static const char *as_variable(const struct jr_reference *r)
     return NULL;
 }
 
-/* ${{ env.X }}, as workflows of GitHub write it: what it is here. */
+/* What the contexts of workflows of GitHub, and of those like them, are here.
+ */
+static const struct {
+    const char *head, *here;
+    bool upper; /* the variable's name is in capitals */
+} contexts[] = {
+    {"env.", "env:", false},          {"secrets.", "env:", false},
+    {"github.", "env:GITHUB_", true}, {"runner.", "env:RUNNER_", true},
+    {"vars.", "vars.", false},        {"matrix.", "vars.", false},
+    {"inputs.", "vars.", false},      {"params.", "vars.", false},
+    {"parameters.", "vars.", false},  {"", "vars.", false}};
+
+/* ${{ env.X }}: the reference that it would be here; NULL: there is none. */
 static const char *as_workflow(const struct jr_reference *r)
 {
-    static const struct {
-        const char *head, *here;
-    } rows[] = {
-        {"env.", "env:"},     {"secrets.", "env:"},     {"github.", "env:"},
-        {"vars.", "vars."},   {"matrix.", "vars."},     {"inputs.", "vars."},
-        {"params.", "vars."}, {"parameters.", "vars."}, {"", "vars."}};
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     const char *text = r->inside;
     size_t i = 0;
-    if (*text != '{')
-        return NULL;
     text += 1 + strspn(text + 1, " ");
-    while (strncmp(text, rows[i].head, strlen(rows[i].head)) != 0)
+    while (strncmp(text, contexts[i].head, strlen(contexts[i].head)) != 0)
         i++;
-    text += strlen(rows[i].head);
+    text += strlen(contexts[i].head);
     size_t len = strspn(text, name_bytes);
     if (!is_name_start(*text) || text[len + strspn(text + len, " }")] != '\0')
         return NULL;
-    return jr_arena_printf(r->filler->arena, "%s%.*s", rows[i].here, (int)len,
-                           text);
+    jr_buf_str(&name, contexts[i].here);
+    for (size_t j = 0; j < len; j++)
+        jr_buf_char(&name, contexts[i].upper
+                               ? (char)toupper((unsigned char)text[j])
+                               : text[j]);
+    return jr_buf_keep(&name, r->filler->arena);
+}
+
+static bool is_workflow(const struct jr_reference *r)
+{
+    return *r->inside == '{';
+}
+
+const char *jr_reference_problem(const struct jr_reference *r)
+{
+    return is_workflow(r)
+               ? "an expression of GitHub Actions, or of a template, "
+                 "is not evaluated here"
+               : "this is not a reference";
+}
+
+static void help_with_workflow(const struct jr_reference *r,
+                               struct jr_diag *diag)
+{
+    const char *meant = as_workflow(r);
+    jr_diag_help(r->filler->diags, diag,
+                 meant == NULL
+                     ? "put it into a variable of the environment, and write "
+                       "${env:%s}; '$${{' is a literal '${{'"
+                     : "write ${%s}; '$${{' is a literal '${{'",
+                 meant == NULL ? "NAME" : meant);
 }
 
 /* ${now:%Y}, ${hydra:runtime.cwd}: a resolver of OmegaConf. */
@@ -257,6 +292,10 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
                                  struct jr_diag *diag)
 {
     struct jr_diags *diags = r->filler->diags;
+    if (is_workflow(r)) {
+        help_with_workflow(r, diag);
+        return true;
+    }
     if (strlen(r->inside) > LONGEST)
         return false;
     const char *meant = without_blanks(r);
@@ -264,8 +303,6 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
         meant = as_variable(r);
     if (meant == NULL)
         meant = as_step(r);
-    if (meant == NULL)
-        meant = as_workflow(r);
     if (meant != NULL)
         jr_diag_help(diags, diag, "write ${%s}", meant);
     else if (strpbrk(r->inside, "*/+") != NULL)

@@ -15,6 +15,9 @@ void jr_reference_help_unknown(const struct jr_reference *r,
 void jr_reference_help_entry(const struct jr_reference *r,
                              const struct jr_node *node);
 
+/* What is wrong with a reference that is none. Static text. */
+const char *jr_reference_problem(const struct jr_reference *r);
+
 /* Help for what is between the braces and is no reference. Returns whether it
  * is known what was meant. */
 bool jr_reference_help_malformed(const struct jr_reference *r,

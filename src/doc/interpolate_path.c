@@ -17,7 +17,7 @@ static void report_malformed(const struct jr_reference *r, const char *help)
 {
     struct jr_diag *diag =
         jr_interpolate_error(r->filler, r->filling, JR_CODE_WRONG_REFERENCE,
-                             &r->at, "%s", "this is not a reference");
+                             &r->at, "%s", jr_reference_problem(r));
     if (!jr_reference_help_malformed(r, diag))
         jr_diag_help(r->filler->diags, diag, "%s", help);
 }
