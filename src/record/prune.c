@@ -224,6 +224,18 @@ static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
     jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
 }
 
+/* What it was is not known, and so not whether it may go. */
+static void report_damaged(struct jr_buf *bad, const char *log_dir,
+                           const struct jr_record *record)
+{
+    jr_buf_printf(bad,
+                  "jobrun: the record of %s is damaged; it was left alone (rm "
+                  "-r ",
+                  record->id);
+    jr_buf_safe(bad, log_dir);
+    jr_buf_printf(bad, "/%s removes it)\n", record->id);
+}
+
 void jr_prune_latest(int dir_fd)
 {
     struct stat st;
@@ -255,6 +267,8 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
         const struct jr_record *record = &records.items[i];
         if (!jr_trust_is_ours(&record->trust))
             count_foreign_run(&pruned, bad, record);
+        else if (jr_record_is_damaged(record))
+            report_damaged(bad, log_dir, record);
         else if (options->code && !record->has_code)
             continue;
         else if (!record->finished ||

@@ -126,13 +126,36 @@ static void find_code(struct jr_record *record, int fd, const json_t *run)
     jr_multinode_release(&parts);
 }
 
+static const char damaged[] = "damaged";
+
+/* Whether one of the two files is there and cannot be read. Results that are
+ * missing are no damage: the run may go on. */
+static bool is_damaged(int fd, const json_t *run, const json_t *results)
+{
+    bool ended = jr_json_get_str(run, "status") != NULL;
+    return run == NULL ||
+           (results == NULL && ended &&
+            jr_access(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+/* run.json of a folder, as an object. False: there is none. */
+static bool read_run_file(json_t **ret, int fd)
+{
+    *ret = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
+    if (json_is_object(*ret))
+        return true;
+    json_decref(*ret);
+    *ret = NULL;
+    return fd >= 0 && jr_access(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Read one folder; false when it is not a run's. */
 static bool read_record(struct jr_record *record, struct jr_arena *arena,
                         int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
-    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
-    if (run == NULL)
+    json_t *run;
+    if (!read_run_file(&run, fd))
         return false;
     json_t *results = jr_record_folder_head(fd, "results.json");
     json_t *plan =
@@ -147,6 +170,10 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
         fill_from_plan(record, arena, run, plan);
     if (results == NULL)
         record->progress = jr_record_folder_progress(fd);
+    if (is_damaged(fd, run, results)) {
+        record->status = damaged;
+        record->finished = false;
+    }
     json_decref(plan);
     json_decref(results);
     json_decref(run);
@@ -213,6 +240,17 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
     jr_records_order(&records);
     *ret = records;
     return 0;
+}
+
+bool jr_record_is_damaged(const struct jr_record *record)
+{
+    return record->status == damaged;
+}
+
+bool jr_record_has_times(const struct jr_record *record)
+{
+    return !record->no_folder &&
+           (record->started > 0 || !jr_record_is_damaged(record));
 }
 
 void jr_record_step(struct jr_buf *out, const struct jr_record *record)

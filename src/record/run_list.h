@@ -15,7 +15,8 @@ struct jr_record {
     const char *name;   /* NULL: unknown */
     const char *status; /* a word of the contract; "running"; "lost": it ended
                            without a result; "elsewhere": unfinished, on another
-                           host or in a container; "unknown": not jobrun's */
+                           host or in a container; "damaged": its record cannot
+                           be read; "unknown": not jobrun's */
     bool finished;
     int exit_code;       /* once finished */
     bool no_folder;      /* a cell that only its sweep knows of: it has not
@@ -43,10 +44,16 @@ struct jr_records {
         0                                                                      \
     }
 
-/* All runs of LOG_DIR, the newest first, but those that cannot be read. A
- * folder that is not there holds none. */
+/* All runs of LOG_DIR, the newest first; those that cannot be read as damaged.
+ * A folder that is not there holds none. */
 int jr_records_list(struct jr_records *ret, const char *log_dir,
                     struct jr_error *err);
+
+/* Whether it can be told when the run began, and how long it took. */
+bool jr_record_has_times(const struct jr_record *record);
+
+/* Whether its record cannot be read. */
+bool jr_record_is_damaged(const struct jr_record *record);
 
 /* Append how far a run is: "120/1000", "120", or "-". */
 void jr_record_step(struct jr_buf *out, const struct jr_record *record);

@@ -1,5 +1,6 @@
 #include "report/show.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,19 @@ static void add_escaped(struct jr_buf *out, const json_t *object,
         jr_buf_safe(out, text);
 }
 
-/* The code of a run in a work tree. */
+/* The code of a run in a work tree; or that its record is damaged, which says
+ * so. */
 static void show_code(struct jr_buf *out, int fd)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_record_code code;
-    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    struct jr_error err = {0};
+    json_t *run = jr_record_folder_json(fd, "run.json", &err);
+    if (run == NULL && err.sys != ENOENT) {
+        jr_buf_str(out, "  warning: ");
+        jr_buf_safe(out, err.text);
+        jr_buf_char(out, '\n');
+    }
     if (jr_record_code_read(&code, &arena, run) &&
         (code.tree != NULL || code.problem != NULL)) {
         jr_buf_str(out, "  code: ");
@@ -207,6 +215,13 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     jr_buf_char(out, '\n');
 }
 
+/* Whether a run that has ended has results, which cannot be read. */
+static bool has_lost_results(const json_t *run, const struct jr_error *why)
+{
+    return jr_json_get_str(run, "status") != NULL &&
+           json_object_get(run, "part") == NULL && why->sys != ENOENT;
+}
+
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    const struct jr_record_view *view, struct jr_error *err)
 {
@@ -228,6 +243,10 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *run = jr_record_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
+    if (has_lost_results(run, &missing)) {
+        json_decref(run);
+        return jr_error_set(err, missing.status, "%s", missing.text);
+    }
     if (json_object_get(run, "part") != NULL)
         show_run_parts(out, run, run_dir.data, fd);
     else

@@ -242,9 +242,9 @@ class Suggestions(Case):
         done = self.expect(self.jobrun("show", "r1"), 2)
         self.assertIn("'r1' in runs is not known as a run: it has no run.json; "
                       "the runs are:", done.stderr)
-        done = self.expect(self.jobrun("show", "r2"), 0)
-        self.assertRegex(done.stdout, r"^jobrun: lost: pid \d+ on \S+ is gone, "
-                                      r"and its results.json is damaged\n")
+        done = self.expect(self.jobrun("show", "r2"), 7)
+        self.assertRegex(done.stderr, r"^jobrun: \S.*/runs/r2/results.json is "
+                                      r"damaged: line 1, ")
 
     @staticmethod
     def listed(text):

@@ -57,6 +57,43 @@ class Lists(harness.Case):
         self.assertEqual(self.ids("--sort", "-vars.lr", "--top", "1"),
                          ["run-7"])
 
+    def test_damaged_records_are_listed(self):
+        """In every format, and by what is left of them."""
+        folder = self.folder / "runs"
+        whole = (folder / "run-7/run.json").read_text()
+        (folder / "run-7/run.json").write_text(whole[:100])
+        (folder / "run-0.1/results.json").write_text("{")
+        (folder / "bare").mkdir()
+        (folder / "bare/run.json").write_text("")
+        (folder / "no-run").mkdir()
+        lines = self.runs().splitlines()
+        self.assertEqual(sorted(line.split()[0] for line in lines),
+                         ["damaged"] * 3 + ["status", "succeeded"])
+        for line in lines:
+            name = line.split("  (")[0].split()[-1]
+            self.assertEqual(line.endswith(f"{name}  (damaged record)"),
+                             line.startswith("damaged"), line)
+        self.assertRegex(lines[-1], r"^damaged {10}-  +-  -  +-  +-  +bare  ")
+        self.assertEqual(set(self.ids("--where", "status=damaged")),
+                         {"run-7", "run-0.1", "bare"})
+        rows = {row["run_id"]: row
+                for row in json.loads(self.runs("--json"))["runs"]}
+        self.assertEqual(rows["bare"]["started"], None)
+        self.assertEqual(rows["bare"]["exit_code"], None)
+        self.assertEqual(rows["run-7"]["name"], "train")
+        for form in "csv", "markdown":
+            self.assertEqual(self.runs("--format", form).count("damaged"), 3)
+        told = self.expect(self.jobrun("prune", "--keep", "0", "--dry-run"), 0)
+        self.assertEqual(told.stdout, "run-0.5\n")
+        self.assertIn("jobrun: the record of bare is damaged; it was left "
+                      "alone (rm -r runs/bare removes it)\n", told.stderr)
+        for run, what, code in (("run-7", "run.json", 0),
+                                ("run-0.1", "results.json", 7),
+                                ("bare", "run.json", 7)):
+            told = self.expect(self.jobrun("show", run), code)
+            self.assertIn(f"runs/{run}/{what} is damaged: line ",
+                          told.stdout + told.stderr)
+
     def test_conditions(self):
         for words, ids in (
                 (["status=failed"], ["run-7"]),

@@ -61,7 +61,7 @@ static void print_course(struct jr_buf *out, const struct jr_record *record,
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
     char started[32], ranks[16] = "-", when[32] = "-";
-    if (record->no_folder) {
+    if (!jr_record_has_times(record)) {
         jr_buf_char(&took, '-');
         jr_buf_char(&step, '-');
     } else {
@@ -95,6 +95,8 @@ static void print_run(struct jr_buf *out, const struct jr_record *record,
         jr_buf_str(out, "   -");
     print_course(out, record, narrow);
     jr_buf_printf(out, "  %s", record->id);
+    if (jr_record_is_damaged(record))
+        jr_buf_str(out, "  (damaged record)");
     if (record->has_code) {
         jr_buf_str(out, "  (code: ");
         jr_record_size(out, record->code_bytes);
@@ -169,7 +171,7 @@ static json_t *plain_run(const struct jr_record *record)
         jr_json_set_int(object, "exit_code", record->exit_code);
     else
         jr_json_set_null(object, "exit_code");
-    if (record->no_folder) {
+    if (!jr_record_has_times(record)) {
         jr_json_set_null(object, "started");
         jr_json_set_null(object, "seconds");
         jr_json_set_null(object, "world_size");

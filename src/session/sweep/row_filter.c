@@ -52,7 +52,7 @@ static int check_status(const struct condition *condition, struct jr_error *err)
 {
 #define WORD(name, word) word,
     static const char *const words[] = {JR_RUN_STATUSES(WORD) "running", "lost",
-                                        NULL};
+                                        "damaged", NULL};
 #undef WORD
     const char *near = jr_did_you_mean_longer(condition->text, words);
     if (strcmp(condition->name, "status") != 0 || near == NULL ||

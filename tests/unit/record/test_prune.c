@@ -111,8 +111,13 @@ static void what_is_no_finished_run_stays(void)
     add_record(&scratch, "unfinished", "unfinished", 5);
     add_run(&scratch, "real", 1);
     CU_ASSERT_EQUAL(symlinkat("real", scratch.fd, "linked"), 0);
+    char told[256];
+    (void)snprintf(told, sizeof told,
+                   "jobrun: the record of torn is damaged; it was left alone "
+                   "(rm -r %s/torn removes it)\n",
+                   scratch.dir);
     struct jr_pruned pruned =
-        prune(&scratch, (struct jr_prune_options){.keep = 1}, "", "");
+        prune(&scratch, (struct jr_prune_options){.keep = 1}, "", told);
     check_counts(&pruned, 0, 1, 1);
     CU_ASSERT_EQUAL(pruned.unfinished, 1);
     CU_ASSERT_TRUE(exists(&scratch, "data/precious"));

@@ -56,16 +56,48 @@ static void what_is_no_run_is_not_listed(void)
     struct jr_records records;
     struct jr_error err = {0};
     fake_start(&fake, 1);
-    add_run(&fake, "torn", "run.json", "{\"form");
     add_run(&fake, "other", "results.json", "{}");
     fake_write(&fake, "file", "x");
-    (void)symlinkat("torn", fake.fd, "link");
+    (void)symlinkat("other", fake.fd, "link");
     list(&fake, &records);
     CU_ASSERT_EQUAL(records.count, 0);
     jr_records_release(&records);
     CU_ASSERT_EQUAL(jr_records_list(&records, "/nonexistent/runs", &err), 0);
     CU_ASSERT_EQUAL(records.count, 0);
     CU_ASSERT_EQUAL(jr_records_list(&records, "/dev/null", &err), -1);
+    fake_end(&fake);
+}
+
+static void what_cannot_be_read_is_listed_as_damaged(void)
+{
+    static const char *const texts[] = {"{\"form", "", "[]", "7"};
+    struct fake fake;
+    struct jr_records records;
+    fake_start(&fake, 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        add_run(&fake, "torn", "run.json", texts[i]);
+        list(&fake, &records);
+        CU_ASSERT_EQUAL_FATAL(records.count, 1);
+        const struct jr_record *record = record_of(&records, "torn");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(record);
+        JR_ASSERT_TEXT(record->status, "damaged");
+        CU_ASSERT_TRUE(jr_record_is_damaged(record));
+        CU_ASSERT_FALSE(record->finished);
+        CU_ASSERT_FALSE(jr_record_has_times(record));
+        jr_records_release(&records);
+    }
+    add_run(&fake, "torn", "results.json",
+            "{\"name\": \"t\", \"status\": \"succeeded\", \"started\": 5}");
+    list(&fake, &records);
+    JR_ASSERT_TEXT(records.items[0].status, "damaged");
+    JR_ASSERT_TEXT(records.items[0].name, "t");
+    CU_ASSERT_TRUE(jr_record_has_times(&records.items[0]));
+    jr_records_release(&records);
+    add_run(&fake, "torn", "run.json", "{\"status\": \"failed\"}");
+    add_run(&fake, "torn", "results.json", "{\"sta");
+    list(&fake, &records);
+    JR_ASSERT_TEXT(records.items[0].status, "damaged");
+    jr_records_release(&records);
     fake_end(&fake);
 }
 
@@ -481,6 +513,7 @@ static void the_record_tells_of_this_process(void)
 }
 
 JR_UNIT_MAIN("record", CASE(what_is_no_run_is_not_listed),
+             CASE(what_cannot_be_read_is_listed_as_damaged),
              CASE(unfinished_runs_are_told_apart),
              CASE(finished_runs_newest_first),
              CASE(a_run_is_found_by_id_prefix_or_latest),
