@@ -8,12 +8,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/did_you_mean.h"
+#include "base/shebang.h"
 #include "base/strv.h"
 #include "judge/exception.h"
 #include "judge/words.h"
@@ -105,6 +107,29 @@ static const char *suggest_program(struct jr_arena *arena,
                : jr_arena_printf(arena, " in %s", plan->workdir);
 }
 
+/* What is to be done about a file that is there and cannot be executed:
+ * "; its lines end as on Windows: sed ...". */
+static const char *suggest_change(struct jr_arena *arena,
+                                  const struct jr_plan_rank *plan, int error)
+{
+    struct jr_buf help JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *program = plan->argv[0];
+    const char *path =
+        program[0] == '/'
+            ? program
+            : jr_arena_printf(arena, "%s/%s", plan->workdir, program);
+    size_t len = strlen(program);
+    if (error == EACCES && len > 3 && strcmp(program + len - 3, ".py") == 0)
+        return "; or put python3 before it";
+    if (error != ELIBACC || path == NULL || strchr(program, '/') == NULL)
+        return "";
+    const struct jr_shebang shebang = jr_shebang_read(arena, AT_FDCWD, path);
+    if (!jr_shebang_help_windows(&help, &shebang, program))
+        return "";
+    const char *text = jr_arena_printf(arena, "; %s", help.data);
+    return text == NULL ? "" : text;
+}
+
 /* "could not execute './trian': No such file or directory" */
 static const char *start_error(struct jr_arena *arena,
                                const struct jr_plan_rank *plan,
@@ -119,7 +144,9 @@ static const char *start_error(struct jr_arena *arena,
     if (rank->stage == JR_STAGE_EXEC)
         return jr_arena_printf(
             arena, "%s '%s': %s%s", text, plan->argv[0], cause,
-            rank->start_errno == ENOENT ? suggest_program(arena, plan) : "");
+            rank->start_errno == ENOENT
+                ? suggest_program(arena, plan)
+                : suggest_change(arena, plan, rank->start_errno));
     if (rank->stage == JR_STAGE_WORKDIR)
         return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
                                cause);

@@ -11,6 +11,7 @@
 #include "judge/words.h"
 #include "record/node_mismatch.h"
 #include "report/failure_text.h"
+#include "report/next_step.h"
 #include "report/verdict_text.h"
 #include "store/progress.h"
 
@@ -316,6 +317,8 @@ static void print_body(const struct jr_page *page)
         print_reasons(page);
     else
         jr_print_others(page, blamed ? "after it:" : NULL);
+    if (blamed)
+        jr_print_next_step(page, page->report->causes[0]);
     print_progress(page);
     print_attempts(page, "  ");
     print_log_errors(page);

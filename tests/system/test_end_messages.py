@@ -57,6 +57,8 @@ class Told(Supervised):
               rank 1   node 0 (HOST)   local 1   data 1   pid N   attempt 0
               it wrote nothing to stdout and stderr
               after it:   rank 0 stopped by jobrun (SIGTERM)
+              try:   --debug 1 gives this rank a terminal of its own, for gdb \
+or pdb
               0 processes left
               runs/ID   (jobrun logs latest)
             """)
@@ -70,6 +72,8 @@ unknown   exit status 1
               last lines of stdout:
                 | here
               after it:   rank 0 stopped by jobrun (SIGTERM)
+              try:   journalctl -k or dmesg tells whether the kernel ran out \
+of memory
               0 processes left
               runs/ID/attempt_0/1/stdout.log   (jobrun logs latest --rank 1)
             """)
@@ -86,6 +90,64 @@ No such file or directory in FOLDER   exit status 7
               0 processes left
               runs/ID   (jobrun show latest)
             """)
+
+    def test_what_to_try(self):
+        """By what the rank said, or how it ended."""
+        self.write("crlf", "#!/usr/bin/env python3\r\nprint(1)\r\n").chmod(0o755)
+        self.write("plain.sh", "echo\n")
+        for script, step in (
+                ("./crlf", "its lines end as on Windows: sed -i 's/\\r$//' on "
+                 "the script"),
+                ("printf 'true\\n\\r\\n' > x.sh; bash x.sh", "its lines end as "
+                 "on Windows: sed -i 's/\\r$//' on the script"),
+                ("nosuchprogram", "a program of the working directory is "
+                 "called ./NAME; `setup` can load the module that has it, or "
+                 "set PATH"),
+                ("./plain.sh", "make the program executable: chmod +x"),
+                ("exec python3 -c 'import nosuch.part'", "the Python of the "
+                 "ranks has no 'nosuch': activate an environment that has "
+                 "it in `setup` (. .venv/bin/activate), or set PYTHONPATH in "
+                 "`env`"),
+                ("exec python3 -c 'open(\"data/x\")'", "'data/x' is looked for "
+                 "in the working directory of the ranks, which `workdir` "
+                 "states"),
+                ("exec python3 -c 'open(\"/no/x\")'", None),
+                ("echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried "
+                 "to' >&2; exit 1", "use a smaller batch, or more devices; "
+                 "nvidia-smi or rocm-smi lists who else holds memory of this "
+                 "one"),
+                ("echo 'OSError: [Errno 98] Address already in use' >&2; "
+                 "exit 1", "have the program listen on MASTER_PORT, and leave "
+                 "`master_port` out, which takes a free one; ss -ltnp lists "
+                 "who holds a port"),
+                ("echo 'cp: x: No space left on device' >&2; exit 1",
+                 "df -h lists the full file system; jobrun prune removes old "
+                 "runs"),
+                ("echo './t: error while loading shared libraries: libx.so.1: "
+                 "cannot open' >&2; exit 127", "the loader does not find "
+                 "libx.so.1: load its module in `setup`, or set "
+                 "LD_LIBRARY_PATH in `env`"),
+                ("echo wrong >&2; exit 1", None)):
+            with self.subTest(script):
+                self.spec(self.ONE + script)
+                told = self.expect(self.jobrun("t.jobrun.yaml"), 1).stderr
+                found = re.findall("  try: +(.*)\n", told)
+                self.assertEqual(found, [] if step is None else [step], told)
+                shown = self.jobrun("show").stdout
+                self.assertEqual(re.findall("  try: +(.*)\n", shown), found)
+
+    def test_lines_of_windows_in_a_program(self):
+        self.write("crlf", "#!/bin/sh\r\necho\r\n").chmod(0o755)
+        self.write("plain.py", "print(1)\n")
+        for program, said in (
+                ("./crlf", "cannot be executed; its lines end as on Windows: "
+                 "sed -i 's/\\r$//' ./crlf"),
+                ("./plain.py", "it is not executable (chmod +x); or put "
+                 "python3 before it")):
+            self.write("t.jobrun.yaml", "version: 1\nname: t\nworld_size: 1\n"
+                       f"device: cpu\nentrypoint: [{program}]\n")
+            told = self.expect(self.jobrun("t.jobrun.yaml"), 7).stderr
+            self.assertIn(said, told)
 
     def test_a_missing_result(self):
         self.spec("[ $RANK = 1 ] || echo 1 > $JOBRUN_RESULT_FILE",

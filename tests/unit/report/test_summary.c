@@ -125,6 +125,8 @@ static void all_kinds_of_others(void)
            "              rank 6 ended with 0 but did not deliver: result.json "
            "was not written\n"
            "              rank 5 not started\n"
+           "  try:        --debug 0 gives this rank a terminal of its own, for "
+           "gdb or pdb\n"
            "  the logs of rank 6 are incomplete: No space left on device\n"
            "  2 processes could not be ended: pid 77, 78\n"
            "  runs/20261121-063012-digits-3f9c/attempt_0/0/stdout.log       "
@@ -196,12 +198,13 @@ static void an_incomplete_console(void)
     struct fake fake;
     fake_start(&fake, 2);
     fake.outcome.console_errno = 28;
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-           "exit status 7\n"
-           "  the console output is incomplete: No space left on device\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(
+        &fake, false,
+        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
+        "exit status 7\n"
+        "  the console output is incomplete: No space left on device\n"
+        "  0 processes left\n"
+        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void logs_that_were_cut(void)
@@ -212,14 +215,15 @@ static void logs_that_were_cut(void)
     fake.ends[0].dropped[0] = 5000000000;
     fake.ends[0].dropped[1] = 7;
     fake.ends[1].dropped[1] = 1;
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-           "exit status 7\n"
-           "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
-           "the beginning and the end are kept\n"
-           "  the console output is incomplete: No space left on device\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(
+        &fake, false,
+        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
+        "exit status 7\n"
+        "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
+        "the beginning and the end are kept\n"
+        "  the console output is incomplete: No space left on device\n"
+        "  0 processes left\n"
+        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void patterns_that_were_too_hard(void)
@@ -228,14 +232,15 @@ static void patterns_that_were_too_hard(void)
     fake_start(&fake, 2);
     fake.outcome.pattern_limits = 3;
     fake.outcome.console_errno = 28;
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
-           "exit status 7\n"
-           "  warning: console.show or console.hide took too many steps for 3 "
-           "lines, which did not count as matches; the files have all lines\n"
-           "  the console output is incomplete: No space left on device\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+    expect(
+        &fake, false,
+        "jobrun: INCOMPLETE: every rank succeeded, but logs are incomplete   "
+        "exit status 7\n"
+        "  warning: console.show or console.hide took too many steps for 3 "
+        "lines, which did not count as matches; the files have all lines\n"
+        "  the console output is incomplete: No space left on device\n"
+        "  0 processes left\n"
+        "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
 static void stopped_after_a_failure(void)
@@ -305,7 +310,6 @@ static void large_worlds_stay_short(void)
 
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
-             CASE(incomplete), CASE(first_lines),
-             CASE(an_incomplete_console), CASE(logs_that_were_cut),
-             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
-             CASE(large_worlds_stay_short))
+             CASE(incomplete), CASE(first_lines), CASE(an_incomplete_console),
+             CASE(logs_that_were_cut), CASE(patterns_that_were_too_hard),
+             CASE(stopped_after_a_failure), CASE(large_worlds_stay_short))

@@ -1,0 +1,184 @@
+/*
+ * Each row is a text that says what was the matter whichever program wrote it.
+ * The advice is one that helps in all cases that the text stands for; where
+ * there is none, nothing is said.
+ */
+#include "report/next_step.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "judge/judge.h"
+
+#include "base/banned.h"
+
+enum { TAIL_LINES = 10, LONGEST_NAME = 80, MOST_TEXTS = 4 };
+
+struct known {
+    const char *texts[MOST_TEXTS]; /* any of them; what follows may be a name */
+    const char *step;              /* "%s" is that name, up to what ends it: */
+    const char *ends;
+};
+
+static const struct known rows[] = {
+    {{"\\r': No such file", "\\r\342\200\231: No such file",
+      "\r': No such file", "$'\\r': command not found"},
+     "its lines end as on Windows: sed -i 's/\\r$//' on the script",
+     NULL},
+    {{"ModuleNotFoundError: No module named '", "Error: No module named '"},
+     "the Python of the ranks has no '%s': activate an environment that has it "
+     "in `setup` (. .venv/bin/activate), or set PYTHONPATH in `env`",
+     "'\n"},
+    {{"CUDA out of memory", "HIP out of memory", "CUDA error: out of memory",
+      "CUBLAS_STATUS_ALLOC_FAILED"},
+     "use a smaller batch, or more devices; nvidia-smi or rocm-smi lists who "
+     "else "
+     "holds memory of this one",
+     NULL},
+    {{"Torch not compiled with CUDA"},
+     "the Python of the ranks has a torch without CUDA: install one with it, "
+     "or state `device: cpu`",
+     NULL},
+    {{"No CUDA GPUs are available", "no CUDA-capable device",
+      "CUDA driver version is insufficient", "Found no NVIDIA driver"},
+     "jobrun doctor lists the devices and drivers that are found here",
+     NULL},
+    {{"Address already in use", "EADDRINUSE"},
+     "have the program listen on MASTER_PORT, and leave `master_port` out, "
+     "which takes a free one; ss -ltnp lists who holds a port",
+     NULL},
+    {{"insufficient shared memory (shm)"},
+     "/dev/shm is too small: start the container with --shm-size=8g or "
+     "--ipc=host, or load data with fewer workers",
+     NULL},
+    {{"No space left on device"},
+     "df -h lists the full file system; jobrun prune removes old runs",
+     NULL},
+    {{"Disk quota exceeded"},
+     "quota -s tells your limits; jobrun prune removes old runs",
+     NULL},
+    {{"Too many open files"},
+     "allow more of them: limits: {nofile: 65536}",
+     NULL},
+    {{"error while loading shared libraries: "},
+     "the loader does not find %s: load its module in `setup`, or set "
+     "LD_LIBRARY_PATH in `env`",
+     ": \n"},
+    {{"ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+      "ncclRemoteError"},
+     "env: {NCCL_DEBUG: INFO} has NCCL say what failed",
+     NULL},
+    {{"No such file or directory: '"},
+     "'%s' is looked for in the working directory of the ranks, which "
+     "`workdir` states",
+     "'\n"},
+};
+
+/* The first row whose text is in `said`, and where what follows it begins. */
+static const struct known *find_known(const char *said, const char **ret_name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; j < MOST_TEXTS && rows[i].texts[j] != NULL; j++) {
+            const char *found = strstr(said, rows[i].texts[j]);
+            if (found == NULL)
+                continue;
+            *ret_name = found + strlen(rows[i].texts[j]);
+            return &rows[i];
+        }
+    return NULL;
+}
+
+/* Append the step, with the name in it. False where that cannot be one. */
+static bool add_known(struct jr_buf *out, const struct known *row,
+                      const char *name)
+{
+    const char *slot = strstr(row->step, "%s");
+    size_t len = row->ends == NULL ? 0 : strcspn(name, row->ends);
+    bool absolute = name[0] == '/';
+    if (slot == NULL) {
+        jr_buf_str(out, row->step);
+        return true;
+    }
+    if (len == 0 || len > LONGEST_NAME || absolute)
+        return false;
+    jr_buf_add(out, row->step, (size_t)(slot - row->step));
+    jr_buf_escaped(out, name, len);
+    jr_buf_str(out, slot + 2);
+    return true;
+}
+
+/* What shells say of a command that they cannot execute, by its exit code. */
+static bool add_shell_step(struct jr_buf *out,
+                           const struct jr_rank_outcome *rank, const char *said)
+{
+    if (rank->end != JR_END_EXITED)
+        return false;
+    if (rank->exit_code == 127 && strstr(said, "not found") != NULL)
+        jr_buf_str(out, "a program of the working directory is called ./NAME; "
+                        "`setup` can load the module that has it, or set PATH");
+    else if (rank->exit_code == 126 && strstr(said, "Permission denied"))
+        jr_buf_str(out, "make the program executable: chmod +x");
+    else
+        return false;
+    return true;
+}
+
+/* By the signal alone. */
+static bool add_signal_step(struct jr_buf *out,
+                            const struct jr_rank_outcome *rank, uint32_t number)
+{
+    if (rank->oom)
+        jr_buf_str(out, "allow more memory (`engine.slurm.mem`, or the limit "
+                        "of the container), or run fewer ranks on a node");
+    else if (rank->end != JR_END_SIGNALED)
+        return false;
+    else if (rank->signal == SIGKILL)
+        jr_buf_str(out, "journalctl -k or dmesg tells whether the kernel ran "
+                        "out of memory");
+    else if (rank->signal == SIGILL)
+        jr_buf_str(out, "the program was built for another kind of CPU, or is "
+                        "damaged: build it on this machine");
+    else if (rank->signal == SIGSEGV || rank->signal == SIGFPE)
+        jr_buf_printf(out,
+                      "--debug %u gives this rank a terminal of its own, for "
+                      "gdb or pdb",
+                      number);
+    else
+        return false;
+    return true;
+}
+
+/* What the rank has said: its exception, and the end of its log. */
+static void add_said(struct jr_buf *said, const struct jr_page *page, size_t i)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+    const struct jr_rank_judgement *judgement = &page->report->ranks[i];
+    if (judgement->error != NULL)
+        jr_buf_str(said, judgement->error);
+    jr_buf_char(said, '\n');
+    if (judgement->log_secret || page->outcome->ranks[i].pid == 0)
+        return;
+    if (rank->err_path != NULL)
+        jr_run_file_tail(said, page->run_fd, rank->err_path, TAIL_LINES);
+    if (rank->out_path != NULL && said->len < 2)
+        jr_run_file_tail(said, page->run_fd, rank->out_path, TAIL_LINES);
+}
+
+void jr_print_next_step(const struct jr_page *page, size_t i)
+{
+    struct jr_buf said JR_BUF_CLEANUP = JR_BUF_INIT,
+                       step JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
+    const char *name = NULL;
+    add_said(&said, page, i);
+    if (said.failed)
+        return;
+    const struct known *row = find_known(said.data, &name);
+    bool known = row != NULL && add_known(&step, row, name);
+    known = known || add_shell_step(&step, rank, said.data) ||
+            (page->plan->inject == NULL && /* else it is known who did it */
+             add_signal_step(&step, rank, jr_plan_of(page->plan, i)->rank));
+    page->out->failed |= step.failed;
+    if (known && !step.failed)
+        jr_buf_printf(page->out, "  %-12s%s\n", "try:", step.data);
+}
