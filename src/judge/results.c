@@ -107,6 +107,21 @@ static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
                   name, (long long)st->st_size, judge->limit_text);
 }
 
+/* The same of its bytes, once they are read. */
+static bool are_bytes_kept(struct jr_judge *judge, size_t i, const char *name,
+                           const struct jr_buf *text)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    if (!rank->pinned || !jr_judge_required(judge, i) ||
+        rank->result.digest == 0 ||
+        rank->result.digest == jr_pin_digest(text->data, text->len))
+        return true;
+    return REFUSE(judge, i, JR_RESULT_CHANGED,
+                  "%s was changed after the rank had ended: it has the size "
+                  "and the times that it had, and holds something else",
+                  name);
+}
+
 /* Read all of it once; what it was before, it must be afterwards. */
 static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
                              struct jr_buf *ret)
@@ -127,7 +142,7 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
         return REFUSE(judge, i, JR_RESULT_CHANGED,
                       "%s was changed while it was read", name);
     if (failed == 0)
-        return true;
+        return are_bytes_kept(judge, i, name, ret);
     return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
 }
 

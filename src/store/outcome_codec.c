@@ -80,6 +80,7 @@ static const struct jr_outcome_field rank_fields[] = {
     {"pin_size", UINT64(result.size), 0, NOT_WRITTEN},
     {"pin_mtime", UINT64(result.mtime_ns), 0, NOT_WRITTEN},
     {"pin_ctime", UINT64(result.ctime_ns), 0, NOT_WRITTEN},
+    {"pin_digest", UINT64(result.digest), 0, NOT_WRITTEN},
     {"artifact_0", UINT32(artifacts[0]), 0, NOT_WRITTEN},
     {"artifact_1", UINT32(artifacts[1]), 0, NOT_WRITTEN},
     {"artifact_2", UINT32(artifacts[2]), 0, NOT_WRITTEN},

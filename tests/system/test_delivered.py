@@ -110,7 +110,7 @@ def nul():
 
 # A program whose ranks do what their words say, one after the other.
 RANK = """\
-import json, os, pathlib, shutil, socket, sys, time
+import json, mmap, os, pathlib, shutil, socket, sys, time
 
 rank = int(os.environ["RANK"])
 mine = pathlib.Path(os.environ["JOBRUN_RESULT_FILE"])
@@ -166,6 +166,26 @@ def later(other, what):
             what()
         os._exit(0)
     os.wait()
+
+def mapped(path, text):
+    # A process that outlives this one has it in its memory, where it is changed
+    # already: the times of the file stay as they are when it is changed again.
+    if os.fork() == 0:
+        if os.fork() == 0:
+            with path.open("r+b") as file:
+                memory = mmap.mmap(file.fileno(), 0)
+            memory[:] = memory[:]
+            put(pathlib.Path("touched"), "")
+            ended(rank)
+            memory[:] = text
+            put(pathlib.Path("moved"), "")
+        os._exit(0)
+    os.wait()
+    await_file("touched")
+
+def await_file(name):
+    while not os.path.exists(name):
+        time.sleep(0.01)
 
 if __name__ == "__main__":
     exec(sys.argv[1].replace("; ", "\\n"))
@@ -411,6 +431,11 @@ class Kept(Case):
                     "later(0, lambda: put(mine, '{\"x\": 1}'))",
                     "ended(0); time.sleep(0.5); put(mine, '{}')"], 5)
         self.told(0, "changed", "4 bytes then, 8 now")
+
+    def test_who_has_it_in_memory(self):
+        self.ranks(["put(mine, '{\"x\": 1}'); mapped(mine, b'{\"x\": 9}')",
+                    "await_file('moved'); put(mine, '{}')"], 5)
+        self.told(0, "changed", "was changed after the rank had ended")
 
     def test_who_brings_it_later(self):
         self.ranks(["later(0, lambda: put(mine, '{\"x\": 1}'))",

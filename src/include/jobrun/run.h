@@ -85,6 +85,7 @@ struct jr_pin {
     bool there;
     uint64_t dev, ino, size;
     int64_t mtime_ns, ctime_ns; /* since the epoch */
+    uint64_t digest;            /* of its first bytes; 0: not known */
 };
 
 /* Beyond so many artifacts, several share what is noted of them. */

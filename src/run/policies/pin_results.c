@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "run/runner.h"
 #include "store/outcome.h"
@@ -141,12 +144,40 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
                            .ctime_ns = touched};
 }
 
-static void pin_file(struct jr_rank_run *rank)
+uint64_t jr_pin_digest(const void *bytes, size_t len)
+{
+    char hex[JR_HASH_SIZE];
+    jr_hash(hex, bytes, len < JR_PIN_DIGESTED ? len : JR_PIN_DIGESTED);
+    hex[16] = '\0'; /* 64 bits */
+    uint64_t digest = strtoull(hex, NULL, 16);
+    return digest == 0 ? 1 : digest;
+}
+
+/* Of a plain file that is there; 0: it cannot be read. */
+static uint64_t digest_of_file(const char *path)
 {
     struct stat st;
-    if (fstatat(JR_SLOT_DIR, rank->plan->result_path, &st,
-                AT_SYMLINK_NOFOLLOW) == 0)
-        jr_pin_fill(&rank->outcome->result, &st);
+    JR_FREE char *bytes = malloc(JR_PIN_DIGESTED);
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, path,
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (bytes == NULL || fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    ssize_t len = pread(fd, bytes, JR_PIN_DIGESTED, 0);
+    return len < 0 ? 0 : jr_pin_digest(bytes, (size_t)len);
+}
+
+/* What a rank said of its file when it returned stays as it said. */
+static void pin_file(struct jr_rank_run *rank)
+{
+    struct jr_pin *pin = &rank->outcome->result;
+    const char *path = rank->plan->result_path;
+    struct stat st;
+    if (path == NULL || fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW))
+        return;
+    if (!pin->there)
+        jr_pin_fill(pin, &st);
+    if (S_ISREG(st.st_mode) && jr_pin_is(pin, &st, false))
+        pin->digest = digest_of_file(path);
 }
 
 /* How many bytes the rank, and what it started, has put into its stream. */
@@ -196,7 +227,7 @@ static void pin_delivered(struct jr_rank_run *rank)
     rank->outcome->pinned = true;
     if (pinning->stream >= 0)
         rank->outcome->captured = count_bytes(rank, pinning->stream);
-    else if (!rank->outcome->result.there && rank->plan->result_path != NULL)
+    else
         pin_file(rank);
 }
 

@@ -9,7 +9,9 @@
  * daemon or a concurrent run makes of it in between is not the rank's.
  *
  * That is one stat(2) for each file that a rank has to deliver, and nothing for
- * a rank that has to deliver none.
+ * a rank that has to deliver none. The first bytes of a result are read, too: a
+ * file that is changed through mapped memory, or where times are coarse within
+ * the tick of its last change, keeps its times.
  */
 #ifndef JR_PIN_RESULTS_H
 #define JR_PIN_RESULTS_H
@@ -47,6 +49,13 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity);
 
 /* Note what `st` says. */
 void jr_pin_fill(struct jr_pin *ret, const struct stat *st);
+
+/* How many of its first bytes tell a result from what it is changed to in
+ * place. */
+#define JR_PIN_DIGESTED ((size_t)64 << 10)
+
+/* The digest of these bytes of a file that begins so; never 0. */
+uint64_t jr_pin_digest(const void *bytes, size_t len);
 
 /* Whether `st` is what was noted. Of a rank of another machine, `far`, device
  * and inode are not compared: they are that machine's own numbers. */

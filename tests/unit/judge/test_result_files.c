@@ -156,6 +156,29 @@ static void holds_to_what_was_there_at_the_end(void)
     fake_end(&fake);
 }
 
+/* Bytes that were changed behind the kernel's back, as through mapped memory.
+ */
+static void compares_what_it_holds(void)
+{
+    struct fake fake;
+    start(&fake, 4, "0-2");
+    for (uint32_t i = 0; i < 4; i++) {
+        pin(&fake, i);
+        fake.ends[i].result.digest = jr_pin_digest("else", 4);
+    }
+    fake.ends[0].result.digest = jr_pin_digest("{\"a\": 1}", 8);
+    fake.ends[2].result.digest = 0; /* not known */
+    fake_judge(&fake);
+    check_taken(&fake, 0);
+    check_refused(&fake, 1, JR_RESULT_CHANGED,
+                  "result.json was changed after the rank had ended: it has "
+                  "the size and the times that it had, and holds something "
+                  "else");
+    check_taken(&fake, 2);
+    check_taken(&fake, 3); /* of which nothing is asked */
+    fake_end(&fake);
+}
+
 /* On another node the device and the inode are not the same. */
 static void compares_far_files_by_time_and_size(void)
 {
@@ -338,6 +361,7 @@ static void names_where_a_result_comes_from(void)
 JR_UNIT_MAIN("result_files", CASE(withholds_what_is_ordered),
              CASE(asks_whether_it_returned),
              CASE(holds_to_what_was_there_at_the_end),
+             CASE(compares_what_it_holds),
              CASE(compares_far_files_by_time_and_size),
              CASE(refuses_what_is_old), CASE(refuses_links_to_what_is_old),
              CASE(keeps_to_the_limit), CASE(refuses_a_file_of_two_ranks),

@@ -57,6 +57,20 @@ static void tells_files_apart(void)
     }
 }
 
+/* The first bytes decide, and no text has the digest that stands for none. */
+static void tells_bytes_apart(void)
+{
+    static char bytes[JR_PIN_DIGESTED + 1];
+    uint64_t zeros = jr_pin_digest(bytes, sizeof bytes);
+    CU_ASSERT_NOT_EQUAL(jr_pin_digest("", 0), 0);
+    CU_ASSERT_NOT_EQUAL(jr_pin_digest("1", 1), jr_pin_digest("9", 1));
+    CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, sizeof bytes - 2), zeros);
+    bytes[sizeof bytes - 1] = 'x'; /* of which nothing is looked at */
+    CU_ASSERT_EQUAL(jr_pin_digest(bytes, sizeof bytes), zeros);
+    bytes[sizeof bytes - 2] = 'x';
+    CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, sizeof bytes), zeros);
+}
+
 enum { RANKS = 3 };
 
 struct desk {
@@ -242,7 +256,7 @@ static void takes_what_a_rank_says(void)
 }
 
 JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
-             CASE(knows_what_is_the_jobs),
+             CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
              CASE(notes_whose_artifacts_are_asked_for),
              CASE(notes_change_with_the_file), CASE(shares_notes),
              CASE(takes_what_a_rank_says))
