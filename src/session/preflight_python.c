@@ -86,7 +86,14 @@ void jr_preflight_modules(struct jr_preflight *preflight, const char *path,
 {
     const struct jr_job *job = &preflight->session->resolution.job;
     const struct jr_entrypoint *entry = &job->entrypoint;
-    const struct jr_python_look look = {env, rank->workdir, path};
+    size_t at =
+        entry->form == JR_FORM_COMMAND ? python_module_index(rank->argv) : 0;
+    const struct jr_python_look look = {
+        .env = env,
+        .workdir = rank->workdir,
+        .interpreter = path,
+        .options = rank->argv + 1,
+        .options_count = at == 0 ? 0 : at - 2 /* up to -m */};
     if (preflight->modules_checked)
         return;
     preflight->modules_checked = true;
@@ -98,8 +105,6 @@ void jr_preflight_modules(struct jr_preflight *preflight, const char *path,
             job->preload[i], 0};
         check_module(preflight, &look, &needed);
     }
-    size_t at =
-        entry->form == JR_FORM_COMMAND ? python_module_index(rank->argv) : 0;
     const struct jr_needed word = {
         jr_arena_printf(preflight->arena, "entrypoint.command[%zu]", at),
         rank->argv[at], rank->rank};

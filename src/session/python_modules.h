@@ -1,8 +1,8 @@
 /*
- * Where Python would find a module, told without executing anything: by the
- * folders that it searches. Python offers so many ways to find more (import
- * hooks, archives, .pth files that are programs) that only what is certainly
- * missing is said to be: wherever one of these may be at work, nothing is.
+ * Where Python would find a module: the interpreter is asked, since it alone
+ * knows all the ways (packages, hooks, archives, .pth files that are programs).
+ * It imports nothing for that, so that no code of the user's runs but what runs
+ * at each start of this interpreter. Where it gives no answer, nothing is said.
  */
 #ifndef JR_PYTHON_MODULES_H
 #define JR_PYTHON_MODULES_H
@@ -16,7 +16,11 @@ struct jr_python_look {
     char *const *env;        /* its environment */
     const char *workdir;     /* its folder, absolute */
     const char *interpreter; /* the file of the interpreter; relative: below
-                                workdir */
+                                workdir. What is no binary program is not asked:
+                                a script might do anything */
+    char *const *options;    /* of the interpreter, of which -I, -P and the like
+                                change what it finds */
+    size_t options_count;
 };
 
 /* Whether `module`, a dotted name, is certainly not there. Then ret_part is
