@@ -19,7 +19,7 @@
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "report/show.h"
-#include "session/left_files.h"
+#include "session/left_records.h"
 
 #include "base/banned.h"
 

@@ -2,7 +2,7 @@
  * What ranks have left on hosts that do not see the run folder (engine.ssh). An
  * agent there has a run folder of its own, LOG_DIR/RUN_ID/node_N, judges what
  * its ranks have delivered, and sends that and what `engine.ssh.collect` asks
- * for, in records: a line of JSON, and then so many bytes.
+ * for, in records (left_records.h):
  *
  *   {"rank":3,"what":"delivery","size":24}       delivery.h, in JSON
  *   {"rank":3,"what":"stdout","size":65000,"first":true,
@@ -20,10 +20,6 @@
 #include "base/buf.h"
 
 struct jr_session;
-
-/* What follows the name of a log in that of the file that says where all of it
- * is. */
-#define JR_LEFT_REST ".left"
 
 /* What a record is about: X(NAME, its word). The files of a node's own, which
  * are no rank's, go with its first rank. */
