@@ -389,7 +389,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
         .turn = {.due = jr_heartbeat_agent_due, .owner = &agent},
         .commands_fd = -1,
         .notes = {.fd = -1},
-        .ends = {-1, -1, -1},
+        .ends = {-1, -1, -1, -1},
         .children = {.fd = -1},
         .listener = {.fd = -1},
     };

@@ -43,20 +43,22 @@ struct jr_agent_cell_end {
     char *note;    /* a line about it, or NULL; to be freed */
     char *gone;    /* of its devices, those that are not there any more, numbers
                       in the facts of the node: "0,2"; NULL: none; the same */
+    bool sent;     /* what it has left is in the pipe for that */
 };
 
-/* Where the processes of cells write: lines for the user, each with its cell,
- * and what the ranks of one print whose console that is. */
+/* Where the processes of cells write: lines for the user, each with its cell;
+ * what the ranks of one print whose console that is; and what a cell has left,
+ * whole before `next_end` tells of it, and of one cell after the other. */
 struct jr_agent_cell_ends {
-    int notes_fd, out_fd, err_fd;
+    int notes_fd, out_fd, err_fd, left_fd;
 };
 
 /* The cells of sweeps, each a run of its own on this node (protocol.h: cell).
  * They outlive nothing: once the last is told of, nothing is left of it. */
 struct jr_agent_cell_hooks {
-    /* See whether they would write where the sweep reads (protocol.h: share).
-     * -1 with `err`. */
-    int (*share)(void *data, const struct jr_message *word,
+    /* See whether they would write where the sweep reads (protocol.h: share);
+     * *ret_own: they have a folder of this node's own. -1 with `err`. */
+    int (*share)(void *data, const struct jr_message *word, bool *ret_own,
                  struct jr_error *err);
     /* Begin one, in a process that leaves descriptors 0 to 2 alone. -1 with
      * `err`. */
@@ -66,6 +68,8 @@ struct jr_agent_cell_hooks {
     bool (*next_end)(void *data, struct jr_agent_cell_end *ret);
     /* Signal all. */
     void (*signal)(void *data, int sig);
+    /* Nobody takes any more what they leave: have all end. */
+    void (*leave)(void *data);
     /* How many run. */
     size_t (*count)(void *data);
 };

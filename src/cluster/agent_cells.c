@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,13 +13,14 @@
 
 #include "base/banned.h"
 
-static void send_cell_end(struct jr_agent *agent, const char *cell, int code,
-                          const char *gone)
+static void send_cell_end(struct jr_agent *agent,
+                          const struct jr_agent_cell_end *end)
 {
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_CELL_ENDED,
-                                              .cell = cell,
-                                              .code = code,
-                                              .devices = gone});
+                                              .cell = end->cell,
+                                              .code = end->code,
+                                              .devices = end->gone,
+                                              .on = end->sent});
 }
 
 /* What the cells have said, whole lines: those of two are not mixed. */
@@ -51,14 +53,14 @@ static void on_children(void *owner, uint32_t events)
         continue;
     while (hooks->cells->next_end(hooks->data, &end)) {
         send_notes(agent);
-        jr_agent_drain_console(agent);
+        jr_agent_drain(agent);
         if (end.note != NULL)
             jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
                            end.note, strlen(end.note));
-        send_cell_end(agent, end.cell, end.code, end.gone);
+        send_cell_end(agent, &end);
         free(end.note);
         free(end.gone);
-        end.note = end.gone = NULL;
+        end = (struct jr_agent_cell_end){0};
     }
 }
 
@@ -85,16 +87,23 @@ static int open_notes(struct jr_agent *agent)
                : jr_loop_add(&agent->loop, &agent->notes, EPOLLIN);
 }
 
-/* What ranks print whose cell has the console. */
-static int open_console(struct jr_agent *agent)
+/* What ranks print whose cell has the console, and what cells leave. */
+static int open_sources(struct jr_agent *agent)
 {
-    int out = open_agent_pipe(&agent->ends.out_fd);
-    int err = out < 0 ? -1 : open_agent_pipe(&agent->ends.err_fd);
-    return err < 0 || jr_agent_open_source(agent, JR_AGENT_END_OUT, out,
-                                           JR_CHANNEL_OUT) != 0
-               ? -1
-               : jr_agent_open_source(agent, JR_AGENT_END_ERR, err,
-                                      JR_CHANNEL_ERR);
+    struct jr_agent_cell_ends *ends = &agent->ends;
+    const struct {
+        int end, *in;
+        enum jr_channel type;
+    } sources[] = {{JR_AGENT_END_OUT, &ends->out_fd, JR_CHANNEL_OUT},
+                   {JR_AGENT_END_ERR, &ends->err_fd, JR_CHANNEL_ERR},
+                   {JR_AGENT_END_LEFT, &ends->left_fd, JR_CHANNEL_LEFT}};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        int fd = open_agent_pipe(sources[i].in);
+        if (fd < 0 || jr_agent_open_source(agent, sources[i].end, fd,
+                                           sources[i].type) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int open_children(struct jr_agent *agent)
@@ -113,10 +122,12 @@ static int open_children(struct jr_agent *agent)
 void jr_agent_share_cells(struct jr_agent *agent, const struct jr_message *word)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    if (agent->hooks->cells->share(agent->hooks->data, word, &err) != 0)
+    bool own = false;
+    if (agent->hooks->cells->share(agent->hooks->data, word, &own, &err) != 0)
         jr_agent_refuse(agent, &err);
     else
-        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
+        jr_agent_send(
+            agent, &(struct jr_message){.type = JR_FROM_NODE_READY, .on = own});
 }
 
 void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
@@ -125,7 +136,7 @@ void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)
         return;
     agent->heartbeats = word->heartbeats;
     agent->serves = true;
-    if (open_notes(agent) != 0 || open_console(agent) != 0 ||
+    if (open_notes(agent) != 0 || open_sources(agent) != 0 ||
         open_children(agent) != 0)
         jr_agent_leave(agent); /* the controller sees that it is gone */
 }
@@ -135,11 +146,13 @@ static void refuse_cell(struct jr_agent *agent, const char *cell,
                         const struct jr_error *why)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_agent_cell_end end = {.code = (int)why->status};
+    (void)snprintf(end.cell, sizeof end.cell, "%s", cell);
     jr_buf_printf(&line, "cell %s: %s\n", cell, why->text);
     if (!line.failed)
         jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_NOTE,
                        line.data, line.len);
-    send_cell_end(agent, cell, (int)why->status, NULL);
+    send_cell_end(agent, &end);
 }
 
 void jr_agent_begin_cell(struct jr_agent *agent, const struct jr_message *word)
@@ -167,7 +180,7 @@ void jr_agent_signal_cells(struct jr_agent *agent, int sig)
 void jr_agent_end_cells(struct jr_agent *agent)
 {
     if (agent->serves)
-        agent->hooks->cells->signal(agent->hooks->data, SIGTERM);
+        agent->hooks->cells->leave(agent->hooks->data);
 }
 
 bool jr_agent_has_cells(const struct jr_agent *agent)
@@ -183,8 +196,9 @@ void jr_agent_close_cells(struct jr_agent *agent)
     jr_loop_close(&agent->children);
     jr_loop_close(&agent->sources[JR_AGENT_END_OUT].watch);
     jr_loop_close(&agent->sources[JR_AGENT_END_ERR].watch);
+    jr_loop_close(&agent->sources[JR_AGENT_END_LEFT].watch);
     const int ends[] = {agent->ends.notes_fd, agent->ends.out_fd,
-                        agent->ends.err_fd};
+                        agent->ends.err_fd, agent->ends.left_fd};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (ends[i] >= 0)
             (void)close(ends[i]);

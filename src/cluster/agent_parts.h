@@ -109,9 +109,9 @@ void jr_agent_stop_listening(struct jr_agent *agent);
 int jr_agent_open_source(struct jr_agent *agent, int end, int fd,
                          enum jr_channel type);
 
-/* Hand on what the pipes of the console hold by now, be it held or not.
- * agent_run.c. */
-void jr_agent_drain_console(struct jr_agent *agent);
+/* Hand on what the pipes of the console hold by now, be it held or not, and
+ * that of what is left. agent_run.c. */
+void jr_agent_drain(struct jr_agent *agent);
 
 /* Do what the controller says at descriptor 0, until that ends. agent.c. */
 void jr_agent_on_input(void *owner, uint32_t events);

@@ -151,24 +151,28 @@ static void end_source(struct jr_agent_source *source)
     close_agent_fd(&source->watch.fd);
 }
 
-void jr_agent_drain_console(struct jr_agent *agent)
+static void drain_source(struct jr_agent *agent, int end)
 {
-    struct jr_agent_source *sources = agent->sources;
-    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
-        ssize_t len;
-        while (sources[i].watch.fd >= 0 &&
-               (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
-                   0)
-            jr_channel_put(&agent->outbox, &agent->sender, sources[i].type,
-                           agent->bytes, (size_t)len);
-    }
+    const struct jr_agent_source *source = &agent->sources[end];
+    ssize_t len;
+    while (source->watch.fd >= 0 &&
+           (len = read(source->watch.fd, agent->bytes, JR_AGENT_PIECE)) > 0)
+        jr_channel_put(&agent->outbox, &agent->sender, source->type,
+                       agent->bytes, (size_t)len);
+}
+
+void jr_agent_drain(struct jr_agent *agent)
+{
+    drain_source(agent, JR_AGENT_END_OUT);
+    drain_source(agent, JR_AGENT_END_ERR);
+    drain_source(agent, JR_AGENT_END_LEFT);
 }
 
 /* The console's pipes hold all that is left, even if other processes still have
  * them open. */
 static void end_console(struct jr_agent *agent)
 {
-    jr_agent_drain_console(agent);
+    jr_agent_drain(agent);
     for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++)
         if (agent->sources[i].watch.fd >= 0)
             end_source(&agent->sources[i]);

@@ -65,6 +65,7 @@ struct jr_controller_node jr_controller_node(
         .mpi = peer->mpi,
         .library = peer->library,
         .obstacle = peer->obstacle,
+        .apart = peer->apart,
         .port = peer->port,
         .clock_offset_ns = peer->clock_offset_ns,
     };

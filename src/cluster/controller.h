@@ -74,6 +74,8 @@ struct jr_controller_node {
      * ranks there become a world, the library of MPI that they need, and why
      * there is no world; each NULL: nothing. */
     const char *mpi, *library, *obstacle;
+    bool apart;    /* from jr_controller_share on: it has a folder of its own
+                      for cells */
     uint32_t port; /* that it holds for rank 0 to listen at; 0: none */
     int64_t clock_offset_ns; /* its wall clock less ours */
 };

@@ -10,12 +10,14 @@
 #include "base/banned.h"
 
 int jr_controller_share(struct jr_controller *controller, const char *cells,
-                        const char *token, struct jr_error *err)
+                        const char *token, const char *collect,
+                        struct jr_error *err)
 {
     jr_controller_send(controller,
                        &(struct jr_message){.type = JR_TO_NODES_SHARE,
                                             .cells = cells,
-                                            .token = token});
+                                            .token = token,
+                                            .collect = collect});
     return jr_controller_await(controller, JR_NODE_READY,
                                "look for the folder of the sweep", err);
 }
@@ -92,7 +94,9 @@ uint64_t jr_controller_due(const struct jr_controller *controller)
 
 void jr_controller_attend(struct jr_controller *controller)
 {
-    while (jr_loop_turn(&controller->loop, true) > 0)
+    enum { TURNS_MOST = 16 }; /* what cells have left may be much */
+    for (int i = 0; i < TURNS_MOST && jr_loop_turn(&controller->loop, true) > 0;
+         i++)
         continue;
 }
 
@@ -147,4 +151,13 @@ void jr_controller_read_notes(struct jr_controller *controller, uint32_t node)
     if (at > 0)
         memmove(stream->data, stream->data + at, stream->len - at);
     stream->len -= at;
+}
+
+void jr_controller_read_left(struct jr_controller *controller, uint32_t node)
+{
+    struct jr_buf *stream = &controller->nodes[node].streams[JR_CHANNEL_LEFT];
+    const struct jr_cell_watcher *watcher = controller->watcher;
+    if (controller->nodes[node].state == JR_NODE_SERVING && !stream->failed)
+        watcher->left(watcher->data, node, stream->data, stream->len);
+    jr_buf_clear(stream);
 }

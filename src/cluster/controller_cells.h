@@ -33,16 +33,24 @@ struct jr_controller_cell {
     const char *console;              /* see protocol.h */
 };
 
+/* A cell is over. */
+struct jr_cell_end {
+    const char *cell; /* its number */
+    int code;         /* how its process ended */
+    const char *gone; /* of its devices, those that are not there any more,
+                         numbers in the node's facts; NULL: none */
+    bool sent;        /* what it has left was, as far as it was to be had */
+};
+
 /* Who is told what becomes of cells. Nothing may be closed meanwhile. */
 struct jr_cell_watcher {
     void *data;
-    /* The cell of that number is over, and its process ended with `code`. Of
-     * its devices, `gone` are not there any more, numbers in the node's facts;
-     * NULL: none. */
-    void (*ended)(void *data, uint32_t node, const char *cell, int code,
-                  const char *gone);
+    /* A cell of the node is over. */
+    void (*ended)(void *data, uint32_t node, const struct jr_cell_end *end);
     /* A line about a cell of the node. */
     void (*said)(void *data, uint32_t node, const char *line);
+    /* Bytes of what a cell has left there, whole before it is over. */
+    void (*left)(void *data, uint32_t node, const char *bytes, size_t len);
     /* The cluster ends what runs on the node, as where its time is over. */
     void (*ceased)(void *data, uint32_t node);
     /* The node is lost, and its cells; `why` says how that is known. */
@@ -51,9 +59,12 @@ struct jr_cell_watcher {
 
 /* Ask the nodes, whose facts are there, whether the folder `cells`, which is
  * absolute, has the mark `token` there (folder_mark.h), and wait for their
- * answers. -1 with what the first says where it has not. */
+ * answers: one that does not see it makes a folder of its own, and sends what
+ * cells leave there and `collect` names, words with commas. -1 with what the
+ * first says that cannot. */
 int jr_controller_share(struct jr_controller *controller, const char *cells,
-                        const char *token, struct jr_error *err);
+                        const char *token, const char *collect,
+                        struct jr_error *err);
 
 /* From now on the nodes, whose facts are there, run cells. The watcher is
  * borrowed until jr_controller_close. */
@@ -80,7 +91,8 @@ int jr_controller_fd(const struct jr_controller *controller);
 /* The moment at which there is besides (CLOCK_MONOTONIC; 0: none). */
 uint64_t jr_controller_due(const struct jr_controller *controller);
 
-/* Do it, without waiting. */
+/* Do it, without waiting, and without keeping the caller from all else: there
+ * may be more to be done at once. */
 void jr_controller_attend(struct jr_controller *controller);
 
 /* A child has ended: is it of the controller, and if so, take note. */
@@ -107,5 +119,8 @@ bool jr_controller_is_mute(const struct jr_controller *controller);
 
 /* For the other files of the controller: an agent's `note` has got bytes. */
 void jr_controller_read_notes(struct jr_controller *controller, uint32_t node);
+
+/* The same of its `left`, where cells are watched. */
+void jr_controller_read_left(struct jr_controller *controller, uint32_t node);
 
 #endif

@@ -119,13 +119,15 @@ static char *copy_text(const char *text)
     return text == NULL ? NULL : strdup(text);
 }
 
-/* As its agent says when it takes the spec, which is once. */
+/* As its agent says when it takes the spec, or is to run cells, which is once.
+ */
 static void take_node_world(struct jr_cluster_node *peer,
                             const struct jr_message *message)
 {
     peer->mpi = copy_text(message->mpi);
     peer->library = copy_text(message->library);
     peer->obstacle = copy_text(message->obstacle);
+    peer->apart = message->on;
 }
 
 static void refuse_node(struct jr_controller *controller, uint32_t node,
@@ -186,8 +188,11 @@ static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
     const struct jr_cell_watcher *watcher = controller->watcher;
     switch ((int)action) {
     case JR_NODE_DO_CELL:
-        watcher->ended(watcher->data, node, cause->message->cell,
-                       (int)cause->message->code, cause->message->devices);
+        watcher->ended(watcher->data, node,
+                       &(struct jr_cell_end){.cell = cause->message->cell,
+                                             .code = (int)cause->message->code,
+                                             .gone = cause->message->devices,
+                                             .sent = cause->message->on});
         return true;
     case JR_NODE_DO_CEASE:
         watcher->ceased(watcher->data, node);
@@ -322,6 +327,8 @@ static void take_piece(struct jr_controller *controller, uint32_t node,
     jr_controller_read_lines(controller, node, channel);
     if (channel == JR_CHANNEL_NOTE)
         jr_controller_read_notes(controller, node);
+    if (channel == JR_CHANNEL_LEFT && controller->watcher != NULL)
+        jr_controller_read_left(controller, node);
     if (controller->run != NULL && node < controller->options.nodes)
         jr_controller_run_stream(controller->run, node, channel);
     if (stream->len <= STREAM_MOST && !stream->failed)

@@ -34,6 +34,7 @@ struct jr_cluster_node {
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
     char *mpi, *library, *obstacle; /* see jr_controller_node */
+    bool apart;                     /* the same */
     char *loss; /* how it is known that it is lost; NULL: it is not */
     struct jr_buf streams[JR_CHANNEL_COUNT];
 };

@@ -40,7 +40,9 @@
     X(MPI, "mpi", TEXT, mpi) /* the protocol of its ranks' world */            \
     X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
-    X(TOKEN, "token", TEXT, token)       /* of a listener, or of a folder */   \
+    X(TOKEN, "token", TEXT, token) /* of a listener, or of a folder */         \
+    X(COLLECT, "collect", TEXT,                                                \
+      collect) /* of engine.ssh: words with commas */                          \
     X(CONSOLE, "console", TEXT, console) /* "plain" or "color": what its ranks \
                                             print is shown; left out: not */
 
@@ -55,8 +57,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     /* An agent is there. */                                                   \
     FROM(HELLO, "hello",                                                       \
          JR_KEY(VERSION) | JR_KEY(HOST) | JR_KEY(WALL) | JR_KEY(PORT))         \
-    /* Its node can run its part of the spec, with such a world of MPI. */     \
-    FROM(READY, "ready", JR_KEY(MPI) | JR_KEY(LIBRARY) | JR_KEY(OBSTACLE))     \
+    /* Its node can run its part of the spec, with such a world of MPI; or     \
+     * cells, with `on` in a folder of its own. */                             \
+    FROM(READY, "ready",                                                       \
+         JR_KEY(MPI) | JR_KEY(LIBRARY) | JR_KEY(OBSTACLE) | JR_KEY(ON))        \
     /* It cannot: the channel `why` says why not. */                           \
     FROM(REFUSE, "refuse", JR_KEY(STATUS) | JR_KEY(HOST))                      \
     /* It has heard `go`; its clock is known from when it says so. */          \
@@ -79,9 +83,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     FROM(TERMINATED, "terminated", 0)                                          \
     /* A cell is over, and nothing is left of it there. `status` is the exit   \
        status of its process; `devices` are those of its own that are not      \
-       there any more. */                                                      \
+       there any more. `on`: what it has left has been sent, as far as it was  \
+       to be had. */                                                           \
     FROM(CELL_ENDED, "cell_ended",                                             \
-         JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES))                      \
+         JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES) | JR_KEY(ON))         \
     /* A rank of the node has called MPI_Init. */                              \
     FROM(INITIALIZED, "initialized", 0)                                        \
     /* The answer to `listen`; port 0: it could not, and `why` says why. */    \
@@ -112,8 +117,9 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(CODE, "code",                                                           \
        JR_KEY(FOLDER) | JR_KEY(NAME) | JR_KEY(BYTES) | JR_KEY(ON))             \
     /* Cells will come, in the folder `cells`: is it there, with the mark      \
-     * `token`? The answer is `ready`, or `refuse`. */                         \
-    TO(SHARE, "share", JR_KEY(CELLS) | JR_KEY(TOKEN))                          \
+     * `token`? Where it is not, the node makes one of its own, and what cells \
+     * leave there comes back. The answer is `ready`, or `refuse`. */          \
+    TO(SHARE, "share", JR_KEY(CELLS) | JR_KEY(TOKEN) | JR_KEY(COLLECT))        \
     /* They come now. */                                                       \
     TO(SERVE, "serve", JR_KEY(HEARTBEATS))                                     \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \
@@ -176,7 +182,7 @@ enum jr_message_type {
     X(NOTE, "note")         /* lines about cells, for the user */              \
     X(EVENT, "event")       /* lines of events.jsonl, and of step_message.h */ \
     X(OUTCOME, "outcome")   /* of an attempt: outcome_message.h */             \
-    X(LEFT, "left")         /* what its ranks have left in files there */      \
+    X(LEFT, "left")         /* what ranks, or a cell, have left in files */    \
     X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,

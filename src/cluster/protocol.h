@@ -45,10 +45,13 @@
  * Or, where the agents run cells of a sweep, each a run of its own on one node:
  *
  *   facts... hello          ->
+ *                           <-   share     by ssh
+ *   ready, or
+ *   why... refuse           ->
  *                           <-   serve     once
  *                           <-   cell      for one of them, again and again
  *   note... out err...
- *   cell_ended              ->
+ *   left... cell_ended      ->             of one cell after the other
  *                           <-   signal, hold
  *   heartbeat               ->             unasked
  *                           <-   end of input: stop all cells, and leave
@@ -83,7 +86,7 @@ struct jr_message {
     const char *env, *device, *folder;                   /* the same */
     const char *name, *devices, *cores;                  /* the same */
     const char *bytes, *mpi, *library, *obstacle;        /* the same */
-    const char *token, *console;                         /* the same */
+    const char *token, *console, *collect;               /* the same */
     bool behind, heartbeats, on;
 };
 

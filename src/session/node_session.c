@@ -357,10 +357,12 @@ static void show_replay(void *data)
 /* Cells of a sweep. */
 
 static int share_agent_cells(void *data, const struct jr_message *word,
-                             struct jr_error *err)
+                             bool *ret_own, struct jr_error *err)
 {
-    (void)data;
-    return jr_node_cells_share(word, err);
+    struct node_session *agent = data;
+    int failed = jr_node_cells_share(&agent->cells, word, agent->node, err);
+    *ret_own = agent->cells.own.dir != NULL;
+    return failed;
 }
 
 static int begin_agent_cell(void *data, const struct jr_message *word,
@@ -385,6 +387,12 @@ static void signal_agent_cells(void *data, int sig)
     jr_node_cells_signal(&agent->cells, sig);
 }
 
+static void leave_agent_cells(void *data)
+{
+    struct node_session *agent = data;
+    jr_node_cells_leave(&agent->cells);
+}
+
 static size_t count_agent_cells(void *data)
 {
     const struct node_session *agent = data;
@@ -396,6 +404,7 @@ static const struct jr_agent_cell_hooks cell_hooks = {
     .begin = begin_agent_cell,
     .next_end = next_agent_cell_end,
     .signal = signal_agent_cells,
+    .leave = leave_agent_cells,
     .count = count_agent_cells,
 };
 

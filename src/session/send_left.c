@@ -1,5 +1,7 @@
 #include "session/send_left.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,24 @@
 
 #include "base/banned.h"
 
+/* A cell that runs again has left a folder when it ran before: it stays, as
+ * node_N.1. */
+static void set_cell_aside(const struct jr_session *session, const char *id)
+{
+    enum { MOST_ASIDE = 10000 };
+    const struct jr_job *job = &session->resolution.job;
+    JR_BUF_CLEANUP struct jr_buf from = JR_BUF_INIT, to = JR_BUF_INIT;
+    jr_buf_printf(&from, "%s/%s/" JR_NODE_DIR, job->log_dir, id,
+                  job->node_rank);
+    for (int i = 1; i < MOST_ASIDE && !from.failed && !to.failed; i++) {
+        jr_buf_clear(&to);
+        jr_buf_printf(&to, "%s.%d", from.data, i);
+        if (!to.failed && (rename(from.data, to.data) == 0 ||
+                           (errno != EEXIST && errno != ENOTEMPTY)))
+            return;
+    }
+}
+
 int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                        struct jr_error *err)
 {
@@ -25,6 +45,8 @@ int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                                 job->policy->log_mode, &none) == 0;
     if (session->apart)
         return 0;
+    if (session->sweep_id != NULL)
+        set_cell_aside(session, id);
     if (jr_run_folder_create_part(&session->dir, job->log_dir, id,
                                   job->node_rank, job->policy->log_mode,
                                   err) != 0)

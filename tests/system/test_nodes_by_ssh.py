@@ -336,7 +336,7 @@ class Wrong(cases.Wrong, Ssh):
         self.assertIn("the ranks are on other hosts", done.stderr)
 
 
-class Apart(Ssh):
+class Disks(Ssh):
     """Hosts with a log folder of their own, where that of the controller is."""
 
     def setUp(self):
@@ -360,6 +360,16 @@ class Apart(Ssh):
         program.chmod(0o700)
         return str(program)
 
+    def ssh_on(self, disk):
+        """From now on, what ssh runs sees that folder as the log folder."""
+        os.rename(self.folder / "bin" / "ssh", self.folder / "bin" / "real")
+        self.write("bin/ssh", "#!/bin/sh\nexec unshare -m sh -c 'mount --bind "
+                   "\"$1\" \"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s' '%s' "
+                   "\"$@\"\n" % (self.folder / disk, self.folder / "runs",
+                                self.folder / "bin" / "real")).chmod(0o700)
+
+
+class Apart(Disks):
     def run_apart(self, code, script, *words, disks=("", "disk"), **options):
         """A host for each disk; one without a name sees the controller's."""
         programs = {str(node): self.disk(name)
@@ -520,11 +530,7 @@ class Apart(Ssh):
                          "it is /.*/node_1/attempt_0/1/stdout.log; its end follows")
         self.assertIn("[jobrun: the first ", refused.stdout)
         words = self.folder / "words"
-        os.rename(self.folder / "bin" / "ssh", self.folder / "bin" / "real")
-        self.write("bin/ssh", "#!/bin/sh\nexec unshare -m sh -c 'mount --bind "
-                   "\"$1\" \"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s' '%s' "
-                   "\"$@\"\n" % (self.folder / "disk", self.folder / "runs",
-                                self.folder / "bin" / "real")).chmod(0o700)
+        self.ssh_on("disk")
         done = self.logs("--rank", "1", FAKE_WORDS=str(words))
         self.assertEqual((done.stdout.count(whole), done.stderr), (2, ""))
         self.assertEqual(log.read_text(), whole)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 
 import harness
 import test_nodes_by_ssh as by_ssh
@@ -109,26 +110,334 @@ class Packing(SweepHosts):
                               for host in hosts], told, words)
             self.assertEqual(results["status"], "succeeded")
 
-    def test_hosts_that_do_not_see_the_folder(self):
-        """Nothing begins: the results would be where nobody looks for them."""
-        other = self.folder / "elsewhere"
-        other.mkdir()
-        spec = self.sweep_spec(cells=4, more="log_dir: runs\n")
-        fake = self.folder / "bin" / "apart"
-        fake.write_text(f"""#!/bin/sh
-exec unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \\
-    '{other}' '{self.folder}/runs' '{harness.JOBRUN}' "$@"
-""")
-        fake.chmod(0o755)
-        (self.folder / "runs").mkdir()
-        env = self.allocation(2, FAKE_PROGRAM={"1": str(fake)})
-        done = self.expect(self.jobrun(spec, env=env), 7)
-        self.assertRegex(
-            done.stderr, r"node 1 \(n2\): the folder of the sweep, .*/cells, is "
-            "not there; log_dir has to be where all hosts see it: no other "
-            "cell begins: go on with --resume=")
+
+class Apart(SweepHosts, by_ssh.Disks):
+    """All hosts but the first have a log folder of their own."""
+
+    def allocation(self, nodes=4, **extra):
+        own = {str(node): self.disk(f"disk-{node}") for node in range(1, nodes)}
+        return super().allocation(nodes, **{"FAKE_PROGRAM": own, **extra})
+
+    def cell(self, node):
+        """The folder of a cell that ran on that host."""
+        [found, *_] = [cell for cell in self.cells()
+                       if (cell["result"] or {}).get("node") == node]
+        return self.latest() / found["run"]
+
+    def there(self, cell, node):
+        """The same on that host."""
+        [found] = (self.folder / f"disk-{node}").glob(
+            f"*/node_{node}.*/{cell.name}")
+        return found
+
+    def files(self, folder):
+        return sorted(str(path.relative_to(folder))
+                      for path in folder.rglob("*") if path.is_file())
+
+    def shown(self, *words, code=0):
+        return self.expect(harness.Case.jobrun(self, *words), code).stdout
+
+    test_failed_cells_stop_nobody = sweeps.Failing.test_failed_cells_stop_nobody
+    test_stop_after = sweeps.Failing.test_stop_after
+    test_a_cell_that_cannot_begin = sweeps.Failing.test_a_cell_that_cannot_begin
+    test_a_signal_stops_all = sweeps.Failing.test_a_signal_stops_all
+    test_signals_are_forwarded = sweeps.Failing.test_signals_are_forwarded
+    test_a_killed_leader = sweeps.Failing.test_a_killed_leader
+    test_a_killed_guard = sweeps.Failing.test_a_killed_guard
+    test_a_killed_runner = sweeps.Failing.test_a_killed_runner
+    test_both_killed = sweeps.Failing.test_a_cell_whose_guard_and_runner_are_killed
+    test_what_has_delivered = sweeps.Specs.test_what_has_delivered_is_taken_over
+    test_a_sampler = sweeps.Specs.test_a_sampler
+    test_a_device_that_disappears = sweeps.Packing.test_a_device_that_disappears
+    test_of_one_cell_at_a_time = sweeps.Console.test_of_one_cell_at_a_time
+    kill_and_resume = sweeps.Failing.kill_and_resume
+    kill_in_cell = sweeps.Failing.kill_in_cell
+    cell_processes = sweeps.Failing.cell_processes
+    vanishing = sweeps.Packing.vanishing
+    PRINT = sweeps.Console.PRINT
+
+    def test_what_cells_leave_comes_back(self):
+        """A cell is what it is where the host sees the folder, but for what
+        only its ranks know of."""
+        spec = self.sweep_spec(
+            "echo out $N; echo err $N >&2; touch \"$JOBRUN_RANK_DIR/big\"; "
+            + sweeps.DELIVER, 24)
+        done = self.on_nodes(spec, nodes=3)
+        self.assertIn("24 of 24 cells delivered", done.stderr)
+        self.assertEqual(set(self.nodes_of()), {0, 1, 2})
+        self.one_ssh_each(3)
+        near, far = self.cell(0), self.cell(2)
+        self.assertEqual([name for name in self.files(near)
+                          if not name.endswith("/big")], self.files(far))
+        self.assertIn("attempt_0/0/big", self.files(self.there(far, 2)))
+        for name in self.files(far):
+            self.assertEqual((far / name).read_bytes(),
+                             (self.there(far, 2) / name).read_bytes(), name)
+        number = str(int(far.name))
+        self.assertEqual((far / "attempt_0/0/stdout.log").read_text(),
+                         f"out {number}\n")
+        self.assertEqual(sorted(path.name for path in far.parent.iterdir()),
+                         [".gitignore"] + [f"{i:04}" for i in range(24)])
+        self.assertEqual(list(self.folder.glob("*/2*/**/.mark-*")), [])
+        one = f"latest/{number}"
+        self.assertIn(f"out {number}", self.shown("logs", one))
+        self.assertIn("succeeded", self.shown("show", one))
+        self.assertIn("fingerprint", self.shown("show", one, "--json"))
+        self.shown("diff", f"latest/{int(near.name)}", one)
+        self.shown("report", "latest", "--format", "html", "-o", "s.html")
+        self.assertIn(far.name, (self.folder / "s.html").read_text())
+        self.expect(harness.Case.jobrun(self, "rerun", one,
+                                        env={"FAKE_NODE": "0"}), 0)
+        self.nobody_is_left()
+
+    def test_the_rest_of_a_log_is_fetched(self):
+        whole = "".join(f"{i}\n" for i in range(1, 30001))
+        self.on_nodes(self.sweep_spec(f"seq 30000; {sweeps.DELIVER}", 8), "-s",
+                      "engine.ssh.options=[-J, gate]", nodes=2)
+        cell = self.cell(1)
+        log = cell / "attempt_0/0/stdout.log"
+        note, rest = log.read_text().split("\n", 1)
+        self.assertEqual(note, f"[jobrun: the first {len(whole) - len(rest)} "
+                         f"bytes of this log are on {by_ssh.ADDRESS}2 alone; "
+                         "`jobrun logs` fetches them]")
+        self.assertTrue(whole.endswith("\n" + rest))
+        self.assertGreater(len(rest), 65000)
+        self.ssh_on("disk-1")
+        words = self.folder / "words"
+        one = f"latest/{int(cell.name)}"
+        done = self.expect(harness.Case.jobrun(
+            self, "logs", one, env=self.fakes(FAKE_WORDS=str(words))), 0)
+        self.assertEqual((done.stdout.count(whole), done.stderr), (1, ""))
+        self.assertEqual(log.read_text(), whole)
+        self.assertIn('"-J", "gate"', words.read_text())
+        self.assertEqual(os.listdir(log.parent).count("stdout.log.left"), 0)
+
+    def test_what_is_collected(self):
+        spec = self.sweep_spec(
+            "seq 300000; seq 100000 >&2; echo '{\"node\": '$FAKE_NODE'}' > "
+            '"$JOBRUN_RESULT_FILE"', 4)
+        spec.write_text(spec.read_text().replace(
+            "results: {", "results: {file: '%{rank_dir}/out/r.json', ")
+            .replace("  shell: |\n", "  shell: |\n    mkdir "
+                     "\"$JOBRUN_RANK_DIR/out\"\n"))
+        for collect, there in (("[logs]", False), ("[results, logs]", True),
+                               ("[results]", True)):
+            self.on_nodes(spec, "-s", f"engine.ssh.collect={collect}", nodes=2)
+            cell = self.cell(1)
+            self.assertEqual((cell / "attempt_0/0/out/r.json").exists(), there)
+            self.assertEqual(
+                (cell / "attempt_0/0/stdout.log").stat().st_size ==
+                (self.there(cell, 1) / "attempt_0/0/stdout.log").stat().st_size,
+                "logs" in collect, collect)
+            for disk in self.folder.glob("disk-*/2*"):
+                shutil.rmtree(disk)
+
+    def test_a_failure_is_told_as_here(self):
+        spec = self.sweep_spec("echo why it failed >&2; exit 7", 4)
+        self.on_nodes(spec, nodes=2, code=1)
+        far = [path.parent.parent.name for path in
+               (self.folder / "disk-1").glob("*/*/*/attempt_0")]
+        told = [cell for cell in self.cells() if cell["cell"] % 2]
+        self.assertEqual({cell["status"] for cell in told}, {"failed"})
+        for cell in told:
+            shown = self.shown("show", f"latest/{cell['cell']}")
+            self.assertIn("rank 0 exited with code 7", shown)
+            self.assertIn("why it failed", shown)
+
+    def test_what_ranks_plant(self):
+        """Nothing comes through a link, and no word for ssh at all."""
+        spec = self.sweep_spec(
+            'cd "$JOBRUN_RANK_DIR"; ln -s /etc/passwd error.json; '
+            'echo "{}" > stdout.log.left; mkfifo hang.json; '
+            'mkdir -p ../7 && ln -s /etc ../8; ln -s / ../../attempt_1; '
+            'ln -s /etc/passwd ../../metrics.jsonl; ln /etc/hostname spare; '
+            'truncate -s 2T ../../code.patch || true; ' + sweeps.DELIVER, 4)
+        self.on_nodes(spec, nodes=2)
+        far = self.cell(1)
+        self.assertTrue((self.there(far, 1) / "attempt_1").is_symlink())
+        self.assertEqual([path for path in far.rglob("*")
+                          if path.is_symlink() or path.is_fifo()], [])
+        names = self.files(far)
+        for name in ("attempt_0/0/error.json", "attempt_0/0/stdout.log.left",
+                     "attempt_0/0/hang.json", "metrics.jsonl", "code.patch"):
+            self.assertNotIn(name, names)
+        self.assertIn("attempt_0/0/result.json", names)
+
+    def test_no_host_sees_it(self):
+        own = {str(node): self.disk("one") for node in range(2)}
+        spec = self.sweep_spec(cells=8)
+        self.on_nodes(spec, nodes=2, FAKE_PROGRAM=own)
+        self.assertEqual(set(self.nodes_of()), {0, 1})
+        [sweep] = (self.folder / "one").glob("2*")
+        self.assertEqual(sorted(path.name.split(".")[0] for path in
+                                sweep.iterdir() if path.is_dir()),
+                         ["node_0", "node_1"])
+        self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM=own)
+        self.assertEqual(len(list((self.folder / "one").glob("2*/*/*/run.json"))),
+                         8)
+
+    def test_cells_of_several_hosts(self):
+        """Those have a controller of their own, and go on as well."""
+        spec = self.sweep_spec(
+            f"echo rank $RANK; test -e go && {sweeps.DELIVER}", 3)
+        spec.write_text(spec.read_text().replace(
+            "world_size: 1\n", "nodes: 2\nlocal_world_size: 1\n"))
+        self.on_nodes(spec, nodes=2, code=1)
+        self.go()
+        self.on_nodes(spec, "--resume", nodes=2)
+        self.assertEqual(self.statuses(), ["succeeded"] * 3)
+        self.assertEqual(
+            (self.latest() / "cells/0002/attempt_0/1/stdout.log").read_text(),
+            "rank 1\n")
+        self.assertEqual(len(list(self.folder.glob("disk-1/2*/cells/*/node_1.1"))),
+                         3)
+
+    def test_frozen_code(self):
+        spec = self.sweep_spec(cells=4, more="code: freeze\n")
+        done = self.on_nodes(spec, nodes=2, code=7)
+        self.assertRegex(done.stderr, "n2 does not see the folder of the sweep, "
+                         ".*/cells, and `code: freeze` .*: no other cell begins")
         self.assertEqual(set(self.statuses()), {"not_started"})
-        self.assertEqual(list(other.iterdir()), [])
+        self.nobody_is_left()
+
+    def test_a_log_folder_that_cannot_be_made(self):
+        self.disk("disk-1")
+        self.write("disk-1/keep", "")
+        spec = self.sweep_spec(cells=2, more="log_dir: runs/keep/logs\n")
+        done = self.expect(self.jobrun(spec, env=self.allocation(2)), 7)
+        self.assertRegex(done.stderr, r"node 1 \(n2\): log_dir.*runs/keep.*: no "
+                                      "other cell begins")
+        self.nobody_is_left()
+
+    HOLD = """\
+import os, sys, time
+some = 2_000_000
+while data := os.read(0, 65536):
+    some -= len(data)
+    while some < 0 and not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    while data:
+        data = data[os.write(1, data):]
+"""
+
+    def begin_held(self):
+        """A sweep of one cell, once some of what it has left on a host has come:
+        no more does before there is a file `release`."""
+        script = self.write("hold.py", self.HOLD)
+        program = self.write(
+            "held", f"""#!/bin/sh
+'{self.disk("disk-1")}' "$@" | {sys.executable} '{script}' '{self.folder}/release'
+""")
+        program.chmod(0o700)
+        self.spec_held = self.sweep_spec(
+            f"seq 3000000; echo $N >> ran; {sweeps.DELIVER}", 1)
+        self.extra = {"nodes": 1, "FAKE_PROGRAM": {"0": str(program)}}
+        process = self.begin_sweep(
+            self.spec_held, "-s", "engine.ssh.collect=[results, logs]",
+            **self.extra)
+        self.until(lambda: list(self.folder.glob("runs/2*/cells/.0*/run.json")),
+                   "nothing has come of a cell")
+        self.agent = harness.children(self.agents()[0])[0]
+        return process
+
+    def release(self):
+        (self.folder / "release").touch()
+
+    def resume_held(self):
+        """It runs a second time."""
+        self.on_nodes(self.spec_held, "--resume", **self.extra)
+        self.assertEqual(self.statuses(), ["succeeded"])
+        self.assertEqual((self.folder / "ran").read_text(), "0\n0\n")
+        self.assertEqual([path.name for path in
+                          (self.latest() / "cells").glob(".0*")], [])
+
+    def test_an_agent_is_killed_while_it_sends(self):
+        """What has come of the cell is no cell, and it runs again."""
+        process = self.begin_held()
+        os.kill(self.agent, signal.SIGKILL)
+        self.release()
+        err = self.finish(process, 7)
+        self.assertRegex(by_ssh.rename(err), r"node 0 \(n1\) is lost: .*; cell 0 "
+                                             "ended with it")
+        self.assertEqual(self.statuses(), ["lost"])
+        self.assertEqual(list((self.latest() / "cells").glob("*0*")), [])
+        self.resume_held()
+
+    def test_the_leader_is_killed_while_a_cell_comes(self):
+        """Its half is removed when the cell comes again."""
+        process = self.begin_held()
+        process.kill()
+        self.release()
+        process.communicate()
+        self.nobody_is_left()
+        [half] = self.folder.glob("runs/2*/cells/.0*")
+        self.resume_held()
+        self.assertFalse(half.exists())
+
+    def test_a_sender_is_killed(self):
+        process = self.begin_held()
+        [sender] = harness.children(self.agent)
+        os.kill(sender, signal.SIGKILL)
+        self.release()
+        err = self.finish(process, 7)
+        self.assertRegex(err, r"cell \d: what sends what it has left was killed "
+                              "by signal 9")
+        self.assertEqual(self.statuses(), ["launch_failed"])
+        self.resume_held()
+
+    def test_a_signal_while_a_cell_comes(self):
+        """It has delivered, and so it counts."""
+        process = self.begin_held()
+        process.send_signal(signal.SIGTERM)
+        self.release()
+        self.finish(process, 128 + 15)
+        self.assertEqual(self.statuses(), ["succeeded"])
+
+    def test_what_runs_there(self):
+        """Its files are not here yet, and that is what is said."""
+        process = self.begin_sweep(self.sweep_spec(sweeps.WAIT, 4), nodes=2)
+        self.started(2)
+        shown = json.loads(self.shown("show", "latest", "--format", "json"))
+        [far, *_] = [cell["cell"] for cell in shown["cells"]
+                     if cell["status"] == "running" and
+                     by_ssh.rename(cell["host"]) == "n2"]
+        for words in (("show",), ("stop",), ("logs",), ("top", "--once")):
+            done = self.expect(harness.Case.jobrun(
+                self, words[0], f"latest/{far}", *words[1:]), 2)
+            self.assertIn(f"cell latest/{far} runs on {by_ssh.ADDRESS}2, and its "
+                          "files come here when it has ended: jobrun show latest",
+                          done.stderr)
+        self.assertIn("running", self.shown("show", "latest"))
+        self.assertEqual(self.shown("runs", "--cells").count("running"), 4)
+        harness.Case.jobrun(self, "stop", "latest")
+        self.finish(process, 128 + 15)
+        self.assertEqual(self.statuses().count("running"), 0)
+
+    def test_a_full_disk_here(self):
+        """No other cell begins, and what has come of one takes no room."""
+        spec = self.sweep_spec(f"seq 1000000; {sweeps.DELIVER}", 8)
+        env = self.allocation(2, FAKE_PROGRAM={
+            str(node): self.disk(f"disk-{node}") for node in range(2)})
+        own = harness.JOBRUN
+        harness.JOBRUN = str(self.write(
+            "small", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs -o "
+            "size=3m none \"$1\" && shift && \"$@\"; code=$?; cp -r "
+            "\"$0\"/runs/2*/sweep.json \"$0\"/seen; ls -A \"$0\"/runs/2*/cells "
+            "> \"$0\"/cells; exit $code' '%s' '%s/runs' '%s' \"$@\"\n"
+            % (self.folder, self.folder, own)))
+        os.chmod(harness.JOBRUN, 0o700)
+        try:
+            done = self.jobrun(spec, "-s", "engine.ssh.collect=[logs]", env=env)
+        finally:
+            harness.JOBRUN = own
+        self.expect(done, 7)
+        self.assertRegex(done.stderr, r"cell \d: what it has left on n\d could not "
+                         r"be written to .*/cells: No space left on device")
+        self.assertRegex(done.stderr, "the disk of .*runs is full: no other cell "
+                                      "begins")
+        self.assertEqual([name for name in
+                          (self.folder / "cells").read_text().split()
+                          if name.startswith(".0")], [])
         self.nobody_is_left()
 
 

@@ -254,12 +254,46 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
     return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
+/* Append the host that a cell of that folder runs on, whose files are not here
+ * before it has ended; nothing where it does not run. */
+static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
+{
+    long number = strtol(id, NULL, 10);
+    JR_FREE char *log_dir = strdup(dir); /* LOG_DIR/SWEEP_ID/cells */
+    char *slash = log_dir == NULL ? NULL : strrchr(log_dir, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    slash = strrchr(log_dir, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    json_t *sweep = jr_load_sweep(log_dir, slash + 1, NULL);
+    const json_t *cells = json_object_get(sweep, "cells");
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        const char *status = jr_json_get_str(cell, "status"),
+                   *host = jr_json_get_str(cell, "host");
+        if (jr_json_get_int(cell, "cell") == number && host != NULL &&
+            status != NULL && strcmp(status, "running") == 0)
+            jr_buf_safe(out, host);
+    }
+    json_decref(sweep);
+}
+
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
                          struct jr_error *err)
 {
     char found[256];
+    struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
+    add_far_host(&host, dir, id);
+    if (host.len > 0 && !host.failed)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "cell %s runs on %s, and its files come here when "
+                            "it has ended: jobrun show %.*s",
+                            word, host.data, (int)strcspn(word, "/"), word);
     return jr_error_set(err, JR_STATUS_USAGE,
                         "cell %s has not begun, or its folder was removed: "
                         "jobrun show %.*s",

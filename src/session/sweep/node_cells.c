@@ -18,6 +18,7 @@
 #include "session/stages.h"
 #include "session/sweep/cell_hosts.h"
 #include "session/sweep/cell_session.h"
+#include "session/sweep/send_cell.h"
 #include "spawn/reap_descendants.h"
 #include "store/folder_mark.h"
 #include "sweep/sweep_file.h"
@@ -39,16 +40,20 @@ struct beginning {
 
 /* "cell 7: ...", as one piece of the pipe, which does not mix it with others.
  */
-static void say_line(void *data, const char *text)
+static void say_cell_line(int notes_fd, uint32_t number, const char *text)
 {
-    const struct beginning *beginning = data;
     char line[PIPE_BUF];
-    int len = snprintf(line, sizeof line - 1, "cell %u: %s",
-                       beginning->cell->number, text);
+    int len = snprintf(line, sizeof line - 1, "cell %u: %s", number, text);
     size_t size = len < 0 ? 0 : (size_t)len;
     size = size < sizeof line - 1 ? size : sizeof line - 2;
     line[size] = '\n';
-    (void)!write(beginning->ends->notes_fd, line, size + 1);
+    (void)!write(notes_fd, line, size + 1);
+}
+
+static void say_line(void *data, const char *text)
+{
+    const struct beginning *beginning = data;
+    say_cell_line(beginning->ends->notes_fd, beginning->cell->number, text);
 }
 
 /* In the process of the cell: the session up to where it is resolved. */
@@ -69,7 +74,7 @@ static enum jr_status load_cell(struct jr_session *session,
     session->placed = true;
     session->cell = word->cell;
     session->sweep_id = word->sweep;
-    session->cells_dir = word->cells;
+    session->cells_dir = beginning->cell->cells_dir;
     session->cell_run_id = beginning->run_id;
     enum jr_status status = jr_session_load(session, &source, err);
     session->spec_name = word->name;
@@ -211,7 +216,10 @@ static int read_part(struct beginning *beginning, struct jr_error *err)
         jr_env_get(beginning->cells->node->options.envp, "JOBRUN_RUN_ID");
     jr_node_devices_name(
         devices, host, word->device == NULL ? "" : word->device, &cell->arena);
-    cell->cells_dir = jr_arena_strdup(&cell->arena, word->cells);
+    cell->cells_dir =
+        jr_arena_strdup(&cell->arena, beginning->cells->own.dir != NULL
+                                          ? beginning->cells->own.dir
+                                          : word->cells);
     beginning->run_id =
         jr_arena_printf(&cell->arena, "%s.%s", word->sweep, beginning->folder);
     return cell->arena.failed
@@ -239,21 +247,22 @@ static void drop_cell(struct jr_node_cells *cells, struct jr_node_cell *cell)
     *cell = cells->cells[--cells->count];
 }
 
-int jr_node_cells_share(const struct jr_message *word, struct jr_error *err)
+int jr_node_cells_share(struct jr_node_cells *cells,
+                        const struct jr_message *word, uint32_t node,
+                        struct jr_error *err)
 {
-    JR_CLOSE int fd =
-        word->cells == NULL
-            ? -1
-            : open(word->cells, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const struct jr_run_folder cells = {.fd = fd};
-    if (fd >= 0 && word->token != NULL &&
-        jr_folder_mark_is(&cells, word->token))
+    if (word->cells == NULL || word->token == NULL || cells->own.dir != NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the jobrun of the sweep did not say where cells "
+                            "are");
+    JR_CLOSE int fd = open(word->cells, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct jr_run_folder shared = {.fd = fd};
+    if (fd >= 0 && jr_folder_mark_is(&shared, word->token))
         return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the folder of the sweep, %s, is %s there; log_dir has "
-                        "to be where all hosts see it",
-                        word->cells == NULL ? "" : word->cells,
-                        fd < 0 ? "not" : "another one");
+    cells->collect = strdup(word->collect == NULL ? "" : word->collect);
+    return cells->collect == NULL
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : jr_own_cells_make(&cells->own, word, node, err);
 }
 
 int jr_node_cells_begin(struct jr_node_cells *cells,
@@ -275,6 +284,7 @@ int jr_node_cells_begin(struct jr_node_cells *cells,
         jr_cell_host_alone(&cells->host);
         cells->ready = true;
     }
+    cells->ends = *ends;
     (void)jr_num_u32(word->cell, &cell->number);
     jr_cell_folder(beginning.folder, cell->number);
     int failed = read_part(&beginning, err);
@@ -289,19 +299,38 @@ int jr_node_cells_begin(struct jr_node_cells *cells,
     return failed;
 }
 
-/* Reap what has ended. What is no guard was left by one that was killed. */
-static void reap_guards(struct jr_node_cells *cells)
+static void take_guard_end(struct jr_node_cell *cell, int status)
+{
+    cell->pid = 0;
+    cell->over = WIFEXITED(status);
+    cell->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* One that failed has said why. */
+static void take_sender_end(struct jr_node_cell *cell, int status)
+{
+    cell->sender = 0;
+    cell->sent = true;
+    if (WIFSIGNALED(status) && cell->note == NULL &&
+        asprintf(&cell->note,
+                 "cell %u: what sends what it has left was killed by signal "
+                 "%d\n",
+                 cell->number, WTERMSIG(status)) < 0)
+        cell->note = NULL;
+}
+
+/* Reap what has ended. What is neither guard nor sender was left by a guard
+ * that was killed. */
+static void reap_processes(struct jr_node_cells *cells)
 {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         for (size_t i = 0; i < cells->count; i++)
-            if (cells->cells[i].pid == pid) {
-                cells->cells[i].pid = 0;
-                cells->cells[i].over = WIFEXITED(status);
-                cells->cells[i].code =
-                    WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-            }
+            if (cells->cells[i].pid == pid)
+                take_guard_end(&cells->cells[i], status);
+            else if (cells->cells[i].sender == pid)
+                take_sender_end(&cells->cells[i], status);
 }
 
 /* What a cell left whose two processes were killed. The line about it goes to
@@ -321,11 +350,12 @@ static void end_lost_cell(struct jr_node_cell *cell)
 /* Cells without a guard are over once their runners are. */
 static void end_orphans(struct jr_node_cells *cells)
 {
-    pid_t *known = calloc(cells->count + 1, sizeof *known);
+    pid_t *known = calloc(2 * cells->count + 1, sizeof *known);
     bool lost = false;
     for (size_t i = 0; known != NULL && i < cells->count; i++) {
         struct jr_node_cell *cell = &cells->cells[i];
         known[i] = cell->pid;
+        known[cells->count + i] = cell->sender;
         if (cell->pid != 0 || cell->over)
             continue;
         cell->over =
@@ -335,22 +365,73 @@ static void end_orphans(struct jr_node_cells *cells)
             end_lost_cell(cell);
     }
     if (lost)
-        jr_cell_kill_strays(known, cells->count);
+        jr_cell_kill_strays(known, 2 * cells->count);
     free(known);
 }
 
-bool jr_node_cells_next_end(struct jr_node_cells *cells,
-                            struct jr_agent_cell_end *ret)
+/* The process of a sender. Its cell is over, and changes no more. */
+static _Noreturn void send_cell(const struct jr_node_cells *cells,
+                                const struct jr_node_cell *cell)
 {
-    reap_guards(cells);
-    end_orphans(cells);
+    const struct jr_cell_sending sending = {.cells_dir = cell->cells_dir,
+                                            .number = cell->number,
+                                            .collect = cells->collect,
+                                            .fd = cells->ends.left_fd};
+    struct jr_error err = {0};
+    if (jr_cell_send(&sending, &err) == 0)
+        _exit(JR_STATUS_OK);
+    say_cell_line(cells->ends.notes_fd, cell->number, err.text);
+    _exit(JR_STATUS_LAUNCH);
+}
+
+/* The next cell to be sent; NULL: there is none, or one is being sent: what two
+ * would write were mixed. */
+static struct jr_node_cell *find_to_send(const struct jr_node_cells *cells)
+{
+    struct jr_node_cell *next = NULL;
+    for (size_t i = cells->count; i-- > 0;) {
+        if (cells->cells[i].sender != 0)
+            return NULL;
+        if (cells->cells[i].over && !cells->cells[i].sent)
+            next = &cells->cells[i];
+    }
+    return cells->own.dir == NULL || cells->leaves ? NULL : next;
+}
+
+/* A process that cannot be made is one that was killed. */
+static void start_sender(const struct jr_node_cells *cells,
+                         struct jr_node_cell *cell)
+{
+    pid_t agent = getpid();
+    cell->sender = fork();
+    if (cell->sender == 0) {
+        jr_cell_leave_parent(agent);
+        send_cell(cells, cell);
+    }
+    if (cell->sender < 0)
+        take_sender_end(cell, SIGKILL);
+}
+
+/* Whether all of a cell is done that is to be done here. */
+static bool is_cell_done(const struct jr_node_cells *cells,
+                         const struct jr_node_cell *cell)
+{
+    return cell->over && (cells->own.dir == NULL || cell->sent ||
+                          (cells->leaves && cell->sender == 0));
+}
+
+/* Take the end of a cell that is done. */
+static bool take_done_cell(struct jr_node_cells *cells,
+                           struct jr_agent_cell_end *ret)
+{
     for (size_t i = 0; i < cells->count; i++) {
         struct jr_node_cell *cell = &cells->cells[i];
-        if (!cell->over)
+        if (!is_cell_done(cells, cell))
             continue;
         (void)snprintf(ret->cell, sizeof ret->cell, "%u", cell->number);
         ret->code = cell->code;
         ret->note = cell->note;
+        ret->sent = cell->sent;
         cell->note = NULL;
         ret->gone = jr_node_devices_list_gone(&cell->devices);
         drop_cell(cells, cell);
@@ -359,11 +440,33 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
     return false;
 }
 
+bool jr_node_cells_next_end(struct jr_node_cells *cells,
+                            struct jr_agent_cell_end *ret)
+{
+    reap_processes(cells);
+    end_orphans(cells);
+    if (take_done_cell(cells, ret))
+        return true;
+    struct jr_node_cell *next = find_to_send(cells);
+    if (next != NULL)
+        start_sender(cells, next);
+    return next != NULL && next->sent && take_done_cell(cells, ret);
+}
+
 void jr_node_cells_signal(const struct jr_node_cells *cells, int sig)
 {
     for (size_t i = 0; i < cells->count; i++)
         if (cells->cells[i].pid > 0)
             (void)kill(cells->cells[i].pid, sig);
+}
+
+void jr_node_cells_leave(struct jr_node_cells *cells)
+{
+    cells->leaves = true;
+    jr_node_cells_signal(cells, SIGTERM);
+    for (size_t i = 0; i < cells->count; i++)
+        if (cells->cells[i].sender > 0)
+            (void)kill(cells->cells[i].sender, SIGKILL);
 }
 
 void jr_node_cells_release(struct jr_node_cells *cells)
@@ -374,5 +477,8 @@ void jr_node_cells_release(struct jr_node_cells *cells)
     while (cells->count > 0)
         drop_cell(cells, &cells->cells[0]);
     free(cells->cells);
+    free(cells->collect);
+    jr_own_cells_release(&cells->own);
     cells->cells = NULL;
+    cells->collect = NULL;
 }

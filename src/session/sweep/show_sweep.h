@@ -27,8 +27,8 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
                        const char *log_dir, const char *sweep_id,
                        const char *cell, struct jr_error *err);
 
-/* Whether the cell, which was found by `word`, has begun: 0, or -1 with `err`.
- */
+/* Whether the cell, which was found by `word`, has begun, and its files are
+ * here: 0, or -1 with `err`. */
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
                          struct jr_error *err);
 

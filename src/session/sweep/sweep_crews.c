@@ -32,24 +32,31 @@ static bool runs_on(const struct jr_cell_process *process,
     return process->crew == crew && process->grant.node == crew->nodes[node];
 }
 
-static void take_cell_end(void *data, uint32_t node, const char *cell, int code,
-                          const char *gone)
+static void take_cell_end(void *data, uint32_t node,
+                          const struct jr_cell_end *end)
 {
     const struct jr_sweep_crew *crew = data;
     struct jr_sweep_run *run = crew->run;
     uint32_t number;
-    if (cell == NULL || !jr_num_u32(cell, &number))
+    if (end->cell == NULL || !jr_num_u32(end->cell, &number))
         return;
-    for (size_t i = 0; i < run->running_count; i++) {
-        struct jr_cell_process *process = &run->running[i];
-        if (!runs_on(process, crew, node) ||
-            run->states[process->cell].number != number)
-            continue;
-        process->over = true;
-        process->code = code;
-        process->gone =
-            gone == NULL ? NULL : jr_arena_strdup(&process->arena, gone);
-    }
+    struct jr_cell_process *process =
+        jr_sweep_nodes_find(run, crew->nodes[node], number);
+    if (process == NULL || process->crew != crew)
+        return;
+    if (end->sent)
+        jr_cell_files_end(&run->nodes.files[crew->nodes[node]], process);
+    process->over = true;
+    process->code = end->code;
+    process->gone =
+        end->gone == NULL ? NULL : jr_arena_strdup(&process->arena, end->gone);
+}
+
+static void take_cell_left(void *data, uint32_t node, const char *bytes,
+                           size_t len)
+{
+    const struct jr_sweep_crew *crew = data;
+    jr_cell_files_take(&crew->run->nodes.files[crew->nodes[node]], bytes, len);
 }
 
 static void take_note(void *data, uint32_t node, const char *line)
@@ -145,6 +152,7 @@ static void take_loss(void *data, uint32_t node, const char *why)
     if (!run->nodes.lost[crew->nodes[node]])
         jr_session_note_buf(run->session, &line);
     leave_node(crew, node);
+    jr_cell_files_drop(&run->nodes.files[crew->nodes[node]]);
     for (size_t i = 0; i < run->running_count; i++)
         if (runs_on(&run->running[i], crew, node))
             run->running[i].over = run->running[i].lost = true;
@@ -167,6 +175,7 @@ static struct jr_sweep_crew *push_crew(struct jr_sweep_run *run, uint32_t count)
                                    .watcher = {.data = crew,
                                                .ended = take_cell_end,
                                                .said = take_note,
+                                               .left = take_cell_left,
                                                .ceased = take_ceasing,
                                                .lost = take_loss}};
     nodes->crews[nodes->count++] = crew;
@@ -293,11 +302,13 @@ int jr_sweep_crews_open(struct jr_sweep_run *run,
     nodes->crews = jr_arena_array(arena, count + 1, sizeof(void *));
     nodes->hosts = jr_arena_array(arena, count, sizeof(char *));
     nodes->lost = jr_arena_array(arena, count, sizeof *nodes->lost);
+    nodes->files = jr_arena_array(arena, count, sizeof *nodes->files);
     if (nodes->epoll_fd < 0 || arena->failed)
         return -1;
     struct jr_sweep_crew *crew = push_crew(run, count);
     for (uint32_t i = 0; crew != NULL && i < count; i++) {
         crew->nodes[i] = i;
+        jr_cell_files_init(&nodes->files[i], run, i);
         nodes->hosts[i] =
             jr_arena_strdup(arena, jr_controller_node(controller, i).host);
     }

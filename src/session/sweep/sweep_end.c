@@ -134,10 +134,11 @@ static bool is_disk_full(int dir_fd)
 
 /* A cell left no record. On a full disk all others would end like that, one
  * after the other. */
-static void note_full_disk(struct jr_sweep_run *run)
+static void note_full_disk(struct jr_sweep_run *run,
+                           const struct jr_cell_process *process)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->closing || !is_disk_full(run->cells_fd))
+    if (run->closing || (!process->full && !is_disk_full(run->cells_fd)))
         return;
     run->closing = true;
     jr_buf_printf(&line,
@@ -206,7 +207,7 @@ static void take_no_record(struct jr_sweep_run *run,
     if (process->lost)
         state->seconds = (double)(jr_clock_ns() - process->began_ns) / 1e9;
     else
-        note_full_disk(run);
+        note_full_disk(run, process);
 }
 
 /* Take over what a cell that has ended left. False: it has not begun. */

@@ -29,11 +29,44 @@ static bool has_small_cells(const struct jr_sweep_run *run)
     return run->sampler.on;
 }
 
-/* The agents of hosts that ssh reaches have to see the folder of the cells:
- * what they write there is what becomes of the sweep. */
-static int check_folder(const struct jr_sweep_run *run,
+/* What comes back of cells, as words with commas. */
+static const char *list_collected(const struct jr_ssh *ssh)
+{
+    bool results = jr_left_is_collected(ssh, "results"),
+         logs = jr_left_is_collected(ssh, "logs");
+    return results && logs ? "results,logs"
+           : results       ? "results"
+           : logs          ? "logs"
+                           : "";
+}
+
+/* A host without the folder of the cells would freeze the code that it has
+ * itself. */
+static int check_code(const struct jr_sweep_run *run,
+                      const struct jr_controller *controller,
+                      const struct jr_policy *policy, struct jr_error *err)
+{
+    for (uint32_t i = 0; i < run->needs.nodes; i++) {
+        const struct jr_controller_node node =
+            jr_controller_node(controller, i);
+        if (node.apart && policy->code.mode == JR_CODE_MODE_FREEZE)
+            return jr_error_set(
+                err, JR_STATUS_LAUNCH,
+                "%s does not see the folder of the sweep, %s, and `code: "
+                "freeze` sends the code of a run there, but not yet that of "
+                "the cells of a sweep: state a log_dir that all hosts see, or "
+                "leave `code` out and have the code on each host",
+                node.host, run->cells_dir);
+    }
+    return 0;
+}
+
+/* Agents of hosts that ssh reaches may not see the folder of the cells. */
+static int share_folder(const struct jr_sweep_run *run,
                         struct jr_controller *controller, struct jr_error *err)
 {
+    const struct jr_policy *policy =
+        &jr_spec_get(run->session->cell_files[0])->policy;
     const struct jr_run_folder cells = {.fd = run->cells_fd,
                                         .file_mode = run->dir.file_mode};
     char token[JR_TOKEN_SIZE];
@@ -41,9 +74,10 @@ static int check_folder(const struct jr_sweep_run *run,
         return 0;
     if (jr_folder_mark_make(&cells, token, err) != 0)
         return -1;
-    int failed = jr_controller_share(controller, run->cells_dir, token, err);
+    int failed = jr_controller_share(controller, run->cells_dir, token,
+                                     list_collected(policy->engine.ssh), err);
     jr_folder_mark_remove(&cells, token);
-    return failed;
+    return failed != 0 ? failed : check_code(run, controller, policy, err);
 }
 
 void jr_sweep_nodes_open(struct jr_sweep_run *run)
@@ -54,7 +88,7 @@ void jr_sweep_nodes_open(struct jr_sweep_run *run)
     session->controller = NULL;
     if (session->cell_hosts == NULL || !has_small_cells(run)) {
         jr_controller_close(controller);
-    } else if (check_folder(run, controller, &err) != 0) {
+    } else if (share_folder(run, controller, &err) != 0) {
         jr_controller_close(controller);
         jr_sweep_crews_give_up(run, err.text);
     } else if (jr_sweep_crews_open(run, controller) != 0) {
@@ -80,6 +114,8 @@ void jr_sweep_nodes_show_rest(struct jr_sweep_run *run,
 void jr_sweep_nodes_close(struct jr_sweep_run *run)
 {
     struct jr_sweep_nodes *nodes = &run->nodes;
+    for (uint32_t i = 0; nodes->count > 0 && i < run->needs.nodes; i++)
+        jr_cell_files_drop(&nodes->files[i]);
     while (nodes->count > 0)
         jr_controller_close(nodes->crews[--nodes->count]->controller);
     if (nodes->epoll_fd >= 0)
@@ -91,6 +127,18 @@ bool jr_sweep_nodes_has(const struct jr_sweep_run *run,
                         const struct jr_cell_process *process)
 {
     return run->nodes.count > 0 && !process->grant.alone;
+}
+
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run,
+                                            uint32_t node, uint32_t number)
+{
+    for (size_t i = 0; i < run->running_count; i++) {
+        struct jr_cell_process *process = &run->running[i];
+        if (process->on_node && process->grant.node == node &&
+            run->states[process->cell].number == number)
+            return process;
+    }
+    return NULL;
 }
 
 static const char *list_numbers(struct jr_arena *arena, const uint32_t *numbers,

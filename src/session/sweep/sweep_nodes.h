@@ -20,6 +20,7 @@
 #include <jobrun/error.h>
 
 #include "cluster/controller_cells.h"
+#include "session/sweep/cell_files.h"
 
 struct jr_cell_process;
 struct jr_policy;
@@ -39,8 +40,9 @@ struct jr_sweep_nodes {
     size_t count;                 /* 0: cells of one node run here */
     char **hosts;                 /* of each node of the sweep */
     bool *lost;
-    bool renews; /* the last crew has lost a node */
-    bool told;   /* that the cluster ends what runs */
+    struct jr_cell_files *files; /* that come from each node */
+    bool renews;                 /* the last crew has lost a node */
+    bool told;                   /* that the cluster ends what runs */
     int epoll_fd;
 };
 
@@ -58,6 +60,11 @@ void jr_sweep_nodes_close(struct jr_sweep_run *run);
 /* Whether a cell runs on one of them by its agent. */
 bool jr_sweep_nodes_has(const struct jr_sweep_run *run,
                         const struct jr_cell_process *process);
+
+/* The cell of that number, if an agent runs it on that node of the sweep; NULL:
+ * it does not. */
+struct jr_cell_process *jr_sweep_nodes_find(struct jr_sweep_run *run,
+                                            uint32_t node, uint32_t number);
 
 /* Have an agent begin a cell. -1 with `err`. */
 int jr_sweep_nodes_begin(struct jr_sweep_run *run,

@@ -31,6 +31,7 @@ struct jr_cell_process {
     bool on_node;                     /* an agent runs it: sweep_nodes.h */
     const struct jr_sweep_crew *crew; /* whose; NULL */
     bool over, lost;  /* it is over; and so because its node is lost */
+    bool full;        /* there was no room for what it has left there */
     int code;         /* how it ended there, an exit status */
     const char *gone; /* of its devices there, those that are no more; NULL */
     struct jr_arena arena; /* of the grant and the leases */

@@ -12,7 +12,7 @@
 #include "cluster/protocol.h"
 #include "unit.h"
 
-enum { NODE = 1, WAIT_MS = 60000, MOST = 8 };
+enum { NODE = 1, WAIT_MS = 60000, MOST = 8, LEFT_BYTES = 300000, LEFT = 4 };
 
 /* The agent's side. */
 
@@ -48,6 +48,11 @@ static _Noreturn void run_cell(const char *what,
          (write(ends->out_fd, "loss 1\n", 7) != 7 ||
           write(ends->err_fd, "a warning\n", 10) != 10)))
         _exit(1);
+    for (int i = 0; strcmp(what, "leave") == 0 && i < LEFT_BYTES / 10; i++)
+        if (write(ends->left_fd, "0123456789", 10) != 10)
+            _exit(1);
+    if (strcmp(what, "leave") == 0)
+        _exit(LEFT);
     while (strcmp(what, "wait") == 0 && sig != SIGTERM && sig != SIGUSR1)
         (void)sigwait(&set, &sig);
     if (strcmp(what, "die") == 0)
@@ -82,6 +87,7 @@ static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
         ret->code = WEXITSTATUS(status);
         ret->note = ret->code == 9 ? strdup("it was killed\n") : NULL;
         ret->gone = ret->code == 3 ? strdup("0,2") : NULL;
+        ret->sent = ret->code == LEFT;
         hooks->count--;
         hooks->pids[i] = hooks->pids[hooks->count];
         memmove(hooks->cells[i], hooks->cells[hooks->count], 16);
@@ -97,28 +103,37 @@ static void hook_signal(void *data, int sig)
         (void)kill(hooks->pids[i], sig);
 }
 
+static void hook_leave(void *data)
+{
+    hook_signal(data, SIGTERM);
+}
+
 static size_t hook_count(void *data)
 {
     const struct hooks *hooks = data;
     return hooks->count;
 }
 
-static int hook_share(void *data, const struct jr_message *word,
+/* Tokens of a folder that is seen, and of one that is not. */
+static int hook_share(void *data, const struct jr_message *word, bool *ret_own,
                       struct jr_error *err)
 {
     (void)data;
+    *ret_own = strcmp(word->token, "10") == 0 &&
+               strcmp(word->collect, "results,logs") == 0;
     return strcmp(word->cells, "/runs/s/cells") == 0 &&
-                   strcmp(word->token, "0f") == 0
+                   (*ret_own || strcmp(word->token, "0f") == 0)
                ? 0
-               : jr_error_set(err, JR_STATUS_LAUNCH, "it is another one");
+               : jr_error_set(err, JR_STATUS_LAUNCH, "it cannot be made");
 }
 
 static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {0};
     struct jr_error err = {0};
-    static const struct jr_agent_cell_hooks cells = {
-        hook_share, hook_begin, hook_next_end, hook_signal, hook_count};
+    static const struct jr_agent_cell_hooks cells = {hook_share,    hook_begin,
+                                                     hook_next_end, hook_signal,
+                                                     hook_leave,    hook_count};
     const struct jr_agent_hooks calls = {.data = &hooks,
                                          .describe = hook_describe,
                                          .offer = hook_offer,
@@ -138,7 +153,7 @@ struct peer {
     pid_t pid;
     int to, from;
     struct jr_inlet inlet;
-    struct jr_buf notes, out, err;
+    struct jr_buf notes, out, err, left;
     json_t *word; /* the one that came last */
 };
 
@@ -156,6 +171,8 @@ static const char *next_word(struct peer *peer)
             (void)jr_channel_take(&peer->notes, frame);
         if (word != NULL && strcmp(word, "out") == 0)
             (void)jr_channel_take(&peer->out, frame);
+        if (word != NULL && strcmp(word, "left") == 0)
+            (void)jr_channel_take(&peer->left, frame);
         if (word != NULL && strcmp(word, "err") == 0)
             (void)jr_channel_take(&peer->err, frame);
         else if (word != NULL && jr_channel_find(word) == JR_CHANNEL_COUNT &&
@@ -238,6 +255,7 @@ static void end(struct peer *peer)
     jr_buf_release(&peer->notes);
     jr_buf_release(&peer->out);
     jr_buf_release(&peer->err);
+    jr_buf_release(&peer->left);
     json_decref(peer->word);
 }
 
@@ -271,15 +289,37 @@ static void says_what_is_known_of_an_end(void)
 static void says_whether_it_sees_the_folder(void)
 {
     struct peer peer;
-    struct jr_message word = {
-        .type = JR_TO_NODES_SHARE, .cells = "/runs/s/cells", .token = "0f"};
+    struct jr_message word = {.type = JR_TO_NODES_SHARE,
+                              .cells = "/runs/s/cells",
+                              .token = "0f",
+                              .collect = "results,logs"};
     start(&peer);
     tell(&peer, &word);
     JR_ASSERT_TEXT(next_word(&peer), "ready");
+    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
     word.token = "10";
+    tell(&peer, &word);
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
+    word.token = "11";
     tell(&peer, &word);
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_LAUNCH);
+    end(&peer);
+}
+
+/* It is more than pipe and outbox hold. */
+static void hands_on_what_a_cell_has_left(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "leave");
+    check_end(&peer, "7", LEFT);
+    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
+    CU_ASSERT_EQUAL(peer.left.len, LEFT_BYTES);
+    tell_cell(&peer, NODE, "8", "note");
+    check_end(&peer, "8", 3);
+    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "on"));
     end(&peer);
 }
 
@@ -350,6 +390,7 @@ static void hands_on_what_ranks_print(void)
 
 JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
              CASE(hands_on_what_ranks_print),
+             CASE(hands_on_what_a_cell_has_left),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
              CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
              CASE(tells_that_the_cluster_ends_it),

@@ -12,12 +12,18 @@ struct seen {
     struct jr_buf text;
 };
 
-static void see_end(void *data, uint32_t node, const char *cell, int code,
-                    const char *gone)
+static void see_end(void *data, uint32_t node, const struct jr_cell_end *end)
 {
     struct seen *seen = data;
-    jr_buf_printf(&seen->text, "ended%u:%s=%d%s%s ", node, cell, code,
-                  gone == NULL ? "" : " without ", gone == NULL ? "" : gone);
+    jr_buf_printf(&seen->text, "ended%u:%s=%d%s%s%s ", node, end->cell,
+                  end->code, end->gone == NULL ? "" : " without ",
+                  end->gone == NULL ? "" : end->gone, end->sent ? " sent" : "");
+}
+
+static void see_left(void *data, uint32_t node, const char *bytes, size_t len)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "left%u(%.*s) ", node, (int)len, bytes);
 }
 
 static void see_line(void *data, uint32_t node, const char *line)
@@ -51,8 +57,8 @@ static void start(struct side *side)
     controller->run = NULL;
     jr_loop_timer(&controller->loop, &controller->heartbeat);
     side->seen.text = JR_BUF_INIT;
-    side->watcher = (struct jr_cell_watcher){&side->seen, see_end, see_line,
-                                             see_ceasing, see_loss};
+    side->watcher = (struct jr_cell_watcher){
+        &side->seen, see_end, see_line, see_left, see_ceasing, see_loss};
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         side->fake.nodes[i].state = JR_NODE_KNOWN;
     jr_controller_serve(controller, &side->watcher);
@@ -136,6 +142,11 @@ static void hands_on_ends_and_lines(void)
     hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"8\","
                 "\"status\":1,\"devices\":\"0,2\"}");
     check_seen(&side, "ended1:8=1 without 0,2 ");
+    hear(&side, "{\"n\":1,\"t\":\"left\",\"b\":\"YWI=\"}");
+    hear(&side, "{\"n\":1,\"t\":\"left\",\"b\":\"Yw==\"}");
+    hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"9\","
+                "\"status\":0,\"on\":true}");
+    check_seen(&side, "left1(ab) left1(c) ended1:9=0 sent ");
     hear(&side, "{\"n\":2,\"t\":\"terminated\",\"at\":1}");
     check_seen(&side, "ceased2 ");
     end(&side);

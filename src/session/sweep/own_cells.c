@@ -1,0 +1,110 @@
+#include "session/sweep/own_cells.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "cluster/protocol.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+#define LOCK       ".agent"
+#define NODE_BEGIN "node_" /* of JR_NODE_DIR */
+#define WAIT_NS    (300 * UINT64_C(1000000000))
+#define LOOK_MS    50 /* the kernel tells nobody that a lock is free */
+
+/* Nobody can have it: the folder is new. Where the file system has no locks,
+ * nobody waits. */
+static int take_lock(const struct jr_run_folder *dir)
+{
+    int fd = openat(dir->fd, LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                    dir->file_mode);
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
+}
+
+/* Whether the controller is still there. */
+static bool has_controller(int wait_ms)
+{
+    struct pollfd input = {.fd = STDIN_FILENO};
+    (void)poll(&input, 1, wait_ms);
+    return (input.revents & (POLLHUP | POLLERR)) == 0;
+}
+
+static void await_lock(int fd, uint64_t until_ns)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           jr_clock_ns() < until_ns && has_controller(LOOK_MS))
+        continue;
+}
+
+/* Whether it is the folder of an agent that another jobrun had. */
+static bool is_earlier(const char *name, const char *token)
+{
+    const char *dot = strrchr(name, '.');
+    return strncmp(name, NODE_BEGIN, sizeof NODE_BEGIN - 1) == 0 &&
+           dot != NULL && strcmp(dot + 1, token) != 0;
+}
+
+static void await_earlier(int sweep_fd, const char *token)
+{
+    uint64_t until_ns = jr_clock_ns() + WAIT_NS;
+    const struct dirent *entry;
+    int again = dup(sweep_fd);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        char path[NAME_MAX + sizeof "/" LOCK];
+        if (!is_earlier(entry->d_name, token))
+            continue;
+        (void)snprintf(path, sizeof path, "%s/" LOCK, entry->d_name);
+        JR_CLOSE int fd =
+            jr_open_beneath(sweep_fd, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
+        if (fd >= 0)
+            await_lock(fd, until_ns);
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+}
+
+int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
+                      uint32_t node, struct jr_error *err)
+{
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+    char name[64];
+    const char *slash = strrchr(share->cells, '/');
+    JR_FREE char *sweep =
+        slash == NULL ? NULL
+                      : strndup(share->cells, (size_t)(slash - share->cells));
+    (void)snprintf(name, sizeof name, JR_NODE_DIR ".%.32s", node, share->token);
+    if (sweep == NULL || asprintf(&ret->dir, "%s/%s", sweep, name) < 0) {
+        ret->dir = NULL;
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    int failed =
+        jr_run_folder_create(&dir, sweep, name, true, JR_LOG_PRIVATE, err);
+    if (failed == 0) {
+        ret->lock_fd = take_lock(&dir);
+        await_earlier(dir.log_fd, share->token);
+    }
+    jr_run_folder_close(&dir);
+    return failed;
+}
+
+void jr_own_cells_release(struct jr_own_cells *own)
+{
+    free(own->dir);
+    if (own->lock_fd > 0)
+        (void)close(own->lock_fd);
+    *own = (struct jr_own_cells){0};
+}
