@@ -97,6 +97,15 @@ bool jr_utf8_is_shown(uint32_t point)
     return !is_in_blocks(hidden, COUNT(hidden), point);
 }
 
+bool jr_utf8_is_unseen(uint32_t point)
+{
+    static const struct block unseen[] = {
+        {0xad, 0xad},     {0x034f, 0x034f}, {0x061c, 0x061c}, {0x180e, 0x180e},
+        {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff},
+    };
+    return is_in_blocks(unseen, COUNT(unseen), point);
+}
+
 /* The blocks that matter in specs, not the whole of Unicode's tables: the C
  * library's wcwidth has those, but only under a UTF-8 locale, and a diagnostic
  * must not change with LC_ALL. */

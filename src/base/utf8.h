@@ -30,6 +30,10 @@ size_t jr_utf8_cut(const char *text, size_t len, size_t most);
  * controls, the line separators, or the bidirectional overrides. */
 bool jr_utf8_is_shown(uint32_t point);
 
+/* Whether a code point is text that nobody sees, although it separates nothing:
+ * zero-width spaces and joiners, byte order marks, soft hyphens. */
+bool jr_utf8_is_unseen(uint32_t point);
+
 /* Terminal columns of a code point that is shown: 0 for combining marks, 2 for
  * the wide blocks of East Asian scripts and emoji, else 1. */
 unsigned jr_utf8_width(uint32_t point);

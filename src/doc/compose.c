@@ -167,8 +167,12 @@ static struct jr_node *compose_alias(struct composer *c,
     if (node != NULL && !is_node_open(c, node))
         return expand_alias(c, node, span);
     if (node == NULL)
-        jr_diags_error(c->diags, JR_CODE_UNKNOWN_ALIAS, span, NULL,
-                       "unknown alias '*%.*s'", MAX_SHOWN, name);
+        jr_diag_help(c->diags,
+                     jr_diags_error(c->diags, JR_CODE_UNKNOWN_ALIAS, span, NULL,
+                                    "unknown alias '*%.*s'", MAX_SHOWN, name),
+                     "name a value above it: &%.*s VALUE; a text that begins "
+                     "with '*' is quoted: \"*%.*s\"",
+                     MAX_SHOWN, name, MAX_SHOWN, name);
     else
         jr_diags_error(c->diags, JR_CODE_RECURSIVE_ALIAS, span, NULL,
                        "alias '*%.*s' is inside its own anchor", MAX_SHOWN,

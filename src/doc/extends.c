@@ -96,6 +96,13 @@ static void refuse_unread_parent(struct family *family,
         jr_diag_help(
             family->diags, diag,
             "--root DIR sets the folder below which files may be read");
+    else if (strstr(path->text, "://") != NULL)
+        jr_diag_help(family->diags, diag,
+                     "a parent is a file: download it, and write its path");
+    else if (path->text[0] == '~')
+        jr_diag_help(family->diags, diag,
+                     "only a shell expands ~: write the path from the folder "
+                     "of this file");
     else if (err->sys == ENOENT)
         jr_diag_help(family->diags, diag, "paths are relative to %s",
                      reading->from->name[0] == '\0'

@@ -122,6 +122,20 @@ static void help_with_index(const struct jr_reference *r,
                      (int)len, r->inside, list->count - 1);
 }
 
+/* hosts.1: an entry of a list. */
+static bool help_with_number(const struct jr_reference *r,
+                             const struct jr_location *location,
+                             struct jr_diag *diag)
+{
+    const char *name = location->name;
+    if (location->name_at == 0 || name[strspn(name, "0123456789")] != '\0')
+        return false;
+    jr_diag_help(r->filler->diags, diag,
+                 "an entry of a list is written ${%.*s[%s]}",
+                 (int)location->name_at - 1, r->inside, name);
+    return true;
+}
+
 void jr_reference_help_unknown(const struct jr_reference *r,
                                const struct jr_location *location,
                                struct jr_diag *diag)
@@ -131,7 +145,8 @@ void jr_reference_help_unknown(const struct jr_reference *r,
         help_with_index(r, location, diag);
         return;
     }
-    if (help_with_bare_name(r, location, diag))
+    if (help_with_bare_name(r, location, diag) ||
+        help_with_number(r, location, diag))
         return;
     const char *near = near_key(location->near, location->name);
     if (near != NULL)
@@ -201,10 +216,12 @@ static const char *as_variable(const struct jr_reference *r)
 
 /* What the contexts of workflows of GitHub, and of those like them, are here.
  */
-static const struct {
+struct workflow_context {
     const char *head, *here;
     bool upper; /* the variable's name is in capitals */
-} contexts[] = {
+};
+
+static const struct workflow_context contexts[] = {
     {"env.", "env:", false},          {"secrets.", "env:", false},
     {"github.", "env:GITHUB_", true}, {"runner.", "env:RUNNER_", true},
     {"vars.", "vars.", false},        {"matrix.", "vars.", false},
@@ -305,6 +322,10 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
         meant = as_step(r);
     if (meant != NULL)
         jr_diag_help(diags, diag, "write ${%s}", meant);
+    else if (strstr(r->inside, "[-") != NULL)
+        jr_diag_help(diags, diag,
+                     "entries are counted from the first, which is ${%.*s[0]}",
+                     (int)strcspn(r->inside, "["), r->inside);
     else if (strpbrk(r->inside, "*/+") != NULL)
         jr_diag_help(diags, diag,
                      "nothing is calculated here: give the result a name of "

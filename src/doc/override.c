@@ -97,40 +97,29 @@ static struct jr_node *prepare_step(const struct override *o,
     return node;
 }
 
-/* Refuse an index that leaves entries out between the last one and itself. */
-static struct jr_node *refuse_index(const struct override *o,
-                                    const struct jr_node *list,
-                                    const char *before, const char *start,
-                                    const char *end)
-{
-    struct jr_diag *diag = report_override(
-        o, start, end,
-        jr_arena_printf(o->arena, "'%s' has %zu entr%s", before, list->count,
-                        list->count == 1 ? "y" : "ies"));
-    if (list->count == 0)
-        jr_diag_help(o->diags, diag, "%s[0] adds the first", before);
-    else if (list->count == 1)
-        jr_diag_help(o->diags, diag, "%s[0] is its entry, and %s[1] adds one",
-                     before, before);
-    else
-        jr_diag_help(o->diags, diag,
-                     "they are %s[0] to %s[%zu], and %s[%zu] adds one", before,
-                     before, list->count - 1, before, list->count);
-    return NULL;
-}
-
-/* Refuse a name where there are none; hosts.0 is meant for hosts[0]. */
-static struct jr_node *refuse_field(const struct override *o,
+/* Refuse an index that leaves entries out between the last one and itself, or
+ * a name where there are none: hosts.0 is meant for hosts[0]. */
+static struct jr_node *refuse_entry(const struct override *o,
                                     const struct jr_node *node,
                                     const char *before, const char *start,
                                     const char *end)
 {
-    size_t len = (size_t)(end - start) - 1;
+    bool named = *start == '.';
+    bool list = node != NULL && node->kind == JR_NODE_SEQUENCE;
+    size_t len = (size_t)(end - start) - 1, count = list ? node->count : 0;
     struct jr_diag *diag = report_override(
         o, start, end,
-        jr_arena_printf(o->arena, "'%s' has no fields in it", before));
-    if (node != NULL && node->kind == JR_NODE_SEQUENCE && len > 0 &&
-        strspn(start + 1, "0123456789") >= len)
+        named ? jr_arena_printf(o->arena, "'%s' has no fields in it", before)
+              : jr_arena_printf(o->arena, "'%s' has %zu entr%s", before, count,
+                                count == 1 ? "y" : "ies"));
+    if (!named && count < 2)
+        jr_diag_help(o->diags, diag, "%s[%zu] adds the %s", before, count,
+                     count == 0 ? "first" : "second");
+    else if (!named)
+        jr_diag_help(o->diags, diag,
+                     "they are %s[0] to %s[%zu], and %s[%zu] adds one", before,
+                     before, count - 1, before, count);
+    else if (list && len > 0 && strspn(start + 1, "0123456789") >= len)
         jr_diag_help(o->diags, diag, "did you mean %s[%.*s]?", before, (int)len,
                      start + 1);
     return NULL;
@@ -147,10 +136,10 @@ static struct jr_node *refuse_step(const struct override *o,
         return refuse_override(o, start, end,
                                "the spec is not a mapping of fields");
     if (*start == '.')
-        return refuse_field(o, node, before, start, end);
+        return refuse_entry(o, node, before, start, end);
     if (node == NULL || node->kind != JR_NODE_SEQUENCE)
         return refuse_override(o, start, end, "'%s' is not a list", before);
-    return refuse_index(o, node, before, start, end);
+    return refuse_entry(o, node, before, start, end);
 }
 
 /* Give what was made on the way the position of the step. */

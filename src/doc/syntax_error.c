@@ -31,6 +31,9 @@ struct rule {
 #define END_QUOTE "found unexpected end of stream"
 #define DOC_QUOTE "found unexpected document indicator"
 #define ESCAPE    "found unknown escape character"
+#define HEX                                                                    \
+    "did not find expected hexdecimal number" /* as libyaml spells it          \
+                                               */
 #define COLON     "mapping values are not allowed in this context"
 #define NO_COLON  "could not find expected ':'"
 #define NO_KEY    "did not find expected key"
@@ -76,6 +79,8 @@ static const struct rule rules[] = {
     {END_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
     {DOC_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
     {ESCAPE, ANY, false, YAML, "unknown escape in a double-quoted string",
+     "double the backslash, or use single quotes", NULL},
+    {HEX, ANY, false, YAML, "unknown escape in a double-quoted string",
      "double the backslash, or use single quotes", NULL},
     {COLON, ANY, false, YAML, "a ':' is not expected here", QUOTE_COLON, NULL},
     {NO_COLON, ANY, true, YAML, "a ':' is missing on this line",
@@ -189,6 +194,7 @@ static bool report_slip(struct jr_diags *diags, const struct rule *rule,
         .word = strcmp(text, TOKEN) == 0 || strcmp(text, NAME) == 0 ||
                 strcmp(text, TAG) == 0,
         .ended = strcmp(text, CONTENT) == 0 && rule->byte == END,
+        .escape = strcmp(text, ESCAPE) == 0 || strcmp(text, HEX) == 0,
     };
     return jr_syntax_slip(&stumble);
 }

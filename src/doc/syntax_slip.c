@@ -13,7 +13,7 @@ enum { LONGEST = 60 }; /* bytes of text that are written out as a help */
     "abcdefghijklmnopqrstuvwxyz"                                               \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-static size_t line_start(const struct jr_stumble *s, size_t at)
+size_t jr_slip_line(const struct jr_stumble *s, size_t at)
 {
     while (at > 0 && s->source->text[at - 1] != '\n')
         at--;
@@ -28,20 +28,20 @@ static size_t slip_line_end(const struct jr_stumble *s, size_t at)
 /* The start of the line above; of the first line itself. */
 static size_t line_above(const struct jr_stumble *s, size_t at)
 {
-    at = line_start(s, at);
-    return at == 0 ? 0 : line_start(s, at - 1);
+    at = jr_slip_line(s, at);
+    return at == 0 ? 0 : jr_slip_line(s, at - 1);
 }
 
-static struct jr_diag *report_slip(const struct jr_stumble *s, size_t from,
-                                   size_t to, const char *message)
+struct jr_diag *jr_slip_report(const struct jr_stumble *s, size_t from,
+                               size_t to, const char *message)
 {
     return jr_diags_error(s->diags, JR_CODE_NOT_YAML,
                           jr_point_bytes(s->source, from, to), NULL, "%s",
                           message);
 }
 
-static void fix_slip(const struct jr_stumble *s, struct jr_diag *diag,
-                     size_t from, size_t to, const char *text)
+void jr_slip_fix(const struct jr_stumble *s, struct jr_diag *diag, size_t from,
+                 size_t to, const char *text)
 {
     jr_diag_fix(s->diags, diag, jr_point_bytes(s->source, from, to), text);
 }
@@ -63,10 +63,8 @@ static void add_quoted_slip(struct jr_buf *out, const struct jr_stumble *s,
     jr_buf_char(out, quote);
 }
 
-/* "WHAT: "...", with bytes [from, to) in quotes; WHAT alone where they are too
- * many. */
-static void help_to_quote(const struct jr_stumble *s, struct jr_diag *diag,
-                          size_t from, size_t to, const char *what)
+void jr_slip_help_quote(const struct jr_stumble *s, struct jr_diag *diag,
+                        size_t from, size_t to, const char *what)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     add_quoted_slip(&text, s, from, to);
@@ -79,7 +77,7 @@ static void help_to_quote(const struct jr_stumble *s, struct jr_diag *diag,
 /* Whether a bracket or brace was open on the line before `at`. */
 static bool is_in_brackets(const struct jr_stumble *s, size_t at)
 {
-    size_t start = line_start(s, at);
+    size_t start = jr_slip_line(s, at);
     const char *line = s->source->text + start;
     return memchr(line, '[', at - start) != NULL ||
            memchr(line, '{', at - start) != NULL;
@@ -105,7 +103,7 @@ static void help_with_pair(const struct jr_stumble *s, struct jr_diag *diag,
                            size_t key_end, size_t from, size_t to)
 {
     const char *text = s->source->text;
-    size_t start = line_start(s, key_end);
+    size_t start = jr_slip_line(s, key_end);
     start += strspn(text + start, " -");
     if (to - start > LONGEST)
         jr_diag_help(s->diags, diag, "write `key: value`");
@@ -134,21 +132,22 @@ static bool slip_glued(const struct jr_stumble *s)
     if (s->colon)
         glued = find_glued(s, line_above(s, s->at));
     if (glued == NULL && (s->colon || s->no_colon))
-        glued = find_glued(s, line_start(s, s->colon ? s->at : s->context));
+        glued = find_glued(s, jr_slip_line(s, s->colon ? s->at : s->context));
     if (glued == NULL)
         return false;
     size_t at = (size_t)(glued - s->source->text);
     bool wide = strncmp(glued + 1, NO_BREAK, 2) == 0;
     struct jr_diag *diag =
-        wide ? report_slip(s, at + 1, at + 3,
-                           "this is a no-break space (U+00A0), not a space")
-             : report_slip(s, at, at + 1, "a space is missing after the ':'");
+        wide
+            ? jr_slip_report(s, at + 1, at + 3,
+                             "this is a no-break space (U+00A0), not a space")
+            : jr_slip_report(s, at, at + 1, "a space is missing after the ':'");
     size_t end = word_end(s, at + 1);
     if (wide)
         jr_diag_help(s->diags, diag, "type a space in its place");
     else
         help_with_pair(s, diag, at, at + 1, end);
-    fix_slip(s, diag, at, at + (wide ? 3 : 1), ": ");
+    jr_slip_fix(s, diag, at, at + (wide ? 3 : 1), ": ");
     return true;
 }
 
@@ -170,7 +169,7 @@ static bool slip_equals(const struct jr_stumble *s)
     if (s->colon)
         mark = find_equals(s, line_above(s, s->at));
     if (mark == NULL && s->no_colon)
-        mark = find_equals(s, line_start(s, s->context));
+        mark = find_equals(s, jr_slip_line(s, s->context));
     if (mark == NULL)
         return false;
     size_t at = (size_t)(mark - text), from = at;
@@ -178,9 +177,9 @@ static bool slip_equals(const struct jr_stumble *s)
     while (text[from - 1] == ' ')
         from--;
     struct jr_diag *diag =
-        report_slip(s, at, at + 1, "a ':' is wanted here, not an '='");
+        jr_slip_report(s, at, at + 1, "a ':' is wanted here, not an '='");
     help_with_pair(s, diag, from, to, word_end(s, to));
-    fix_slip(s, diag, from, to, ": ");
+    jr_slip_fix(s, diag, from, to, ": ");
     return true;
 }
 
@@ -188,7 +187,7 @@ static bool slip_equals(const struct jr_stumble *s)
 static bool slip_no_colon(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
-    size_t start = line_start(s, s->context);
+    size_t start = jr_slip_line(s, s->context);
     start += strspn(text + start, " ");
     size_t end = start + strspn(text + start, KEY_BYTES);
     size_t value = end + strspn(text + end, " ");
@@ -196,7 +195,7 @@ static bool slip_no_colon(const struct jr_stumble *s)
         strchr("\r\n#", text[value]) != NULL)
         return false;
     struct jr_diag *diag =
-        report_slip(s, start, start + 1, "a ':' is missing on this line");
+        jr_slip_report(s, start, start + 1, "a ':' is missing on this line");
     help_with_pair(s, diag, end, value, word_end(s, value));
     return true;
 }
@@ -226,7 +225,7 @@ static size_t closing_quote(const struct jr_stumble *s, size_t at, char quote)
  * there is none. */
 static size_t opening_quote(const struct jr_stumble *s, size_t at, char quote)
 {
-    size_t start = line_start(s, at), open = at;
+    size_t start = jr_slip_line(s, at), open = at;
     while (open > start && s->source->text[open - 1] != quote)
         open--;
     return open > start ? open - 1 : at;
@@ -244,7 +243,7 @@ static bool slip_apostrophe(const struct jr_stumble *s)
     size_t open = opening_quote(s, at - 1, '\'');
     if (close == 0 || open == at - 1)
         return false;
-    struct jr_diag *diag = report_slip(
+    struct jr_diag *diag = jr_slip_report(
         s, at - 1, at, "this apostrophe ends the text in single quotes");
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT;
     for (size_t i = open; i <= close; i++) {
@@ -256,7 +255,7 @@ static bool slip_apostrophe(const struct jr_stumble *s)
         jr_diag_help(s->diags, diag, "double it: %s", whole.data);
     else
         jr_diag_help(s->diags, diag, "double it");
-    fix_slip(s, diag, at - 1, at, "''");
+    jr_slip_fix(s, diag, at - 1, at, "''");
     return true;
 }
 
@@ -271,9 +270,9 @@ static bool slip_inner_quotes(const struct jr_stumble *s)
     size_t open = opening_quote(s, at - 1, '"');
     if (close == 0 || open == at - 1)
         return false;
-    struct jr_diag *diag =
-        report_slip(s, at - 1, at, "this '\"' ends the text in double quotes");
-    help_to_quote(s, diag, open + 1, close, "use single quotes around it");
+    struct jr_diag *diag = jr_slip_report(
+        s, at - 1, at, "this '\"' ends the text in double quotes");
+    jr_slip_help_quote(s, diag, open + 1, close, "use single quotes around it");
     return true;
 }
 
@@ -286,9 +285,9 @@ static bool slip_comma(const struct jr_stumble *s)
             NULL)
         return false;
     struct jr_diag *diag =
-        report_slip(s, s->at, s->at + 1, "a ',' cannot end a line here");
+        jr_slip_report(s, s->at, s->at + 1, "a ',' cannot end a line here");
     jr_diag_help(s->diags, diag, "leave it out");
-    fix_slip(s, diag, s->at, s->at + 1, "");
+    jr_slip_fix(s, diag, s->at, s->at + 1, "");
     return true;
 }
 
@@ -305,9 +304,9 @@ static bool slip_reference(const struct jr_stumble *s)
     if (text[to] != '}')
         return false;
     to += 1 + strcspn(text + to + 1, ",]} \t\r\n");
-    struct jr_diag *diag =
-        report_slip(s, from, to, "'${' must be in quotes within [ ] and { }");
-    help_to_quote(s, diag, from, to, "quote it");
+    struct jr_diag *diag = jr_slip_report(
+        s, from, to, "'${' must be in quotes within [ ] and { }");
+    jr_slip_help_quote(s, diag, from, to, "quote it");
     return true;
 }
 
@@ -315,12 +314,12 @@ static bool slip_reference(const struct jr_stumble *s)
 static bool slip_item(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
-    size_t at = line_start(s, s->context);
+    size_t at = jr_slip_line(s, s->context);
     at += strspn(text + at, " ");
     if (!s->no_colon || text[at] != '-' || !is_letter(text[at + 1]))
         return false;
     struct jr_diag *diag =
-        report_slip(s, at, at + 1, "a space is missing after the '-'");
+        jr_slip_report(s, at, at + 1, "a space is missing after the '-'");
     size_t end = word_end(s, at + 1);
     if (end - at <= LONGEST)
         jr_diag_help(s->diags, diag, "write - %.*s", (int)(end - at - 1),
@@ -332,18 +331,19 @@ static bool slip_item(const struct jr_stumble *s)
 static bool slip_second_colon(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
-    size_t start = line_start(s, s->at), at = start;
+    size_t start = jr_slip_line(s, s->at), at = start;
     at += strspn(text + at, " -");
     at += strspn(text + at, KEY_BYTES);
     if (!s->colon || text[at] != ':' || text[at + 1] != ' ' || at >= s->at)
         return false;
     at += 1 + strspn(text + at + 1, " ");
     struct jr_diag *diag =
-        report_slip(s, s->at, s->at + 1, "a ':' is not expected here");
+        jr_slip_report(s, s->at, s->at + 1, "a ':' is not expected here");
     size_t end = slip_line_end(s, at);
     const char *comment = memmem(text + at, end - at, " #", 2);
-    help_to_quote(s, diag, at, comment == NULL ? end : (size_t)(comment - text),
-                  "quote the value");
+    jr_slip_help_quote(s, diag, at,
+                       comment == NULL ? end : (size_t)(comment - text),
+                       "quote the value");
     return true;
 }
 
@@ -351,7 +351,7 @@ static bool slip_second_colon(const struct jr_stumble *s)
 static bool slip_deeper(const struct jr_stumble *s)
 {
     const char *text = s->source->text;
-    size_t start = line_start(s, s->at), above = line_above(s, s->at);
+    size_t start = jr_slip_line(s, s->at), above = line_above(s, s->at);
     size_t indent = strspn(text + start, " ");
     size_t outer = above + strspn(text + above, " -");
     size_t key = outer + strspn(text + outer, KEY_BYTES);
@@ -361,9 +361,9 @@ static bool slip_deeper(const struct jr_stumble *s)
         start + indent + strspn(text + start + indent, KEY_BYTES) != s->at)
         return false;
     struct jr_diag *diag =
-        report_slip(s, start + indent, s->at,
-                    "this line is indented more than the one above, so it "
-                    "continues its value");
+        jr_slip_report(s, start + indent, s->at,
+                       "this line is indented more than the one above, so it "
+                       "continues its value");
     jr_diag_help(s->diags, diag, "indent it as far as '%.*s'",
                  (int)(key - outer), text + outer);
     return true;
@@ -392,8 +392,8 @@ static bool slip_word(const struct jr_stumble *s)
         i++;
     if (!s->word || i == count)
         return false;
-    struct jr_diag *diag = report_slip(s, at, at + 1, rows[i].message);
-    help_to_quote(s, diag, at, word_end(s, at), "quote it");
+    struct jr_diag *diag = jr_slip_report(s, at, at + 1, rows[i].message);
+    jr_slip_help_quote(s, diag, at, word_end(s, at), "quote it");
     return true;
 }
 
@@ -413,12 +413,12 @@ static const char *find_slashes(const struct jr_stumble *s, size_t from)
 /* // a comment of other languages */
 static bool slip_comment(const struct jr_stumble *s)
 {
-    size_t start = line_start(s, s->at);
+    size_t start = jr_slip_line(s, s->at);
     const char *at = find_slashes(s, start);
     if (at == NULL)
         at = find_slashes(s, line_above(s, s->at));
     if (at == NULL)
-        at = find_slashes(s, line_start(s, s->context));
+        at = find_slashes(s, jr_slip_line(s, s->context));
     if (at == NULL)
         return false;
     size_t from = (size_t)(at - s->source->text);
@@ -428,13 +428,13 @@ static bool slip_comment(const struct jr_stumble *s)
     while (closes && len > 0 && strchr("*/ ", text[len - 1]) != NULL)
         len--;
     struct jr_diag *diag =
-        report_slip(s, from, from + 2,
-                    closes ? "a comment begins with '#', not with '/*'"
-                           : "a comment begins with '#', not with '//'");
+        jr_slip_report(s, from, from + 2,
+                       closes ? "a comment begins with '#', not with '/*'"
+                              : "a comment begins with '#', not with '//'");
     if (len > 0 && len <= LONGEST)
         jr_diag_help(s->diags, diag, "write # %.*s", (int)len, text);
     if (!closes)
-        fix_slip(s, diag, from, from + 2, "#");
+        jr_slip_fix(s, diag, from, from + 2, "#");
     return true;
 }
 
@@ -448,9 +448,9 @@ static bool slip_ended(const struct jr_stumble *s)
     if (at == 0)
         return false;
     bool list = text[at - 1] == '[';
-    struct jr_diag *diag = report_slip(s, at - 1, at,
-                                       list ? "this '[' is never closed"
-                                            : "this '{' is never closed");
+    struct jr_diag *diag = jr_slip_report(s, at - 1, at,
+                                          list ? "this '[' is never closed"
+                                               : "this '{' is never closed");
     jr_diag_help(s->diags, diag, "write %s where it ends", list ? "]" : "}");
     return true;
 }
@@ -458,10 +458,10 @@ static bool slip_ended(const struct jr_stumble *s)
 bool jr_syntax_slip(const struct jr_stumble *stumble)
 {
     static bool (*const slips[])(const struct jr_stumble *) = {
-        slip_comment,    slip_ended,        slip_glued,  slip_equals,
-        slip_apostrophe, slip_inner_quotes, slip_comma,  slip_reference,
-        slip_item,       slip_no_colon,     slip_deeper, slip_second_colon,
-        slip_word,
+        jr_slip_mark,      slip_comment,    slip_ended,        slip_glued,
+        slip_equals,       slip_apostrophe, slip_inner_quotes, slip_comma,
+        slip_reference,    slip_item,       slip_no_colon,     slip_deeper,
+        slip_second_colon, slip_word,       jr_slip_unseen,
     };
     size_t i = 0, count = sizeof slips / sizeof *slips;
     while (i < count && !slips[i](stumble))

@@ -83,7 +83,7 @@ static void explains_quotes_and_signs(void)
          "1:4-5 0102 the quote that opens here is never closed | close it: "
          "'x'\n"},
         {"a: \"\\q\"\n", "1:5-6 0102 unknown escape in a double-quoted string "
-                         "| double the backslash, or use single quotes\n"},
+                         "| in single quotes it stands for itself: '\\q'\n"},
         {"a: @x\n",
          "1:4-5 0102 a value cannot begin with '@' | quote it: \"@x\"\n"},
         {"a: `x`\n",
