@@ -174,6 +174,23 @@ static bool check_assignment(const struct command *command)
     return true;
 }
 
+/* C:\\train.exe */
+static bool check_windows_path(const struct command *command)
+{
+    const char *text = command->list->items[0]->text;
+    if (!isalpha((unsigned char)text[0]) || text[1] != ':' ||
+        (text[2] != '\\' && text[2] != '/'))
+        return false;
+    struct jr_diag *diag =
+        warn_of_word(command, 0, JR_CODE_COMMAND_UNLIKELY,
+                     "is a path of Windows, and ranks run on Linux");
+    jr_diag_help(command->check->lint->diags, diag,
+                 "write its path there, such as ./train or, under WSL, "
+                 "/mnt/%c/...",
+                 tolower((unsigned char)text[0]));
+    return true;
+}
+
 static bool check_shell_word(const struct command *command)
 {
     const char *text = command->list->items[0]->text;
@@ -261,18 +278,47 @@ static bool is_of_spec(const struct jr_node *node)
     return node->span.source == NULL || !node->span.source->option;
 }
 
+/* {script: train.py --lr 3} */
+static void check_script_blanks(const struct jr_check *check)
+{
+    const struct jr_node *node =
+        jr_check_raw(check, "entrypoint.python.script");
+    struct jr_lint *lint = check->lint;
+    const char *end = node == NULL || node->kind != JR_NODE_SCALAR ||
+                              jr_lint_origin(node)->meant
+                          ? NULL
+                          : strstr(node->text, ".py ");
+    const char *list =
+        end == NULL || node->filled != NULL || may_be_secret(node->text)
+            ? NULL
+            : words_as_list(lint, end + 3);
+    if (list == NULL)
+        return;
+    struct jr_diag *diag =
+        jr_diags_warning(lint->diags, JR_CODE_COMMAND_UNLIKELY, node->span,
+                         "entrypoint.python.script",
+                         "'%s' is the name of one file, with blanks in it",
+                         jr_lint_said(lint, node));
+    jr_diag_help(lint->diags, diag,
+                 "write arguments beside it: {python: {script: %.*s}, args: "
+                 "[%s]}",
+                 (int)(end + 3 - node->text), node->text, list);
+}
+
 void jr_check_command(const struct jr_check *check)
 {
     const struct command command = {
         check, jr_doc_find(check->tree, "entrypoint.command")};
     const struct jr_node *list = command.list;
+    check_script_blanks(check);
     for (size_t i = 0; list != NULL && i < list->count; i++)
         if (list->items[i]->kind != JR_NODE_SCALAR)
             return;
     if (list == NULL || list->count == 0 || check_launcher(&command) ||
         !is_of_spec(list->items[0]))
         return;
-    if (!check_assignment(&command) && !check_shell_word(&command))
+    if (!check_assignment(&command) && !check_shell_word(&command) &&
+        !check_windows_path(&command))
         for (size_t i = 0; i < list->count; i++)
             check_blanks(&command, i);
 }

@@ -41,7 +41,8 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
                      "leave `on` out, and any failure leads to a restart");
         return;
     }
-    const char *near = jr_did_you_mean(word, words);
+    bool sure;
+    const char *near = jr_lint_near_word(word, words, &sure);
     if (node->text[len] == '\0' && near != NULL) {
         jr_lint_suggest(lint, diag, node, words);
         return;

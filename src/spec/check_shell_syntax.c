@@ -343,10 +343,62 @@ static void check_path_value(const struct jr_check *check, const char *path)
     (void)check_dollar(&place, written_text(node)); /* ~ is an error there */
 }
 
+/* What a shell should have been told by ${vars.lr}, ${env:HOME} and the like.
+ * `name` is behind the brace. */
+static void help_with_reference(const struct jr_check *check,
+                                struct jr_diag *diag, const char *name)
+{
+    struct jr_diags *diags = check->lint->diags;
+    size_t len = strcspn(name, "}:");
+    size_t variable = name[len] == ':' ? strspn(name + len + 1, name_bytes) : 0;
+    if (*name == '{')
+        jr_diag_help(diags, diag,
+                     "pass it by a variable of the environment, and write "
+                     "$NAME");
+    else if (variable > 0)
+        jr_diag_help(diags, diag, "a shell writes $%.*s", (int)variable,
+                     name + len + 1);
+    else
+        jr_diag_help(diags, diag,
+                     "pass it by a variable: env: {NAME: \"${%.*s}\"}, and "
+                     "write $NAME",
+                     (int)len, name);
+}
+
+/* ${vars.lr}, ${env:HOME} and ${{ x }} in the text of a shell, which has no
+ * such expansions. */
+static void check_shell_references(const struct jr_check *check)
+{
+    const struct jr_node *node = jr_check_raw(check, "entrypoint.shell");
+    const char *at =
+        node == NULL || node->kind != JR_NODE_SCALAR || is_meant(node)
+            ? NULL
+            : node->text;
+    for (; at != NULL && (at = strstr(at, "${")) != NULL; at++) {
+        size_t len = strspn(at + 2, name_bytes);
+        bool dotted = len > 0 && at[2 + len] == '.';
+        bool env =
+            strncmp(at + 2, "env:", 4) == 0 && isalpha((unsigned char)at[6]);
+        const char *close = strchr(at, '}');
+        if (close == NULL || (!dotted && !env && at[2] != '{'))
+            continue;
+        size_t from = (size_t)(at - node->text);
+        size_t to = (size_t)(close - node->text) + 1 + (close[1] == '}');
+        struct jr_diag *diag = jr_diags_warning(
+            check->lint->diags, JR_CODE_SHELL_SYNTAX,
+            jr_lint_part(check->lint, node, from, to), "entrypoint.shell",
+            "%s is left to the shell, which cannot read it",
+            jr_lint_quoted(check->lint, at, to - from));
+        help_with_reference(check, diag, at + 2);
+        return;
+    }
+}
+
 static void check_shell_syntax(const struct jr_check *check)
 {
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     check_command_words(check);
+    check_shell_references(check);
     check_env_values(check, "env", jr_doc_get(check->tree, "env"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
         check_env_values(check,

@@ -116,7 +116,7 @@ TYPE(LOG_DIR, .kind = JR_KIND_PATH, .wants = "a path", .here = true)
 TYPE(WORKDIR, .kind = JR_KIND_PATH, .wants = "a path", .is_template = true)
 
 /* Names of Python, which may be of any script. */
-#define PART   "[^\\s.:/\\\\0-9-][^\\s.:/\\\\]*"
+#define PART   "[^\\s.:/\\\\()0-9-][^\\s.:/\\\\()]*"
 #define DOTTED PART "(\\." PART ")*"
 TYPE(MODULE, .kind = JR_KIND_TEXT, .is_python = true,
      .wants = "a module such as pkg.train",

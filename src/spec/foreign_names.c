@@ -281,6 +281,8 @@ static const struct foreign words[] = {
     {"out", "stdout", true},
     {"err", "stderr", true},
     {"true", "all", false},
+    {"yes", "all", false},
+    {"on", "all", false},
     {"false", "none", true},
     /* bind */
     {"ccd", "numa", false},
@@ -343,12 +345,17 @@ static const struct foreign words[] = {
     {"error", "refuse", false},
     {"exec", "spawn", false},
     {"namespace", "pid", true},
+    {"oomkilled", "oom", true},
+    {"oom_kill", "oom", true},
+    {"out_of_memory", "oom", true},
     {"own", "one", true},
     {"process", "leader", true},
     {"root", "rank", false},
     {"root_cause", "rank", true},
     {"single", "one", true},
     {"subprocess", "spawn", true},
+    {"thread", "fork", false},
+    {"threads", "fork", false},
     {"tree", "group", false},
 };
 

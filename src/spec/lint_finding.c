@@ -126,6 +126,31 @@ static const char *without_slashes(struct jr_lint *lint,
                                  (int)(at - node->text), node->text, at + 4);
 }
 
+static bool is_printed(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text >= ' ')
+        text++;
+    return *text == '\0';
+}
+
+/* Whether a value has something in it that nobody sees. */
+static bool help_with_unseen(struct jr_lint *lint, struct jr_diag *diag,
+                             const struct jr_node *node)
+{
+    uint32_t point = 0;
+    const char *seen = node->kind == JR_NODE_SCALAR && node->filled == NULL
+                           ? jr_lint_seen(lint, node->text, &point)
+                           : NULL;
+    if (seen == NULL || !is_printed(seen))
+        return false;
+    jr_diag_help(lint->diags, diag,
+                 "an invisible character (U+%04X) is in it: write %s", point,
+                 seen);
+    if (node->plain)
+        jr_lint_fix(lint, diag, node, seen);
+    return true;
+}
+
 struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -147,6 +172,8 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
             jr_lint_fix(lint, diag, node, meant);
         return &lint->diags->scratch;
     }
+    if (help_with_unseen(lint, diag, node))
+        return &lint->diags->scratch;
     const char *typed = jr_lint_typed(lint, node);
     if (typed != NULL) {
         jr_diag_help(lint->diags, diag,

@@ -155,7 +155,8 @@ static bool suggest_version(struct jr_lint *lint, struct jr_diag *diag,
                      "version %s needs a newer jobrun: this one reads "
                      "version: %u",
                      text, type->max);
-    else if (node->plain && read_loosely(text, &value) && value == type->max)
+    else if (node->plain && text == node->text && read_loosely(text, &value) &&
+             value == type->max)
         return false;
     else
         jr_diag_help(lint->diags, diag, "write version: %u", type->max);
@@ -224,6 +225,28 @@ static bool suggest_count(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
+/* 1:4 or 2-8, as elastic launchers have it */
+static bool suggest_fixed(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_node_step *at, const char *text)
+{
+    static const char *const fields[] = {"nodes", "world_size",
+                                         "local_world_size"};
+    const char *path = jr_lint_path(lint, at), *number = text;
+    uint64_t least, most;
+    size_t i = 0, count = sizeof fields / sizeof *fields;
+    while (i < count && strcmp(fields[i], path) != 0)
+        i++;
+    if (i == count || *number < '1' || *number > '9' ||
+        !jr_num_digits(&number, &least) || strchr(":-", *number) == NULL ||
+        *number == '\0' || !jr_num_u64(number + 1, &most))
+        return false;
+    jr_diag_help(lint->diags, diag,
+                 "a job has one size: %s: %s; `restart` and `spare_nodes` "
+                 "replace what fails",
+                 path, number + 1);
+    return true;
+}
+
 static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -245,7 +268,8 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
              strncmp(jr_lint_path(lint, at), "restart", 7) == 0)
         jr_diag_help(lint->diags, diag,
                      "write a large number, such as 1000000");
-    else if (suggest_count(lint, diag, type, node->text))
+    else if (suggest_count(lint, diag, type, node->text) ||
+             suggest_fixed(lint, diag, at, node->text))
         return;
     else if (!suggest_bare_number(lint, diag, type, node) && node->plain)
         suggest_number(lint, diag, type, node);

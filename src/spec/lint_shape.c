@@ -21,7 +21,7 @@ struct shape {
     const char *text; /* of a scalar; else "" */
 };
 
-enum { AXES = 3, FEW = 4 };
+enum { AXES = 3, FEW = 4, MOST_JOINED = 12 };
 
 #define HELP(s, ...) jr_diag_help((s)->lint->diags, (s)->diag, __VA_ARGS__)
 
@@ -290,8 +290,12 @@ static bool shape_of_env_value(const struct shape *s)
         node->count < 2 || node->items[0]->kind != JR_NODE_SCALAR ||
         !are_words(node))
         return false;
-    HELP(s, "a variable is one text: write %s: \"%s,...\"", s->at->key,
-         node->items[0]->text);
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    for (size_t i = 0; i < node->count && i < MOST_JOINED; i++)
+        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",", node->items[i]->text);
+    if (!list.failed)
+        HELP(s, "a variable is one text: write %s: \"%s%s\"", s->at->key,
+             list.data, node->count > MOST_JOINED ? ",..." : "");
     return true;
 }
 
@@ -349,10 +353,31 @@ static bool shape_of_item(const struct shape *s)
              node->pairs[0].value->kind == JR_NODE_SCALAR && !node->flow)
         HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"",
              node->pairs[0].key->text, node->pairs[0].value->text);
+    else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
+             are_words(node->pairs[0].value) && are_words(node->pairs[0].key) &&
+             strncmp(s->path, "entrypoint", 10) == 0)
+        HELP(s, "an option and its value are two items: --%s, %s",
+             node->pairs[0].key->text, node->pairs[0].value->text);
     else if (node->kind == JR_NODE_MAPPING)
         HELP(s, "for a text put it into quotes");
     else
         return false;
+    return true;
+}
+
+/* args: {lr: 0.1} */
+static bool shape_of_args(const struct shape *s)
+{
+    const struct jr_node *node = s->node;
+    if (strcmp(s->path, "entrypoint.args") != 0 ||
+        node->kind != JR_NODE_MAPPING || node->count == 0 ||
+        !are_words(node->pairs[0].value) ||
+        node->pairs[0].value->kind != JR_NODE_SCALAR)
+        return false;
+    const char *key = node->pairs[0].key->text;
+    HELP(s, "write a list: [%s%s, %s%s]; for a function, kwargs",
+         key[0] == '-' ? "" : "--", key, node->pairs[0].value->text,
+         node->count > 1 ? ", ..." : "");
     return true;
 }
 
@@ -399,7 +424,7 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
         shape_of_deadline,   shape_of_nodes,     shape_of_ranks,
         shape_of_setup,      shape_of_env_file,  shape_of_texts,
         shape_of_rank_entry, shape_of_env_value, shape_of_item,
-        shape_of_variable,
+        shape_of_variable,   shape_of_args,
     };
     const struct shape s = {lint,
                             diag,

@@ -92,6 +92,19 @@ static const char *find_word_but_case(const char *text,
     return *words;
 }
 
+/* numa_node: the word that it begins with, or NULL. */
+static const char *find_beginning(const char *text, const char *const *words)
+{
+    enum { LEAST = 3 };
+    for (; *words != NULL; words++) {
+        size_t len = strlen(*words);
+        if (len >= LEAST && strncmp(text, *words, len) == 0 &&
+            strchr("_-:. ", text[len]) != NULL && text[len] != '\0')
+            return *words;
+    }
+    return NULL;
+}
+
 const char *jr_lint_near_word(const char *text, const char *const *words,
                               bool *ret_sure)
 {
@@ -100,7 +113,9 @@ const char *jr_lint_near_word(const char *text, const char *const *words,
         return near;
     near = find_word_but_case(text, words);
     *ret_sure = near != NULL || jr_did_you_mean_near(text, words);
-    return near != NULL ? near : jr_did_you_mean(text, words);
+    if (near == NULL)
+        near = jr_did_you_mean(text, words);
+    return near != NULL ? near : find_beginning(text, words);
 }
 
 void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,

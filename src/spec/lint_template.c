@@ -111,6 +111,25 @@ static void report_out_of_sweep(struct jr_lint *lint,
                  "any run");
 }
 
+/* The name that was meant by %{ rank }, %{gpu} or a misspelt one, or NULL. */
+static const char *meant_template(struct jr_lint *lint, const char *name)
+{
+    static const char *const others[][2] = {
+        {"gpu", "device"},         {"procid", "rank"},
+        {"localid", "local_rank"}, {"node", "node_rank"},
+        {"nodeid", "node_rank"},   {"world", "world_size"},
+        {"size", "world_size"},    {"port", "master_port"},
+        {"job_id", "run_id"}};
+    name += strspn(name, " ");
+    const char *bare = jr_arena_strndup(lint->arena, name, strcspn(name, " "));
+    if (bare == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(bare, others[i][0]) == 0)
+            return others[i][1];
+    return near_template(bare);
+}
+
 /* The word of the %{...} at `start`. */
 static bool check_template_word(struct jr_lint *lint,
                                 const struct jr_node *node,
@@ -133,7 +152,7 @@ static bool check_template_word(struct jr_lint *lint,
     struct jr_diag *diag = jr_lint_error(
         lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
         "unknown per-rank template %s", jr_lint_quoted(lint, name, len));
-    const char *near = near_template(name);
+    const char *near = meant_template(lint, name);
     help_with_template(lint, diag, name, near);
     if (near != NULL)
         fix_word(lint, diag, node, name, near);

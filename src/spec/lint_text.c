@@ -155,8 +155,13 @@ static bool help_with_name(const struct text *t)
 {
     char slug[LONGEST + 1];
     size_t len = 0;
-    if (strcmp(t->path, "name") != 0 || t->node->len > LONGEST)
+    if (strcmp(t->path, "name") != 0)
         return false;
+    if (t->node->len > LONGEST) {
+        jr_diag_help(t->lint->diags, t->diag, "this has %zu characters",
+                     jr_utf8_points(t->text, t->node->len));
+        return true;
+    }
     for (const char *at = t->text; *at != '\0'; at++) {
         bool kept = isalnum((unsigned char)*at) || strchr("._-", *at) != NULL;
         if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
@@ -277,6 +282,17 @@ static const char *write_size(struct jr_lint *lint, struct size size)
                            units[size.power]);
 }
 
+/* A size without its unit, where only a number is wanted; or NULL. */
+static const char *write_count(struct jr_lint *lint, struct size size)
+{
+    for (; size.power > 0 && size.number < 1e15; size.power--)
+        size.number *= KIB;
+    return size.number >= 1e15 || (double)(uint64_t)size.number != size.number
+               ? NULL
+               : jr_arena_printf(lint->arena, "%" PRIu64,
+                                 (uint64_t)size.number);
+}
+
 const char *jr_lint_near_size(struct jr_lint *lint, const char *text)
 {
     struct size size;
@@ -336,8 +352,11 @@ void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
     if (endless || !read_size(node->text, &size))
         return;
     const char *text = write_size(lint, size);
+    const char *plain = fits(lint, type, text) ? NULL : write_count(lint, size);
     if (fits(lint, type, text))
         offer_size(lint, diag, node, &size, text);
+    else if (fits(lint, type, plain))
+        jr_diag_help(lint->diags, diag, "did you mean %s?", plain);
     else if (size.number > 0 && type->min > 0)
         jr_diag_help(lint->diags, diag, "this is too small: at least %uKiB",
                      type->min / KIB);
@@ -391,6 +410,26 @@ const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node)
     if (inner == NULL || (single && strchr(inner, '\'') != NULL))
         return NULL;
     return jr_arena_printf(lint->arena, single ? "'%s'" : "\"%s\"", inner);
+}
+
+const char *jr_lint_seen(struct jr_lint *lint, const char *text,
+                         uint32_t *ret_point)
+{
+    JR_BUF_CLEANUP struct jr_buf seen = JR_BUF_INIT;
+    size_t len = strlen(text);
+    bool all = true;
+    for (size_t at = 0, size; at < len; at += size) {
+        uint32_t point = 0;
+        size = jr_utf8_next(text + at, len - at, &point);
+        if (!jr_utf8_is_unseen(point)) {
+            jr_buf_add(&seen, text + at, size);
+            continue;
+        }
+        if (all)
+            *ret_point = point;
+        all = false;
+    }
+    return all || seen.len == 0 ? NULL : jr_buf_keep(&seen, lint->arena);
 }
 
 /* What stands for an option that begins with a dash of prose, or NULL. */

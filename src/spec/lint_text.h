@@ -29,6 +29,11 @@ const char *jr_lint_signal_name(struct jr_lint *lint, const char *text);
  * for any other. */
 const char *jr_lint_typed(struct jr_lint *lint, const struct jr_node *node);
 
+/* The text without what nobody sees in it, such as zero-width spaces, whose
+ * first is *ret_point; NULL: all of it is seen. In the arena of `lint`. */
+const char *jr_lint_seen(struct jr_lint *lint, const char *text,
+                         uint32_t *ret_point);
+
 /* The same for a key, without quotes; also one that begins with a space that is
  * none to YAML. */
 const char *jr_lint_typed_key(struct jr_lint *lint, const struct jr_node *key);

@@ -23,7 +23,10 @@ struct member {
 #define FIELD "results.fields.*"
 
 static const struct member members[] = {
+    {"backends", "data", true, "dp data_parallel"},
     {"backends", "default", true, "all global world"},
+    {"backends", "model", true, "mp tensor tp model_parallel"},
+    {"backends", "pipeline", true, "pp pipe pipeline_parallel"},
     {"console", "collapse", true, "dedup fold"},
     {"console", "hide", true, "exclude"},
     {"console", "prefix", false, "format label tag"},
@@ -106,6 +109,11 @@ static const struct member members[] = {
     {FIELD, "min", false, "gt lower"},
     {FIELD, "pattern", true, "regex regexp"},
     {FIELD, "type", false, "dtype kind"},
+    {"sweep", "axes", true, "grid matrix parameters params search_space space"},
+    {"sweep", "best", false, "goal metric objective"},
+    {"sweep", "parallel", true, "concurrency jobs max_parallel n_jobs"},
+    {"sweep", "sampler", false, "algorithm method strategy"},
+    {"sweep", "samples", false, "count iterations n_trials num_samples trials"},
     {"timeouts", "progress", false, "step"},
     {"timeouts", "run", false, "job limit max total wall walltime"},
     {"timeouts", "silence", false, "hang idle no_output output stall"},
@@ -327,6 +335,16 @@ static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
         jr_move_out(lint, diag, unknown);
 }
 
+/* Whether a mapping may be of names to files; else it is one for anchors. */
+static bool has_file_names(const struct jr_node *mapping)
+{
+    const struct jr_node *first =
+        mapping->count > 0 ? mapping->pairs[0].value : NULL;
+    return first != NULL && first->kind == JR_NODE_SCALAR &&
+           (strstr(first->text, ".yaml") != NULL ||
+            strstr(first->text, ".yml") != NULL);
+}
+
 /* Whether a value is of the kind that the field wants, where a word of habit
  * may have any. */
 static bool takes_kind(const char *field, const struct jr_node *value)
@@ -335,6 +353,9 @@ static bool takes_kind(const char *field, const struct jr_node *value)
         return value != NULL && value->kind == JR_NODE_MAPPING;
     if (strcmp(field, "description") == 0)
         return value != NULL && value->kind == JR_NODE_SCALAR;
+    if (strcmp(field, "extends") == 0)
+        return value == NULL || value->kind != JR_NODE_MAPPING ||
+               has_file_names(value);
     return true;
 }
 

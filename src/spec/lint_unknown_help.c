@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "base/num.h"
+#include "base/utf8.h"
 #include "spec/foreign_names.h"
 #include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
@@ -11,6 +13,10 @@
 #include "spec/lint_value.h"
 
 #include "base/banned.h"
+
+#define ASCII_BYTES                                                            \
+    "abcdefghijklmnopqrstuvwxyz"                                               \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 enum {
     FEW = 12,       /* keys of a mapping that are listed */
@@ -63,11 +69,20 @@ static const char *bare_value(const struct hint *hint)
     return bare ? text : "...";
 }
 
-/* “version”, or a no-break space before it */
+/* “version”, or a no-break space before it, or a zero-width one in it */
 static bool hint_typography(struct hint *hint)
 {
     const struct jr_node *key = hint->unknown->key;
     const char *typed = jr_lint_typed_key(hint->lint, key);
+    uint32_t point = 0;
+    const char *seen = jr_lint_seen(hint->lint, hint->key, &point);
+    if (seen != NULL) {
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "an invisible character (U+%04X) is in it: write %s",
+                     point, seen);
+        jr_lint_fix(hint->lint, hint->diag, key, seen);
+        return true;
+    }
     if (typed == NULL)
         return false;
     if (jr_lint_typed(hint->lint, key) != NULL)
@@ -209,7 +224,18 @@ static bool hint_near_name(struct hint *hint)
     if (near == NULL)
         return false;
     hint->named = true;
-    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", near);
+    size_t at = strspn(hint->key, ASCII_BYTES);
+    uint32_t point = 0;
+    if (hint->key[at] == '\0') {
+        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", near);
+        return true;
+    }
+    /* a letter that looks like another cannot be told by looking */
+    size_t size = jr_utf8_next(hint->key + at, strlen(hint->key + at), &point);
+    jr_diag_help(hint->lint->diags, hint->diag,
+                 "did you mean '%s'? the '%.*s' is U+%04X, a letter of another "
+                 "alphabet",
+                 near, (int)size, hint->key + at, point);
     return true;
 }
 
@@ -227,18 +253,26 @@ static const char *result_type(const struct hint *hint)
         node->text, jr_did_you_mean_list(hint->lint, type->type->words), &sure);
 }
 
-/* `results: {loss: {type: number}}` */
+/* `results: {loss: {type: number}}`, or `results: {accuracy: ">0.9"}` */
 static bool hint_result_field(struct hint *hint)
 {
-    if (strcmp(hint->group, "results") != 0)
+    const char *type =
+        strcmp(hint->group, "results") != 0 ? NULL : result_type(hint);
+    const char *text = is_scalar_value(hint) ? hint->value->text : "";
+    const char *bound = text + strspn(text, "<>= ");
+    double value;
+    if (type != NULL)
+        jr_diag_help(
+            hint->lint->diags, hint->diag,
+            "put it into fields: {%s: {type: %s%s}}", hint->key, type,
+            is_scalar_value(hint) || hint->value->count == 1 ? "" : ", ...");
+    else if (strcmp(hint->group, "results") == 0 && bound > text &&
+             hint->value->filled == NULL && jr_num_double(bound, &value))
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "put it into fields: {%s: {type: number, %s: %s}}",
+                     hint->key, *text == '<' ? "max" : "min", bound);
+    else
         return false;
-    const char *type = result_type(hint);
-    if (type == NULL)
-        return false;
-    bool alone = is_scalar_value(hint) || hint->value->count == 1;
-    jr_diag_help(hint->lint->diags, hint->diag,
-                 "put it into fields: {%s: {type: %s%s}}", hint->key, type,
-                 alone ? "" : ", ...");
     return true;
 }
 
@@ -403,9 +437,18 @@ static bool hint_own_name(struct hint *hint)
     return true;
 }
 
-/* What there is, in a small mapping. */
+/* What there is, in a small mapping. The `1` of `--set entrypoint.1=x` is none
+ * of it. */
 static bool hint_known_keys(struct hint *hint)
 {
+    const struct jr_source *source = hint->unknown->key->span.source;
+    if (source != NULL && source->option && hint->group[0] != '\0' &&
+        hint->key[strspn(hint->key, "0123456789")] == '\0') {
+        jr_diag_help(hint->lint->diags, hint->diag,
+                     "an entry of a list is written %s[%s]", hint->group,
+                     hint->key);
+        return true;
+    }
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     size_t count = 0;
     while (hint->keys[count] != NULL)

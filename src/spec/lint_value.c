@@ -58,12 +58,17 @@ static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node)
 {
-    const char *from = node->text + (strncmp(node->text, "./", 2) == 0 ? 2 : 0);
+    bool here = strncmp(node->text, "./", 2) == 0;
+    bool option = strncmp(node->text, "-m ", 3) == 0;
+    const char *from = node->text + (here ? 2 : option ? 3 : 0);
     char *text = jr_arena_strdup(lint->arena, from);
     if (text == NULL)
         return;
     for (char *slash = text; (slash = strchr(slash, '/')) != NULL;)
         *slash = '.';
+    char *call = strchr(text, '('); /* train:main() */
+    if (call != NULL)
+        *call = '\0';
     char *py = strstr(text, ".py"), *dot = strrchr(text, '.');
     if (py != NULL && (py[3] == '\0' || py[3] == ':'))
         memmove(py, py + 3, strlen(py + 3) + 1);
@@ -136,12 +141,34 @@ static bool is_home_path(const char *text)
     return text[0] == '~' && (text[1] == '/' || text[1] == '\0');
 }
 
+static bool has_control(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text >= ' ')
+        text++;
+    return *text != '\0';
+}
+
+/* "C:\new\train": in double quotes '\n' and '\t' are no letters. */
+static struct jr_node *refuse_control(struct jr_lint *lint,
+                                      const struct jr_spec_type *type,
+                                      const struct jr_node *node,
+                                      const struct jr_node_step *at)
+{
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    jr_diag_help(lint->diags, diag,
+                 "a line break or a tab is in it: in double quotes '\\n' and "
+                 "'\\t' are these; in single quotes they stay as they are");
+    return NULL;
+}
+
 struct jr_node *jr_read_path(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
                              const struct jr_node_step *at)
 {
     bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
+    if (has_control(node->text))
+        return refuse_control(lint, type, node, at);
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (is_home_path(node->text))
