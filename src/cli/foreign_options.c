@@ -57,6 +57,8 @@ static const struct jr_foreign_option rows[] = {
     {"--bind-to --cpu-bind", JOB, JR_FOREIGN_FIELD, "none core numa", "bind"},
     {"--num-cpu-threads-per-process --threads", JOB, JR_FOREIGN_FIELD, NUMBER,
      "threads"},
+    {"--mixed-precision", JOB, JR_FOREIGN_FIELD, "no fp16 bf16 fp8",
+     "env.ACCELERATE_MIXED_PRECISION"},
     {"--backend", JOB, JR_FOREIGN_FIELD, "nccl gloo mpi ucc", "backends"},
     {"--device", JOB, JR_FOREIGN_FIELD, "cpu cuda rocm xpu hpu npu mlu",
      "device"},
@@ -101,7 +103,7 @@ static const struct jr_foreign_option rows[] = {
      "plan"},
     {"--print-config", "run", JR_FOREIGN_VERB, NULL, "resolve"},
     {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
-    {"--multirun", JOB, JR_FOREIGN_ASK, NULL,
+    {"--multirun -m", JOB, JR_FOREIGN_ASK, NULL,
      "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01"},
     {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
     {"--partition -p --account -A --qos --constraint -C --gres --mem "
@@ -259,8 +261,10 @@ void jr_foreign_option_describe(struct jr_buf *out,
 {
     static const char *const forms[] = {
         [JR_FOREIGN_RANKS] = "type -s world_size=N, or before a command -n N",
-        [JR_FOREIGN_LOCAL] = "type -s local_world_size=N",
-        [JR_FOREIGN_NODES] = "type -s nodes=N",
+        [JR_FOREIGN_LOCAL] = "type -s local_world_size=N, or leave it out "
+                             "before a spec, which then has a rank for each "
+                             "device",
+        [JR_FOREIGN_NODES] = "type -s nodes=N: a job has one number of nodes",
         [JR_FOREIGN_FIELD] = "type -s %s=",
         [JR_FOREIGN_LIST] = "type -s %s=[A,B]",
         [JR_FOREIGN_ENTRY] = "type -s %s.NAME=VALUE",
@@ -290,7 +294,7 @@ void jr_foreign_option_describe(struct jr_buf *out,
 static const struct {
     const char *names, *here;
 } foreign_verbs[] = {
-    {"up start launch exec execute train begin", "run"},
+    {"up start launch exec execute train begin apply", "run"},
     {"sbatch queue enqueue", "submit --engine slurm"},
     {"ps ls list history squeue sacct jobs", "runs"},
     {"status info inspect describe result results get", "show"},

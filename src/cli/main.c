@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/mistaken_values.h"
 #include "cli/parse.h"
 #include "cli/verbs.h"
 
@@ -23,7 +24,9 @@ static bool fill_descriptor(int fd)
 static int dispatch_verb(struct jr_cli *cli)
 {
     if (cli->version)
-        return jr_cmd_version(cli);
+        return cli->words_count > 0 && cli->verb->run != jr_cmd_help
+                   ? jr_mistake_version(cli)
+                   : jr_cmd_version(cli);
     if (cli->help)
         return jr_cmd_help(cli);
     return cli->verb->run(cli);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
@@ -13,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "session/support.h"
 
 #include "base/banned.h"
 
@@ -67,6 +69,8 @@ int jr_mistake_no_value(const struct jr_cli *cli,
 static bool set_path(struct jr_buf *out, const char *value, const char *next)
 {
     size_t len = strcspn(value, ":= ");
+    if (next != NULL && *next == '=')
+        next++; /* world_size =4 */
     if (value[0] == '~') {
         jr_buf_printf(out, "%s=null", value + 1);
     } else if (len > 0 && (value[len] == ':' || value[len] == ' ') &&
@@ -81,6 +85,15 @@ static bool set_path(struct jr_buf *out, const char *value, const char *next)
     return out->len > 0 && !out->failed;
 }
 
+/* The word of the line that follows another one; NULL: none. */
+static const char *word_behind(const struct jr_cli *cli, const char *word)
+{
+    char *const *at = cli->argv;
+    while (*at != NULL && *at != word)
+        at++;
+    return *at == NULL ? NULL : at[1];
+}
+
 int jr_mistake_set(const struct jr_cli *cli, const char *value,
                    const char *next)
 {
@@ -91,6 +104,8 @@ int jr_mistake_set(const struct jr_cli *cli, const char *value,
                           "-s wants PATH=VALUE before the spec '%s'; for "
                           "example: -s vars.lr=0.1",
                           value);
+    if (next != NULL && strcmp(next, "=") == 0)
+        next = word_behind(cli, next); /* world_size = 4 */
     if (set_path(&path, value, next))
         jr_shell_quote(&quoted, path.data);
     if (quoted.len > 0 && !quoted.failed)
@@ -192,4 +207,59 @@ int jr_mistake_flag_value(const struct jr_cli *cli,
                       "--%s takes no value, such as '%s'; %s%s", option->name,
                       value, off ? "leave it out" : "type --",
                       off ? "" : option->name);
+}
+
+/* The words of a command that were typed in quotes, as they are typed. */
+static bool unquote_command(struct jr_buf *out, const char *word)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_shell_words words;
+    bool plain = jr_shell_split(&words, &arena, word, NULL) == 0 &&
+                 words.count > 1 && words.tail == NULL;
+    for (size_t i = 0; plain && i < words.count; i++)
+        plain = !words.items[i].expands && !words.items[i].globs;
+    if (plain) {
+        jr_buf_str(out, word);
+    } else {
+        jr_buf_str(out, "sh -c ");
+        jr_shell_quote(out, word);
+    }
+    jr_arena_release(&arena);
+    return !out->failed;
+}
+
+int jr_mistake_quotes(const struct jr_cli *cli)
+{
+    const char *word = cli->rest == NULL ? NULL : cli->rest[0];
+    JR_BUF_CLEANUP struct jr_buf command = JR_BUF_INIT, line = JR_BUF_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    if (word == NULL || strchr(word, ' ') == NULL || access(word, F_OK) == 0 ||
+        jr_support_has_program(word, cli->environ) ||
+        !unquote_command(&command, word))
+        return 0;
+    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        jr_buf_char(&line, ' ');
+        if (*at == word)
+            jr_buf_str(&line, command.data);
+        else
+            jr_shell_quote(&line, *at);
+    }
+    jr_buf_printf(&out,
+                  "jobrun: '%s' is one word, and no program; type:"
+                  "\n        jobrun",
+                  word);
+    if (!line.failed)
+        jr_buf_escaped(&out, line.data, line.len);
+    jr_buf_char(&out, '\n');
+    jr_cli_err(cli, &out);
+    return JR_STATUS_LAUNCH;
+}
+
+int jr_mistake_version(const struct jr_cli *cli)
+{
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "-v prints the version, and nothing else: the run folder "
+                      "has what there is to know; leave it out: jobrun %s%s%s",
+                      cli->verb_stated ? cli->verb->name : "",
+                      cli->verb_stated ? " " : "", cli->words[0]);
 }

@@ -34,4 +34,12 @@ int jr_mistake_set(const struct jr_cli *cli, const char *value,
 int jr_mistake_time(const struct jr_cli *cli, const char *name,
                     const char *value, const char *example);
 
+/* The command behind `--` is one word with blanks in it, and no program: with
+ * the line that has its words, and the status of what cannot be launched. 0 for
+ * any other command. */
+int jr_mistake_quotes(const struct jr_cli *cli);
+
+/* -v beside a word, for which it has no meaning. */
+int jr_mistake_version(const struct jr_cli *cli);
+
 #endif

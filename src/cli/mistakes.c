@@ -176,6 +176,8 @@ static void add_words(struct jr_buf *out, const struct jr_cli *cli,
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
+        if (strcmp(*at, "-f") == 0 && strcmp(here, "run") == 0)
+            continue; /* apply -f FILE */
         if (line.len > 0)
             jr_buf_char(&line, ' ');
         if (*at != word) {
@@ -260,6 +262,14 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
 static int refuse_first_setting(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf setting = JR_BUF_INIT;
+    const char *spec = cli->words_count > 1 ? cli->words[1] : NULL;
+    if (spec != NULL && jr_mistake_is_spec_name(spec) &&
+        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+            strcspn(word, "="))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "the spec comes first, and -s sets a variable of the "
+                          "ranks; type: jobrun %s -s env.%s",
+                          spec, word);
     jr_line_add_setting(&setting, word);
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "no spec is given before '%s'; type: jobrun SPEC%s", word,

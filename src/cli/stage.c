@@ -79,7 +79,10 @@ static int check_words(const struct jr_cli *cli)
     if (cli->count != NULL && cli->count_value == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "-n wants at least 1 rank: jobrun -n 1 -- CMD");
-    return cli->words_count == 0 ? jr_mistake_script(cli) : 0;
+    if (cli->words_count > 0)
+        return 0;
+    int status = jr_mistake_script(cli);
+    return status != 0 ? status : jr_mistake_quotes(cli);
 }
 
 int jr_stage_load(struct jr_session *session, const struct jr_cli *cli,

@@ -267,7 +267,7 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
         const struct jr_record *record = &records.items[i];
         if (!jr_trust_is_ours(&record->trust))
             count_foreign_run(&pruned, bad, record);
-        else if (jr_record_is_damaged(record))
+        else if (record->damaged)
             report_damaged(bad, log_dir, record);
         else if (options->code && !record->has_code)
             continue;

@@ -126,8 +126,6 @@ static void find_code(struct jr_record *record, int fd, const json_t *run)
     jr_multinode_release(&parts);
 }
 
-static const char damaged[] = "damaged";
-
 /* Whether one of the two files is there and cannot be read. Results that are
  * missing are no damage: the run may go on. */
 static bool is_damaged(int fd, const json_t *run, const json_t *results)
@@ -170,8 +168,9 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
         fill_from_plan(record, arena, run, plan);
     if (results == NULL)
         record->progress = jr_record_folder_progress(fd);
-    if (is_damaged(fd, run, results)) {
-        record->status = damaged;
+    record->damaged = is_damaged(fd, run, results);
+    if (record->damaged) {
+        record->status = "damaged";
         record->finished = false;
     }
     json_decref(plan);
@@ -240,17 +239,6 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
     jr_records_order(&records);
     *ret = records;
     return 0;
-}
-
-bool jr_record_is_damaged(const struct jr_record *record)
-{
-    return record->status == damaged;
-}
-
-bool jr_record_has_times(const struct jr_record *record)
-{
-    return !record->no_folder &&
-           (record->started > 0 || !jr_record_is_damaged(record));
 }
 
 void jr_record_step(struct jr_buf *out, const struct jr_record *record)

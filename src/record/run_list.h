@@ -12,13 +12,14 @@
 /* One line of `jobrun runs`. */
 struct jr_record {
     const char *id;
-    const char *name;   /* NULL: unknown */
-    const char *status; /* a word of the contract; "running"; "lost": it ended
-                           without a result; "elsewhere": unfinished, on another
-                           host or in a container; "damaged": its record cannot
-                           be read; "unknown": not jobrun's */
+    const char *name; /* NULL: unknown */
+    const char *
+        status; /* a word of the contract; "running"; "lost": it ended
+                   without a result; "elsewhere": unfinished, on another
+                   host or in a container; "damaged"; "unknown": not jobrun's */
     bool finished;
     int exit_code;       /* once finished */
+    bool damaged;        /* its record cannot be read */
     bool no_folder;      /* a cell that only its sweep knows of: it has not
                             begun, or its folder is gone */
     double started;      /* seconds since the epoch; 0: unknown */
@@ -50,10 +51,10 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
                     struct jr_error *err);
 
 /* Whether it can be told when the run began, and how long it took. */
-bool jr_record_has_times(const struct jr_record *record);
-
-/* Whether its record cannot be read. */
-bool jr_record_is_damaged(const struct jr_record *record);
+static inline bool jr_record_has_times(const struct jr_record *record)
+{
+    return !record->no_folder && (record->started > 0 || !record->damaged);
+}
 
 /* Append how far a run is: "120/1000", "120", or "-". */
 void jr_record_step(struct jr_buf *out, const struct jr_record *record);

@@ -54,6 +54,36 @@ class ForgottenDashes(Case):
                 self.assertEqual(done.stdout, f"[0] {printed}\n")
                 shutil.rmtree(self.folder / "runs")
 
+    def test_a_command_in_quotes(self):
+        for command, line in (
+                ("echo a --lr 1", "jobrun -n 1 -- echo a --lr 1"),
+                ("echo a && echo b", "jobrun -n 1 -- sh -c 'echo a && echo b'"),
+                ("echo $RANK", "jobrun -n 1 -- sh -c 'echo $RANK'")):
+            done = self.expect(self.jobrun("-n", "1", "--", command), 7)
+            self.assertEqual(done.stderr, f"jobrun: '{command}' is one word, and "
+                             f"no program; type:\n        {line}\n")
+            self.expect(self.jobrun(*shlex.split(line)[1:]), 0)
+        self.write("a b", "#!/bin/sh\n").chmod(0o755)
+        self.expect(self.jobrun("-n", "1", "--", "./a b"), 0)
+
+    def test_settings_as_others_type_them(self):
+        for words, line in (
+                (["-s", "world_size", "=", "4", "train.jobrun.yaml"],
+                 "type -s world_size=4"),
+                (["-s", "world_size", "=4", "train.jobrun.yaml"],
+                 "type -s world_size=4"),
+                (["LR=1", "train.jobrun.yaml"],
+                 "type: jobrun train.jobrun.yaml -s env.LR=1"),
+                (["run", "-v", "train.jobrun.yaml"],
+                 "leave it out: jobrun run train.jobrun.yaml"),
+                (["apply", "-f", "train.jobrun.yaml"],
+                 "        jobrun run train.jobrun.yaml"),
+                (["show"], "no runs in runs (--log-dir DIR: another folder)\n")):
+            done = self.jobrun(*words)
+            self.assertIn(done.returncode, (2, 3), words)
+            self.assertIn(line, done.stderr)
+            self.assertNotIn("did you mean latest", done.stderr)
+
     def test_a_program_is_no_spec(self):
         self.write("tool", "#!/bin/sh\necho \"$RANK of $WORLD_SIZE $*\"\n")
         (self.folder / "tool").chmod(0o700)

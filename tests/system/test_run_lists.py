@@ -74,6 +74,8 @@ class Lists(harness.Case):
             self.assertEqual(line.endswith(f"{name}  (damaged record)"),
                              line.startswith("damaged"), line)
         self.assertRegex(lines[-1], r"^damaged {10}-  +-  -  +-  +-  +bare  ")
+        self.assertIn("did you mean status=succeeded?",
+                      self.runs("--where", "status=done", status=2))
         self.assertEqual(set(self.ids("--where", "status=damaged")),
                          {"run-7", "run-0.1", "bare"})
         rows = {row["run_id"]: row

@@ -95,7 +95,7 @@ static void print_run(struct jr_buf *out, const struct jr_record *record,
         jr_buf_str(out, "   -");
     print_course(out, record, narrow);
     jr_buf_printf(out, "  %s", record->id);
-    if (jr_record_is_damaged(record))
+    if (record->damaged)
         jr_buf_str(out, "  (damaged record)");
     if (record->has_code) {
         jr_buf_str(out, "  (code: ");

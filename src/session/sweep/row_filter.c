@@ -3,6 +3,7 @@
  * A row without a value meets no condition but "is not". row_table.h declares
  * it. */
 #include <string.h>
+#include <strings.h>
 
 #include <jobrun/verdict.h>
 
@@ -46,6 +47,25 @@ static size_t read_sign(unsigned *ret, const char *text)
     return 0;
 }
 
+/* The status that others call so, or NULL. */
+static const char *foreign_status(const char *word)
+{
+    static const char *const others[][2] = {
+        {"done", "succeeded"},      {"finished", "succeeded"},
+        {"completed", "succeeded"}, {"complete", "succeeded"},
+        {"success", "succeeded"},   {"ok", "succeeded"},
+        {"passed", "succeeded"},    {"error", "failed"},
+        {"crashed", "failed"},      {"killed", "stopped"},
+        {"cancelled", "stopped"},   {"canceled", "stopped"},
+        {"aborted", "stopped"},     {"timeout", "timed_out"},
+        {"pending", "not_started"}, {"queued", "not_started"},
+        {"active", "running"},      {"broken", "damaged"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(others[i][0], word) == 0)
+            return others[i][1];
+    return NULL;
+}
+
 /* A misspelt status would list nothing. There are more words for sweeps than
  * those of runs: only what is near to one of these is refused. */
 static int check_status(const struct condition *condition, struct jr_error *err)
@@ -55,6 +75,8 @@ static int check_status(const struct condition *condition, struct jr_error *err)
                                         "damaged", NULL};
 #undef WORD
     const char *near = jr_did_you_mean_longer(condition->text, words);
+    if (near == NULL)
+        near = foreign_status(condition->text);
     if (strcmp(condition->name, "status") != 0 || near == NULL ||
         strcmp(near, condition->text) == 0)
         return 0;

@@ -55,7 +55,9 @@ static void names_the_line_to_type(void)
          "-s local_world_size=2\n        or, if it is the job's: jobrun a.yaml "
          "-- --nproc_per_node=2"},
         {"--nproc_per_node=gpu a.yaml",
-         "'run' has no option '--nproc_per_node'; type -s local_world_size=N"},
+         "'run' has no option '--nproc_per_node'; type -s local_world_size=N, "
+         "or leave it out before a spec, which then has a rank for each "
+         "device"},
         {"-np 4 ./train x -np 3", "'run' has no option '-np'; type:\n        "
                                   "jobrun -n 4 -- ./train x -np 3"},
         {"-np four ./train", "'run' has no option '-np'; type -s world_size=N, "
@@ -69,7 +71,8 @@ static void names_the_line_to_type(void)
          "'run' has no option '--nnodes'; type:\n        jobrun -n 16 -s "
          "nodes=2 -- python3 train.py --lr 3"},
         {"--nnodes=1:4 a.yaml",
-         "'run' has no option '--nnodes'; type -s nodes=N"},
+         "'run' has no option '--nnodes'; type -s nodes=N: a job has one "
+         "number of nodes"},
         {"--gpus 2 a.yaml",
          "'run' has no option '--gpus'; type -s devices=[0,1] for devices by "
          "their indices, or -s local_world_size=2 for two ranks on a node"},
@@ -82,8 +85,11 @@ static void names_the_line_to_type(void)
         {"--hostfile hosts a.yaml", "'run' has no option '--hostfile'; type -s "
                                     "hosts=[A,B] with the hosts of the file"},
         {"--num_processes 2 --mixed_precision bf16 train.py",
-         "'run' has no option '--num_processes'; type -s world_size=N, or "
-         "before a command -n N"},
+         "'run' has no option '--num_processes'; type:\n        jobrun -n 2 "
+         "-s env.ACCELERATE_MIXED_PRECISION=bf16 -- python3 train.py"},
+        {"-m a.yaml",
+         "'run' has no option '-m'; type a list for each field: jobrun SPEC "
+         "--sweep vars.lr=0.1,0.01"},
         {"--multi_gpu --num_processes 2 train.py",
          "'run' has no option '--multi_gpu': world_size says how many ranks "
          "there are; type:\n        jobrun -n 2 -- python3 train.py"},
