@@ -30,22 +30,21 @@ static bool does_value_match(const struct jr_sweep_axis *axis, size_t index,
 }
 
 /* Exclude what an entry names among the places from `first` on that differ in
- * the axes from number `axis` on. Returns how many there are. */
-static size_t exclude_below(struct expansion *expansion,
-                            const struct jr_sweep_choice *choice, size_t axis,
-                            size_t first)
+ * the axes from number `axis` on. Whether there is any. */
+static bool exclude_below(struct expansion *expansion,
+                          const struct jr_sweep_choice *choice, size_t axis,
+                          size_t first)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
-    size_t found = 0;
+    bool found = false;
     if (axis == axes->count) {
-        found = !expansion->excluded[first];
         expansion->excluded[first] = true;
-        return found > 0 ? found : 1;
+        return true;
     }
     const struct jr_sweep_axis *own = &axes->axes[axis];
     for (size_t i = 0; i < own->count; i++)
         if (does_value_match(own, i, choice))
-            found += exclude_below(expansion, choice, axis + 1,
+            found |= exclude_below(expansion, choice, axis + 1,
                                    first * own->count + i);
     return found;
 }
@@ -55,7 +54,7 @@ static void exclude_cells(struct expansion *expansion)
     const struct jr_sweep_axes *axes = expansion->axes;
     for (size_t i = 0; axes->count > 0 && i < axes->excludes_count; i++) {
         const struct jr_sweep_choice *choice = &axes->excludes[i];
-        if (exclude_below(expansion, choice, 0, 0) > 0)
+        if (exclude_below(expansion, choice, 0, 0))
             continue;
         struct jr_diag *diag = jr_diags_warning(
             expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,

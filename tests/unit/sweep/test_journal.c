@@ -107,8 +107,10 @@ static void reads_back_what_was_written(void)
     add(&journal, JR_JOURNAL_SWEEP_STARTED);
     for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
         jr_journal_add(&journal, &cell[i]);
-    CU_ASSERT_NOT_EQUAL(jr_journal_sync(&journal, false), 0);
+    CU_ASSERT_EQUAL(jr_journal_sync(&journal, false),
+                    journal.dirty_ns + UINT64_C(1000000000));
     CU_ASSERT_EQUAL(jr_journal_sync(&journal, true), 0);
+    CU_ASSERT_EQUAL(jr_journal_sync(&journal, false), 0);
     CU_ASSERT_FALSE(journal.failed);
     jr_journal_close(&journal);
     check_lines(dir, "0:-1:- 2:0:- 3:0:failed 3:7:stopped! ");
@@ -234,10 +236,37 @@ static void is_a_regular_file(void)
                         -1);
         CU_ASSERT_EQUAL(holder, 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, JR_JOURNAL_FILE));
+        CU_ASSERT_FALSE(jr_journal_read(dir, take, NULL));
         CU_ASSERT_EQUAL(
             unlinkat(dir, JR_JOURNAL_FILE, i == 1 ? AT_REMOVEDIR : 0), 0);
     }
     CU_ASSERT_TRUE(faccessat(dir, "elsewhere", F_OK, 0) != 0);
+    scratch_write(&scratch, "elsewhere", "{\"event\": \"sweep_ended\"}\n");
+    CU_ASSERT_EQUAL(symlinkat("elsewhere", dir, JR_JOURNAL_FILE), 0);
+    CU_ASSERT_FALSE(jr_journal_read(dir, take, NULL));
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+/* A line of 8 MiB is one, and a byte more is none. */
+static void reads_no_line_that_is_too_long(void)
+{
+    static const char head[] = "{\"event\": \"cell_ended\", \"cell\": 7, "
+                               "\"status\": \"failed\", \"pad\": \"",
+                      tail[] = "\"}\n";
+    static char pad[8 << 20];
+    struct scratch scratch;
+    int dir = open_scratch(&scratch);
+    memset(pad, 'x', sizeof pad);
+    for (size_t more = 0; more < 2; more++) {
+        size_t len = sizeof pad + more - (sizeof head - 1) - (sizeof tail - 2);
+        int fd = openat(dir, JR_JOURNAL_FILE, O_CREAT | O_WRONLY, 0600);
+        CU_ASSERT_EQUAL(write(fd, head, sizeof head - 1), sizeof head - 1);
+        CU_ASSERT_EQUAL(write(fd, pad, len), (ssize_t)len);
+        CU_ASSERT_EQUAL(write(fd, tail, sizeof tail - 1), sizeof tail - 1);
+        (void)close(fd);
+        check_lines(dir, more ? "" : "3:7:failed ");
+    }
     (void)close(dir);
     scratch_end(&scratch);
 }
@@ -276,4 +305,5 @@ JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),
              CASE(a_torn_byte_takes_no_line), CASE(is_a_regular_file),
-             CASE(reads_all_of_a_long_one))
+             CASE(reads_all_of_a_long_one),
+             CASE(reads_no_line_that_is_too_long))

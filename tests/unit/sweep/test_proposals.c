@@ -40,8 +40,7 @@ static void are_cells_in_their_order(void)
     jr_cells_text(&text, &s.spec.cells, 0);
     jr_buf_char(&text, ' ');
     jr_cells_text(&text, &s.spec.cells, 1);
-    JR_ASSERT_TEXT(text.data,
-                   "vars.lr=1e-5,vars.seed=3 threads=2,vars.lr=a b");
+    JR_ASSERT_TEXT(text.data, "vars.lr=1e-5,vars.seed=3 threads=2,vars.lr=a b");
     struct jr_spec_file *file = NULL;
     CU_ASSERT_EQUAL(jr_swept_spec_load(&file, &s.spec, 1, &diags), 0);
     CU_ASSERT_EQUAL(*jr_spec_get(file)->threads, 2);

@@ -137,12 +137,15 @@ static void lets_cells_share_if_told_to(void)
 
 static void runs_alone_what_is_too_large(void)
 {
-    static const struct jr_slots large[] = {{.cores = 9}};
-    struct play play = {0};
-    start(&play, large, 1, all_zero, 2, (struct jr_node_room){.cores = 2}, 0);
-    begin(&play);
-    end(&play, 0);
-    finish(&play, "b0 e0 b1 ");
+    static const struct jr_slots vectors[] = {{.cores = 9}, {.devices = 3}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct play play = {0};
+        start(&play, &vectors[i], 1, all_zero, 2,
+              (struct jr_node_room){.cores = 2, .devices = 2}, 0);
+        begin(&play);
+        end(&play, 0);
+        finish(&play, "b0 e0 b1 ");
+    }
 }
 
 static void skips_what_is_done(void)

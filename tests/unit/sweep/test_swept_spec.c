@@ -1,6 +1,7 @@
 /* The spec of each cell: its values in their places, and what it is read from.
  */
 #include "doc/source_reader.h"
+#include "scratch.h"
 #include "sweep/shared_files.h"
 #include "swept.h"
 
@@ -111,6 +112,63 @@ static void take_other_parents_and_read_each_once(void)
     swept_close(&s);
 }
 
+/* Open a sweep that extends a spec in `folder`. */
+static void open_extending(struct swept *s, const char *folder,
+                           const struct jr_reader *reader)
+{
+    static const char text[] =
+        "version: 1\nentrypoint: [./t]\nvars: {n: 0}\nextends: base.yaml\n"
+        "sweep: {axes: {vars.n: [1, 2]}}\n";
+    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
+                                          .folder = folder,
+                                          .text = text,
+                                          .len = sizeof text - 1};
+    const struct jr_spec_options options = {.sweeps = true, .reader = reader};
+    const struct jr_swept_words words = {&source, &options, NULL};
+    struct jr_spec_file *file = NULL;
+    *s = (struct swept){0};
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s->diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s->spec, file, &words, &s->diags),
+                          0);
+}
+
+static void check_parent(struct swept *s, size_t i, const char *expected)
+{
+    struct jr_spec_file *cell = NULL;
+    load_cell(s, i, &cell);
+    JR_ASSERT_TEXT(jr_spec_get(cell)->env[0].value, expected);
+    jr_spec_free(cell);
+}
+
+/* A cell that begins later is of the texts that the first one was of. */
+static void keep_the_parents_as_they_were_read(void)
+{
+    struct scratch scratch;
+    struct swept s;
+    scratch_start(&scratch);
+    scratch_write(&scratch, "base.yaml", "env: {FROM: first}\n");
+    open_extending(&s, scratch.dir, NULL);
+    check_parent(&s, 0, "first");
+    scratch_write(&scratch, "base.yaml", "env: {FROM: changed}\n");
+    check_parent(&s, 1, "first");
+    swept_close(&s);
+    scratch_end(&scratch);
+}
+
+/* Whoever has texts that are no files has them for each cell, too. */
+static void read_their_parents_as_they_are_told(void)
+{
+    struct pages pages = {0};
+    const struct jr_reader reader = {read_page, &pages};
+    struct swept s;
+    open_extending(&s, "/no/such/folder", &reader);
+    pages.read = 0;
+    check_parent(&s, 0, "base.yaml");
+    check_parent(&s, 1, "base.yaml");
+    CU_ASSERT_EQUAL(pages.read, 2);
+    swept_close(&s);
+}
+
 static void check_shared(const char *body, int status)
 {
     struct jr_shared_files files;
@@ -147,4 +205,6 @@ JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
              CASE(put_values_in_their_places),
              CASE(know_the_number_of_the_cell),
              CASE(take_other_parents_and_read_each_once),
+             CASE(keep_the_parents_as_they_were_read),
+             CASE(read_their_parents_as_they_are_told),
              CASE(may_not_share_files))
