@@ -34,9 +34,10 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* What is not there has no mode, and nothing else has its device, 0. */
 static bool is_same_artifact(const struct stat *a, const struct stat *b)
 {
-    return a->st_mode != 0 && b->st_mode != 0 && a->st_dev == b->st_dev &&
+    return a->st_mode != 0 && a->st_dev == b->st_dev &&
            a->st_ino == b->st_ino && a->st_size == b->st_size &&
            same_time(&a->st_mtim, &b->st_mtim);
 }

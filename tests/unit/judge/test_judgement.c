@@ -2,7 +2,10 @@
 #include "judge/redact_report.h"
 #include "judge/restart.h"
 
+#include <signal.h>
+
 #include "fake_run.h"
+#include "store/outcome.h"
 
 /* Without earlier attempts there is one only, and the outcome is its own. */
 static void the_run_began_with_its_first_attempt(void)
@@ -273,7 +276,44 @@ static void a_stall_is_not_continued(void)
     CU_ASSERT_EQUAL(report.status, JR_RUN_TIMED_OUT);
 }
 
+/* Whether the run is over, or can go on where it was, and for which reason. */
+static void what_may_go_on_is_told_from_what_failed(void)
+{
+    static const struct {
+        int warned_with, code;
+        bool preempted;
+        enum jr_end end;
+        enum jr_run_status status;
+        int exit_code;
+        enum jr_requeue_cause cause;
+    } rows[] = {
+        {0, 0, false, JR_END_EXITED, JR_RUN_SUCCEEDED, 0, JR_REQUEUE_NONE},
+        {0, 3, true, JR_END_EXITED, JR_RUN_FAILED, JR_STATUS_FAILED,
+         JR_REQUEUE_NONE},
+        {SIGUSR1, JR_YIELD_CODE, false, JR_END_EXITED, JR_RUN_YIELDED,
+         JR_STATUS_YIELDED, JR_REQUEUE_DEADLINE},
+        {0, JR_YIELD_CODE, true, JR_END_EXITED, JR_RUN_YIELDED,
+         JR_STATUS_YIELDED, JR_REQUEUE_PREEMPTED},
+        {0, 0, false, JR_END_LOST, JR_RUN_FAILED, JR_STATUS_FAILED,
+         JR_REQUEUE_LOST_NODE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fake fake;
+        fake_start(&fake, 2);
+        fake.outcome.preempted = rows[i].preempted;
+        fake.ends[1].warned_with = rows[i].warned_with;
+        fake_exit(&fake, 1, rows[i].code);
+        fake.ends[1].end = rows[i].end;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.status, rows[i].status);
+        CU_ASSERT_EQUAL(fake.report.exit_code, rows[i].exit_code);
+        CU_ASSERT_EQUAL(fake.report.requeue.cause, rows[i].cause);
+        fake_end(&fake);
+    }
+}
+
 JR_UNIT_MAIN("judgement", CASE(a_stall_is_not_continued),
+             CASE(what_may_go_on_is_told_from_what_failed),
              CASE(the_run_began_with_its_first_attempt),
              CASE(the_first_rank_in_a_state_is_found),
              CASE(results_are_told_without_secrets),

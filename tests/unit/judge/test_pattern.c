@@ -67,6 +67,29 @@ static void what_does_not_convert_fails(void)
     }
 }
 
+/* A stream without a file had nothing to say, unless something was captured. */
+static void a_log_that_is_gone_is_told(void)
+{
+    static const struct {
+        uint64_t captured;
+        const char *reason;
+    } cases[] = {
+        {0, "nothing in stdout.log matches 'n=(?<n>\\d+)'"},
+        {5, "stdout.log: could not be opened: No such file or directory"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        start(&fake, "n=(?<n>\\d+)", "");
+        jr_judgement_release(&fake.report);
+        CU_ASSERT_EQUAL(unlinkat(fake.fd, "attempt_0/0/stdout.log", 0), 0);
+        fake.ends[0].captured = cases[c].captured;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
+        JR_ASSERT_TEXT(fake.report.ranks[0].reason, cases[c].reason);
+        fake_end(&fake);
+    }
+}
+
 static void the_last_match_counts(void)
 {
     static const struct {
@@ -635,7 +658,8 @@ static void shows_a_long_value_cut(void)
 }
 
 JR_UNIT_MAIN(
-    "pattern", CASE(what_does_not_convert_fails), CASE(the_last_match_counts),
+    "pattern", CASE(a_log_that_is_gone_is_told),
+    CASE(what_does_not_convert_fails), CASE(the_last_match_counts),
     CASE(long_logs_are_searched_in_windows), CASE(a_window_does_not_end_a_line),
     CASE(long_matches_are_found_anywhere), CASE(what_stands_before_is_known),
     CASE(groups_are_those_of_the_last_match), CASE(a_stream_must_be_captured),
