@@ -82,7 +82,7 @@ static void what_is_no_part_is_not_found(void)
 {
     static const char *const names[] = {"node_",    "node_01", "node_-1",
                                         "node_x",   "node_1 ", "Node_1",
-                                        "node_1.0", "node",    "node_99999999"};
+                                        "node_1.0", "node",    "node_1048576"};
     struct scratch scratch;
     struct jr_multinode found;
     scratch_start(&scratch);
@@ -550,6 +550,17 @@ static void a_jobrun_that_was_killed_later_is_not_the_cause(void)
             "[\"sha\"], \"distinct\": [\"port\"]}",                            \
             rank)
 
+static void check_rank(json_t *json, const char *path, const char *expected)
+{
+    json_t *rank = at_path(json, path);
+    const char *error = jr_json_get_str(rank, "result_error");
+    char text[128];
+    (void)snprintf(text, sizeof text, "%s, %s, %s",
+                   jr_json_get_str(rank, "state"), error == NULL ? "-" : error,
+                   jr_json_get_bool(rank, "differs") ? "differs" : "same");
+    JR_ASSERT_TEXT(text, expected);
+}
+
 /* Each node has compared its own ranks only: what differs between nodes is
  * found here, in the words of a run on one node. */
 static void ranks_of_all_nodes_are_compared(void)
@@ -557,22 +568,32 @@ static void ranks_of_all_nodes_are_compared(void)
     static const struct {
         const char *results[2];
         const char *status, *code, *message;
+        const char *ranks[2]; /* state, result_error, differs */
+        const char *other;    /* the error of rank 1 */
     } vectors[] = {
         {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"a\", \"port\": 2}"},
          "\"succeeded\"",
          "0",
-         "(nothing)"},
+         "(nothing)",
+         {"succeeded, -, same", "succeeded, -, same"},
+         "null"},
         {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"b\", \"port\": 2}"},
          "\"incomplete\"",
          "5",
-         "\"result.json: 'sha' is \\\"a\\\", but \\\"b\\\" on rank 1\""},
+         "\"result.json: 'sha' is \\\"a\\\", but \\\"b\\\" on rank 1\"",
+         {"incomplete, unequal, differs", "incomplete, unequal, differs"},
+         "\"result.json: 'sha' is \\\"b\\\", but \\\"a\\\" on rank 0\""},
         {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"a\", \"port\": 1.0}"},
          "\"incomplete\"",
          "5",
+         "\"result.json: 'port' is 1 on ranks 0-1, not distinct\"",
+         {"incomplete, field, differs", "incomplete, field, differs"},
          "\"result.json: 'port' is 1 on ranks 0-1, not distinct\""},
         {{"{\"sha\": \"a\", \"port\": 1}", "{\"port\": 2}"},
          "\"incomplete\"",
          "5",
+         "\"result.json has no 'sha' to compare\"",
+         {"succeeded, -, same", "incomplete, field, differs"},
          "\"result.json has no 'sha' to compare\""},
     };
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
@@ -593,10 +614,56 @@ static void ranks_of_all_nodes_are_compared(void)
         check_at(whole, "status", vectors[v].status);
         check_at(whole, "exit_code", vectors[v].code);
         check_at(head, "status", vectors[v].status);
+        check_rank(whole, "ranks.0", vectors[v].ranks[0]);
+        check_rank(whole, "ranks.1", vectors[v].ranks[1]);
+        check_at(whole, "ranks.1.error", vectors[v].other);
         if (v > 0)
             check_at(whole, "root_cause.message", vectors[v].message);
         json_decref(head);
         json_decref(whole);
+        scratch_end(&scratch);
+    }
+}
+
+#define STEPPED(rank, progress)                                                \
+    RESULTS("succeeded", "0", "null", "103", ", \"progress\": " progress,      \
+            RANK(rank, "succeeded"))
+#define AT_STEP(step, rank, behind, warning)                                   \
+    "{\"step\": " step ", \"total\": 90, \"slowest\": {\"rank\": " rank        \
+    ", \"behind\": " behind "}, \"warnings\": [" warning "]}"
+
+/* The job is where its slowest rank is, which is behind the furthest of all. */
+static void the_slowest_node_says_how_far_the_job_is(void)
+{
+    static const struct {
+        const char *results[2], *progress;
+    } vectors[] = {
+        {{STEPPED("0", AT_STEP("7", "0", "1", "\"a\"")),
+          STEPPED("1", AT_STEP("5", "1", "9", "\"b\""))},
+         "{\"step\": 5, \"total\": 90, \"slowest\": {\"rank\": 1, "
+         "\"behind\": 9}, \"warnings\": [\"a\", \"b\"]}"},
+        {{STEPPED("0", AT_STEP("5", "0", "1", "")),
+          STEPPED("1", AT_STEP("7", "1", "9", ""))},
+         "{\"step\": 5, \"total\": 90, \"slowest\": {\"rank\": 0, "
+         "\"behind\": 11}, \"warnings\": []}"},
+        {{STEPPED("0", "{\"step\": 5, \"slowest\": null, \"warnings\": []}"),
+          STEPPED("1", "{\"step\": 4, \"slowest\": null, \"warnings\": []}")},
+         "{\"step\": 4, \"slowest\": null, \"warnings\": []}"},
+        {{STEPPED("0", "null"), STEPPED("1", AT_STEP("7", "1", "0", "\"b\""))},
+         "{\"step\": 7, \"total\": 90, \"slowest\": {\"rank\": 1, "
+         "\"behind\": 0}, \"warnings\": [\"b\"]}"},
+        {{STEPPED("0", "null"), STEPPED("1", "null")}, "null"},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        static const char *const ranges[] = {RANGE("0"), RANGE("1")};
+        struct scratch scratch;
+        scratch_start(&scratch);
+        for (uint32_t i = 0; i < 2; i++)
+            write_part(&scratch, &(struct part){i, "h", vectors[v].results[i]},
+                       ranges[i]);
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        check_at(joined, "progress", vectors[v].progress);
+        json_decref(joined);
         scratch_end(&scratch);
     }
 }
@@ -1027,5 +1094,6 @@ JR_UNIT_MAIN(
     CASE(ranks_of_nodes_without_a_failure_keep_their_states),
     CASE(numbers_are_joined_by_what_they_count),
     CASE(a_jobrun_that_was_killed_later_is_not_the_cause),
-    CASE(ranks_of_all_nodes_are_compared), CASE(plans_are_joined_by_node),
-    CASE(events_of_all_nodes_are_in_order))
+    CASE(ranks_of_all_nodes_are_compared),
+    CASE(the_slowest_node_says_how_far_the_job_is),
+    CASE(plans_are_joined_by_node), CASE(events_of_all_nodes_are_in_order))

@@ -382,6 +382,39 @@ static void the_code_of_what_goes_on_stays(void)
     scratch_end(&scratch);
 }
 
+/* Each node has a copy of its own; what else it has stays. */
+static void the_code_of_all_parts_goes(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_folder(&scratch, "p");
+    for (int i = 0; i < 2; i++) {
+        char part[32], path[64];
+        (void)snprintf(part, sizeof part, "p/node_%d", i);
+        (void)snprintf(path, sizeof path, "p/node_%d/code", i);
+        add_run(&scratch, part, 1);
+        add_file(&scratch, part, "run.json",
+                 "{\"format_version\": 1, \"run_id\": \"p\", \"host\": \"h\", "
+                 "\"started\": 1, \"code\": {\"frozen\": true, \"bytes\": 1}}");
+        add_folder(&scratch, path);
+        add_file(&scratch, part, "code/train.py", "x");
+        add_file(&scratch, part, "code.files", "x");
+    }
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){.code = true}, "p\n", "");
+    check_counts(&pruned, 1, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        static const char *const names[2][4] = {
+            {"p/node_0/code", "p/node_0/code.files", "p/node_0/run.json",
+             "p/node_0/results.json"},
+            {"p/node_1/code", "p/node_1/code.files", "p/node_1/run.json",
+             "p/node_1/results.json"}};
+        for (int k = 0; k < 4; k++)
+            CU_ASSERT_EQUAL(exists(&scratch, names[i][k]), k >= 2);
+    }
+    scratch_end(&scratch);
+}
+
 /* By a clock that was set back, a run may have begun in the future: it is
  * young. */
 static void a_run_of_the_future_is_young(void)
@@ -442,6 +475,7 @@ JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
              CASE(a_record_stays_with_results_that_are_anothers),
              CASE(the_newest_stay), CASE(the_young_stay),
              CASE(the_code_of_what_goes_on_stays),
+             CASE(the_code_of_all_parts_goes),
              CASE(a_run_of_the_future_is_young),
              CASE(all_of_a_run_goes_and_nothing_else),
              CASE(a_run_in_parts_goes), CASE(a_folder_may_be_200_deep),
