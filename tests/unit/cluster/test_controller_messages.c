@@ -263,8 +263,9 @@ static void a_node_that_floods_is_refused(void)
         fake_controller_start(&fake);
         jr_channel_put(&frame, &sender, i, bytes, sizeof bytes);
         frame.data[frame.len - 1] = '\0';
-        for (int k = 0; k < 16; k++)
-            fake_controller_receive(&fake, frame.data);
+        for (int k = 0; k < 15; k++)
+            jr_buf_add(&fake.nodes[1].streams[i], bytes, sizeof bytes);
+        fake_controller_receive(&fake, frame.data);
         CU_ASSERT_FALSE(fake.controller.refused);
         fake_controller_receive(&fake, frame.data);
         /* What ranks have left is taken as it comes. */
@@ -276,6 +277,65 @@ static void a_node_that_floods_is_refused(void)
             CU_ASSERT_EQUAL(fake.controller.refusal.status, JR_STATUS_LAUNCH);
         CU_ASSERT_EQUAL(fake.nodes[1].streams[i].len, 0);
         jr_buf_release(&frame);
+        fake_controller_end(&fake);
+    }
+}
+
+struct left {
+    struct jr_buf text;
+    uint32_t node;
+};
+
+static void keep_left(void *data, uint32_t node, const char *bytes, size_t len)
+{
+    struct left *left = data;
+    left->node = node;
+    jr_buf_add(&left->text, bytes, len);
+}
+
+/* What ranks have left on a node at work is handed on piece by piece, and gives
+ * a node that was told to stop the time for it. */
+static void hands_on_what_ranks_have_left(void)
+{
+    static const struct {
+        enum jr_node_state state;
+        bool stopped;
+        const char *taken;
+    } vectors[] = {
+        {JR_NODE_RUNNING, false, "abcd"},
+        {JR_NODE_RUNNING, true, "abcd"},
+        {JR_NODE_LOST, true, ""},
+    };
+    const struct jr_sender sender = {.node = 2};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct left left = {.text = JR_BUF_INIT};
+        fake_controller_start(&fake);
+        fake.controller.options.take_left = keep_left;
+        fake.controller.options.data = &left;
+        fake.nodes[2].state = vectors[i].state;
+        fake.run.stopped = vectors[i].stopped;
+        uint64_t before = jr_clock_ns();
+        fake.controller.deadline.at = before + 1;
+        for (int k = 0; k < 2; k++) {
+            struct jr_buf frame JR_BUF_CLEANUP = JR_BUF_INIT;
+            jr_channel_put(&frame, &sender, JR_CHANNEL_LEFT, k ? "cd" : "ab",
+                           2);
+            frame.data[frame.len - 1] = '\0';
+            fake_controller_receive(&fake, frame.data);
+            CU_ASSERT_EQUAL(fake.nodes[2].streams[JR_CHANNEL_LEFT].len, 0);
+        }
+        JR_ASSERT_TEXT(left.text.data == NULL ? "" : left.text.data,
+                       vectors[i].taken);
+        CU_ASSERT_EQUAL(left.node, left.text.len > 0 ? 2 : 0);
+        if (vectors[i].stopped)
+            CU_ASSERT_TRUE(fake_controller_is_after(fake.controller.deadline.at,
+                                                    before, 25000))
+        else
+            CU_ASSERT_EQUAL(fake.controller.deadline.at, before + 1);
+        fake.controller.deadline.at = before + 100000 * FAKE_MS;
+        jr_controller_run_stream(&fake.run, 2, JR_CHANNEL_LEFT);
+        CU_ASSERT_EQUAL(fake.controller.deadline.at, before + 100000 * FAKE_MS);
+        jr_buf_release(&left.text);
         fake_controller_end(&fake);
     }
 }
@@ -307,6 +367,35 @@ static void a_lost_node_loses_its_ranks(void)
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
         fake_controller_end(&fake);
     }
+}
+
+/* Where each node has a link, a lost one may only be cut off: its input ends,
+ * and that of no other, which can be told to stop. */
+static void a_lost_node_hears_no_more(void)
+{
+    struct jr_transport each = jr_srun_transport;
+    struct jr_link links[FAKE_NODES];
+    fake_controller_start(&fake);
+    each.each = true;
+    fake.policy.on_failure = JR_ON_FAILURE_CONTINUE;
+    fake.controller.transport = &each;
+    fake.controller.links = links;
+    fake.controller.links_count = FAKE_NODES;
+    for (uint32_t i = 0; i < FAKE_NODES; i++) {
+        jr_link_init(&links[i], &fake.controller, i);
+        links[i].in.fd = dup(fake.link.in.fd);
+    }
+    jr_controller_step_node(&fake.controller, 1, JR_NODE_ON_EXITED, "gone");
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        CU_ASSERT_EQUAL(links[i].in.fd < 0, i == 1);
+    fake_controller_check_sent(&fake, "");
+    jr_controller_run_stop(&fake.run);
+    fake_controller_check_sent(&fake, "stop stop");
+    for (uint32_t i = 0; i < FAKE_NODES; i++)
+        jr_link_close(&links[i]);
+    fake.controller.links = &fake.link;
+    fake.controller.links_count = 1;
+    fake_controller_end(&fake);
 }
 
 /* What srun prints about a task is about its node. */
@@ -384,5 +473,6 @@ JR_UNIT_MAIN(
     CASE(a_refusal_has_a_status_and_a_reason), CASE(a_second_agent_is_refused),
     CASE(a_node_that_ends_ends_the_start), CASE(a_node_that_begins_has_a_clock),
     CASE(opens_the_exit_barrier_once), CASE(a_node_that_floods_is_refused),
-    CASE(a_lost_node_loses_its_ranks), CASE(hears_of_lost_tasks),
+    CASE(hands_on_what_ranks_have_left), CASE(a_lost_node_loses_its_ranks),
+    CASE(a_lost_node_hears_no_more), CASE(hears_of_lost_tasks),
     CASE(says_who_did_not_come))

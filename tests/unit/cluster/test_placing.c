@@ -36,6 +36,13 @@ static void begins_with_the_first(void)
     jr_arena_release(&arena);
 }
 
+static void is_refused_without_memory(void)
+{
+    struct jr_arena arena = {.failed = true};
+    struct jr_placing placing;
+    CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), -1);
+}
+
 struct step {
     uint32_t index;
     int result;
@@ -109,6 +116,7 @@ static void knows_the_tasks_of_nodes(void)
 }
 
 JR_UNIT_MAIN("placing", CASE(begins_with_the_first),
+             CASE(is_refused_without_memory),
              CASE(puts_spares_in_the_places_of_nodes),
              CASE(keeps_who_was_left_out_and_why),
              CASE(knows_the_tasks_of_nodes))
