@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/proc.h"
 #include "scratch.h"
 #include "worker/c/worker.h"
 
@@ -550,6 +551,10 @@ static void waits_on_when_a_signal_comes(void)
     begin(TEST_LIBRARY, PLAIN);
     (void)unsetenv("LIBRARY_DOES");
     JR_ASSERT_TEXT(hear(), "ready");
+    struct pollfd none = {.fd = -1};
+    struct jr_proc proc;
+    while (jr_proc_of(&proc, bench.helper) && proc.state != 'S')
+        (void)poll(&none, 1, 1); /* until it waits for the next word */
     CU_ASSERT_EQUAL(kill(bench.helper, SIGUSR1), 0);
     JR_ASSERT_TEXT(hear(), "handled");
     send_text("go", NULL, 0);

@@ -51,7 +51,9 @@ void bli_thread_set_num_threads(int size)
     blis = size;
 }
 
-/* How a parallel region ends in a fork: 0 well, else by this signal. */
+/* How a parallel region ends in a fork: 0 well, NEVER not at all, else by this
+ * signal. */
+enum { NEVER = -1 };
 static int region_signal;
 
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
@@ -60,6 +62,8 @@ void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
     if (threads != 2 || flags != 0)
         _exit(0); /* it is not asked for two threads: nothing hangs */
     function(data);
+    while (region_signal == NEVER)
+        (void)pause();
     if (region_signal != 0)
         (void)raise(region_signal);
 }
@@ -205,6 +209,8 @@ static void knows_of_regions_that_hang(void)
     region_signal = SIGALRM; /* as one that hangs is ended */
     CU_ASSERT_TRUE(jr_worker_threads_hang());
     region_signal = SIGKILL;
+    CU_ASSERT_TRUE(jr_worker_threads_hang());
+    region_signal = NEVER;
     CU_ASSERT_TRUE(jr_worker_threads_hang());
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
 }
