@@ -27,8 +27,10 @@ static const char events[] =
                 ENDED("4", ",\"pid\":54,\"exit_code\":null,\"signal\":"
                            "\"SIGHUP\"");
 
-/* Ask for it; the record is JSON text. */
-static json_t *tell(const char *record, const char *standing)
+/* Ask for it; the record is JSON text, and so is `progress`. NULL: no rank has
+ * told of a step. */
+static json_t *tell_with(const char *record, const char *standing,
+                         const char *progress)
 {
     struct scratch scratch;
     struct jr_error err = {0};
@@ -38,11 +40,18 @@ static json_t *tell(const char *record, const char *standing)
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r", 0700), 0);
     scratch_write(&scratch, "r/plan.json", plan);
     scratch_write(&scratch, "r/events.jsonl", events);
+    if (progress != NULL)
+        scratch_write(&scratch, "r/progress.json", progress);
     json_t *told = jr_live_results(scratch.dir, "r", run, standing, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(told);
     json_decref(run);
     scratch_end(&scratch);
     return told;
+}
+
+static json_t *tell(const char *record, const char *standing)
+{
+    return tell_with(record, standing, NULL);
 }
 
 static void check_json(const json_t *json, const char *expected)
@@ -131,6 +140,21 @@ static void the_run_is_told_by_its_record(void)
     json_decref(told);
 }
 
+static void progress_is_told_as_it_is(void)
+{
+    static const char *const vectors[][2] = {
+        {NULL, "null"},
+        {"{\"step\": 7}", "{\"step\": 7}"},
+        {"[7]", "null"},
+        {"{\"step\"", "null"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        json_t *told = tell_with("{}", "running", vectors[i][0]);
+        check_json(json_object_get(told, "progress"), vectors[i][1]);
+        json_decref(told);
+    }
+}
+
 static void without_a_plan_nothing_is_told(void)
 {
     struct scratch scratch;
@@ -146,6 +170,7 @@ static void without_a_plan_nothing_is_told(void)
 }
 
 JR_UNIT_MAIN("live_results", CASE(without_a_plan_nothing_is_told),
+             CASE(progress_is_told_as_it_is),
              CASE(ranks_are_told_by_plan_and_events),
              CASE(no_rank_runs_without_its_jobrun),
              CASE(the_run_is_told_by_its_record))
