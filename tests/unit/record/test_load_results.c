@@ -4,6 +4,7 @@
 
 #include "fake_run.h"
 #include "record/results_json.h"
+#include "store/progress.h"
 
 static json_t *parse(const char *text)
 {
@@ -309,6 +310,55 @@ static void what_was_compared_is_read(void)
     }
 }
 
+#define AT(step, loss)                                                         \
+    "{\"step\": " step ", \"best\": 9, \"of\": 20, \"rate\": 0.5, "            \
+    "\"metrics\": {\"loss\": " loss "}"
+
+/* How far a run came, and each of its ranks; a rank's alone says nothing. */
+static void progress_is_read(void)
+{
+    struct jr_loaded_run past;
+    struct jr_error err = {0};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_loaded_run_read(
+            &past,
+            parse("{\"progress\": " AT(
+                "7", "0.25") ", \"slowest\": {\"rank\": 1, \"behind\": 2}, "
+                             "\"warnings\": [\"slow\", 5]}, "
+                             "\"ranks\": [{\"progress\": null}, "
+                             "{\"progress\": " AT("7", "1.5") "}}, {}]}"),
+            &err),
+        0);
+    const struct jr_progress *progress = past.outcome.progress;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(progress);
+    CU_ASSERT_EQUAL(progress->count, 3);
+    CU_ASSERT_TRUE(progress->job.any && progress->all);
+    CU_ASSERT_EQUAL(progress->job.step, 7);
+    CU_ASSERT_EQUAL(progress->job.of, 20);
+    CU_ASSERT_EQUAL(progress->slowest, 1);
+    CU_ASSERT_EQUAL(progress->behind, 2);
+    CU_ASSERT_EQUAL(progress->warnings_count, 1);
+    JR_ASSERT_TEXT(progress->names[0], "loss");
+    CU_ASSERT_EQUAL(progress->job.values[0], 0.25);
+    CU_ASSERT_FALSE(progress->ranks[0].any || progress->ranks[2].any);
+    CU_ASSERT_TRUE(progress->ranks[1].any);
+    CU_ASSERT_EQUAL(progress->ranks[1].step, 7);
+    CU_ASSERT_EQUAL(progress->ranks[1].best, 9);
+    CU_ASSERT_EQUAL(progress->ranks[1].rate, 0.5);
+    CU_ASSERT_EQUAL(progress->ranks[1].values[0], 1.5);
+    jr_loaded_run_release(&past);
+    static const char *const none[] = {
+        "{\"progress\": null, \"ranks\": [{\"progress\": " AT("7", "1") "}}]}",
+        "{\"progress\": [7], \"ranks\": [{\"progress\": " AT("7", "1") "}}]}",
+        "{\"ranks\": [{\"progress\": " AT("7", "1") "}}]}"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        CU_ASSERT_EQUAL_FATAL(jr_loaded_run_read(&past, parse(none[i]), &err),
+                              0);
+        CU_ASSERT_PTR_NULL(past.outcome.progress);
+        jr_loaded_run_release(&past);
+    }
+}
+
 /* A run that went wrong, by the records of any build: three ranks of a second
  * node, which are told by their numbers. */
 struct wrong {
@@ -528,7 +578,7 @@ JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused),
              CASE(numbers_of_the_run_are_bounded),
              CASE(hosts_are_those_of_the_nodes),
              CASE(timeouts_are_read_by_their_words),
-             CASE(what_was_compared_is_read),
+             CASE(what_was_compared_is_read), CASE(progress_is_read),
              CASE(the_ranks_that_were_the_cause_are_found),
              CASE(a_cause_may_be_no_rank),
              CASE(a_status_that_is_not_known_is_no_success),

@@ -110,6 +110,7 @@ static void unfinished_runs_are_told_apart(void)
     print_record(&fake, "running", &facts);
     add_run(&fake, "running", "plan.json",
             "{\"world_size\": 4, \"ranks\": []}");
+    add_run(&fake, "running", "progress.json", "{\"step\": 7}");
     add_run(&fake, "gone", "plan.json",
             "{\"world_size\": 1e300, \"ranks\": []}");
     add_run(&fake, "rebooted", "plan.json",
@@ -128,6 +129,9 @@ static void unfinished_runs_are_told_apart(void)
     JR_ASSERT_TEXT(record_of(&records, "running")->status, "running");
     CU_ASSERT_EQUAL(record_of(&records, "running")->world_size, 4);
     CU_ASSERT_FALSE(record_of(&records, "running")->finished);
+    CU_ASSERT_EQUAL(
+        jr_json_get_int(record_of(&records, "running")->progress, "step"), 7);
+    CU_ASSERT_PTR_NULL(record_of(&records, "gone")->progress);
     JR_ASSERT_TEXT(record_of(&records, "gone")->status, "lost");
     CU_ASSERT_EQUAL(record_of(&records, "gone")->world_size, 0);
     CU_ASSERT_EQUAL(record_of(&records, "rebooted")->world_size, 0);
