@@ -5,6 +5,10 @@
  * of its status: chmod makes nothing new). They are demanded of
  * the ranks that must deliver; where `required` is none, of every rank.
  *
+ * An artifact whose path is the same for all ranks is the job's: it is well
+ * where it is in one of the places that the ranks see. A node that has files of
+ * its own looks at its place, and whoever judges the run at all.
+ *
  * A result file outside the run folder can be yesterday's too, and is
  * remembered in the same way.
  */
@@ -17,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "judge/delivery.h"
 #include "judge/judge.h"
 #include "run/policies/pin_results.h"
 
@@ -93,51 +98,47 @@ void jr_artifacts_free(struct jr_artifacts *before)
 
 /* One artifact on its way through the checks. */
 struct artifact {
-    const char *path;          /* as the spec says it */
-    const char *whose;         /* what follows the path in reasons */
+    const char *path;
     const struct stat *before; /* NULL: nothing is remembered */
     bool kept;                 /* it is what was there when the rank ended */
     bool late;                 /* and then there was none */
 };
 
-static void check_artifact_kind(struct jr_judge *judge, size_t i,
-                                const struct artifact *artifact,
-                                const struct stat *st)
+static struct jr_fault inspect_stat(const struct artifact *artifact,
+                                    const struct stat *st)
 {
-    const char *path = artifact->path, *whose = artifact->whose;
     if (!S_ISREG(st->st_mode))
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "artifact %s%s is not a regular file", path, whose);
-    else if (st->st_size == 0)
-        jr_judge_fault(judge, i, JR_RESULT_EMPTY, "artifact %s%s is empty",
-                       path, whose);
-    else if (artifact->before != NULL && is_same_artifact(st, artifact->before))
-        jr_judge_fault(judge, i, JR_RESULT_STALE,
-                       "artifact %s%s is the one from before the start", path,
-                       whose);
-    else if (artifact->late)
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "artifact %s%s was not there when the rank ended: what "
-                       "was written later does not count",
-                       path, whose);
-    else if (!artifact->kept)
-        jr_judge_fault(judge, i, JR_RESULT_CHANGED,
-                       "artifact %s%s was changed after the rank had ended",
-                       path, whose);
+        return (struct jr_fault){JR_RESULT_MISSING, "is not a regular file"};
+    if (st->st_size == 0)
+        return (struct jr_fault){JR_RESULT_EMPTY, "is empty"};
+    if (artifact->before != NULL && is_same_artifact(st, artifact->before))
+        return (struct jr_fault){JR_RESULT_STALE,
+                                 "is the one from before the start"};
+    if (artifact->late)
+        return (struct jr_fault){JR_RESULT_MISSING,
+                                 "was not there when the rank ended: what was "
+                                 "written later does not count"};
+    if (!artifact->kept)
+        return (struct jr_fault){JR_RESULT_CHANGED,
+                                 "was changed after the rank had ended"};
+    return (struct jr_fault){0};
 }
 
-static void check_artifact(struct jr_judge *judge, size_t i,
-                           const struct artifact *artifact)
+static struct jr_fault inspect_artifact(const struct jr_plan_rank *rank,
+                                        const struct artifact *artifact)
 {
-    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct stat st;
     if (stat_path(&st, rank->workdir, artifact->path) == 0)
-        check_artifact_kind(judge, i, artifact, &st);
-    else
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       errno == ENOENT ? "artifact %s%s was not written"
-                                       : "artifact %s%s could not be read",
-                       artifact->path, artifact->whose);
+        return inspect_stat(artifact, &st);
+    return (struct jr_fault){JR_RESULT_MISSING, errno == ENOENT
+                                                    ? "was not written"
+                                                    : "could not be read"};
+}
+
+/* Whether the files of a rank are on another node, which has looked at them. */
+static bool is_apart(const struct jr_judge *judge, size_t i)
+{
+    return judge->deliveries != NULL && judge->deliveries[i] != NULL;
 }
 
 /* The rank that ended last of those with which the job's artifacts are noted;
@@ -147,7 +148,7 @@ static size_t last_rank(const struct jr_judge *judge)
     const struct jr_outcome *run = judge->outcome;
     size_t last = run->count;
     for (size_t i = 0; i < run->count; i++)
-        if (run->ranks[i].job_pinned &&
+        if (run->ranks[i].job_pinned && !is_apart(judge, i) &&
             (last == run->count ||
              run->ranks[i].ended_ns > run->ranks[last].ended_ns))
             last = i;
@@ -161,9 +162,10 @@ static bool is_rank_asked(const struct jr_judge *judge, size_t i)
 }
 
 /* Hold the artifacts of rank `i`, its own or the job's, to what is noted with
- * the rank `noted`; its number is `count` where nothing is. */
-static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
-                                 bool jobs)
+ * the rank `noted`; its number is `count` where nothing is. Into one fault for
+ * each artifact; those of the other kind stay as they are. */
+static void inspect_rank(struct jr_fault *ret, const struct jr_judge *judge,
+                         size_t i, size_t noted, bool jobs)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *then = NULL;
@@ -181,30 +183,120 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
         uint32_t at = JR_PIN_PLACE(n);
         if (judge->common[n] != jobs)
             continue;
-        check_artifact(
-            judge, i,
-            &(struct artifact){
-                .path = rank->artifacts[n],
-                .whose = jobs ? " of the job, which any rank may make," : "",
-                .before = judge->before == NULL
-                              ? NULL
-                              : &judge->before->ranks[i][n + 1],
-                .kept = then == NULL || then->artifacts[at] == now[at],
-                .late = then != NULL && then->artifacts[at] == 0 &&
-                        rank->artifacts_count <= JR_PINNED_ARTIFACTS});
+        ret[n] = inspect_artifact(
+            rank, &(struct artifact){
+                      .path = rank->artifacts[n],
+                      .before = judge->before == NULL
+                                    ? NULL
+                                    : &judge->before->ranks[i][n + 1],
+                      .kept = then == NULL || then->artifacts[at] == now[at],
+                      .late = then != NULL && then->artifacts[at] == 0 &&
+                              rank->artifacts_count <= JR_PINNED_ARTIFACTS});
     }
+}
+
+static struct jr_fault *make_faults(const struct jr_judge *judge)
+{
+    return jr_arena_array(&judge->report->arena, judge->wants->artifacts_count,
+                          sizeof(struct jr_fault));
+}
+
+void jr_artifact_check(struct jr_judge *judge, size_t i)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    if (judge->wants->artifacts_count == 0 || judge->common == NULL ||
+        !is_rank_asked(judge, i))
+        return;
+    struct jr_fault *faults = make_faults(judge);
+    if (faults == NULL)
+        return;
+    inspect_rank(faults, judge, i, i, false);
+    for (uint32_t n = 0; n < rank->artifacts_count; n++)
+        if (faults[n].error != JR_RESULT_NONE)
+            jr_judge_fault(judge, i, faults[n].error, "artifact %s %s",
+                           rank->artifacts[n], faults[n].reason);
+}
+
+/* The artifacts of the job. */
+
+/* What has been found of them in the places where they may be. */
+struct search {
+    struct jr_fault *faults; /* of each artifact, of which that counts least
+                                against it */
+    bool begun;
+};
+
+static void add_artifact_place(struct search *search,
+                               const struct jr_judge *judge,
+                               const struct jr_fault *faults)
+{
+    for (uint32_t n = 0; n < judge->wants->artifacts_count; n++) {
+        struct jr_fault *best = &search->faults[n];
+        if (!search->begun || faults[n].error == JR_RESULT_NONE ||
+            best->error == JR_RESULT_MISSING)
+            *best = faults[n];
+    }
+    search->begun = true;
 }
 
 /* If the nodes were started by hand, each knows only its own ranks: the node of
  * rank 0 looks for the artifacts of the job. */
-void jr_artifact_check(struct jr_judge *judge, size_t i)
+static void look_here(struct search *search, const struct jr_judge *judge)
 {
-    if (judge->wants->artifacts_count == 0 || judge->common == NULL ||
-        !is_rank_asked(judge, i))
+    const struct jr_judgement *report = judge->report;
+    size_t i = 0;
+    while (i < report->count &&
+           (is_apart(judge, i) || report->ranks[i].state != JR_RANK_SUCCEEDED))
+        i++;
+    struct jr_fault *faults = make_faults(judge);
+    if (i == report->count || faults == NULL ||
+        (judge->plan->first != 0 && !judge->apart))
         return;
-    check_rank_artifacts(judge, i, i, false);
-    if (judge->plan->first == 0)
-        check_rank_artifacts(judge, i, judge->last_rank, true);
+    inspect_rank(faults, judge, i, judge->last_rank, true);
+    add_artifact_place(search, judge, faults);
+}
+
+/* What the nodes have found that have files of their own. */
+static void look_elsewhere(struct search *search, const struct jr_judge *judge)
+{
+    struct jr_fault *faults = make_faults(judge);
+    for (size_t i = 0; faults != NULL && i < judge->report->count; i++)
+        if (is_apart(judge, i) &&
+            jr_delivery_take_job(faults, judge, judge->deliveries[i]))
+            add_artifact_place(search, judge, faults);
+}
+
+static void fault_ranks(struct jr_judge *judge, const struct jr_fault *faults)
+{
+    for (size_t i = 0; i < judge->report->count; i++) {
+        const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+        if (judge->report->ranks[i].state != JR_RANK_SUCCEEDED ||
+            !is_rank_asked(judge, i))
+            continue;
+        for (uint32_t n = 0; n < rank->artifacts_count; n++)
+            if (faults[n].error != JR_RESULT_NONE)
+                jr_judge_fault(judge, i, faults[n].error,
+                               "artifact %s of the job, which any rank may "
+                               "make, %s",
+                               rank->artifacts[n], faults[n].reason);
+    }
+}
+
+void jr_artifact_check_job(struct jr_judge *judge)
+{
+    if (judge->wants->artifacts_count == 0 || judge->common == NULL)
+        return;
+    struct search search = {.faults = make_faults(judge)};
+    if (search.faults == NULL)
+        return;
+    look_here(&search, judge);
+    look_elsewhere(&search, judge);
+    if (judge->apart && search.begun) {
+        judge->report->job = search.faults;
+        judge->report->job_count = judge->wants->artifacts_count;
+    } else if (search.begun) {
+        fault_ranks(judge, search.faults);
+    }
 }
 
 void jr_artifact_open(struct jr_judge *judge)

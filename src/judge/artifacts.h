@@ -12,8 +12,11 @@ struct jr_judge;
 /* Find out, before any rank is held to them, which artifacts are the job's. */
 void jr_artifact_open(struct jr_judge *judge);
 
-/* Hold rank `i` to `artifacts`. */
+/* Hold rank `i` to those of `artifacts` that are its own. */
 void jr_artifact_check(struct jr_judge *judge, size_t i);
+
+/* Once all ranks are judged: hold them to those of the job. */
+void jr_artifact_check_job(struct jr_judge *judge);
 
 /* Whether the result file of rank `i`, where that lies outside the run folder,
  * is the one from before the start; `now` is how it stands. */

@@ -32,6 +32,7 @@ struct jr_judge {
     const struct jr_outcome *outcome;
     const struct jr_artifacts *before; /* NULL: nothing is remembered */
     json_t *const *deliveries;         /* see jr_left */
+    bool apart;                        /* the same */
     const struct jr_results *wants;
     struct jr_set required;
     struct jr_regex *pattern;        /* of results.pattern; NULL: none */

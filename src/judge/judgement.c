@@ -50,6 +50,7 @@ static void judge_results(struct jr_judge *judge)
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_SUCCEEDED)
             judge_delivery(judge, i);
+    jr_artifact_check_job(judge);
     jr_result_part(judge);
     jr_compare(judge);
     for (size_t i = 0; i < report->count; i++)
@@ -259,6 +260,7 @@ int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
         .outcome = outcome,
         .before = left->before,
         .deliveries = left->deliveries,
+        .apart = left->apart,
         .wants = &plan->policy->results,
         .run_fd = left->run_fd,
     };

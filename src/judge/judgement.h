@@ -53,6 +53,12 @@ struct jr_requeue_state {
     bool queued;                 /* the scheduler has it in its queue again */
 };
 
+/* Why something does not count; JR_RESULT_NONE: it does. */
+struct jr_fault {
+    enum jr_result_error error;
+    const char *reason;
+};
+
 struct jr_judgement {
     struct jr_arena arena;
     enum jr_run_status status;
@@ -79,7 +85,10 @@ struct jr_judgement {
                                    NULL */
     uint32_t *odd; /* indices into ranks: who differs from the others then */
     size_t odd_count;
-    bool odd_silent;                 /* only by having been silent longer */
+    bool odd_silent;      /* only by having been silent longer */
+    struct jr_fault *job; /* of each artifact, where that is the job's: how it
+                             stands on this node; NULL: that decides alone */
+    size_t job_count;
     struct jr_rank_judgement *ranks; /* outcome->count of them */
     size_t count;
 };
@@ -106,6 +115,7 @@ struct jr_left {
                                           remembered */
     json_t *const *deliveries; /* of each rank whose own files are on another
                                   node: delivery.h; NULL: all are here */
+    bool apart; /* others judge the run, which have files of their own */
 };
 
 /* Judge the outcome. */

@@ -131,10 +131,10 @@ static int send_rank_files(struct sending *sending)
 }
 
 static int send_delivery(struct sending *sending,
-                         const struct jr_rank_judgement *rank)
+                         const struct jr_judgement *report, size_t i)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    json_t *delivery = jr_delivery_pack(rank);
+    json_t *delivery = jr_delivery_pack(report, i);
     sending->kind = JR_LEFT_DELIVERY;
     if (delivery == NULL)
         return 0;
@@ -156,7 +156,7 @@ static int send_all_left(struct sending *sending,
     const struct jr_plan *plan = &sending->session->plan;
     for (size_t i = 0; i < report->count; i++) {
         sending->rank = &plan->ranks[plan->first + i];
-        if (send_delivery(sending, &report->ranks[i]) != 0 ||
+        if (send_delivery(sending, report, i) != 0 ||
             send_rank_files(sending) != 0)
             return -1;
     }
@@ -172,8 +172,8 @@ static int send_all_left(struct sending *sending,
 int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome,
                  int fd, struct jr_error *err)
 {
-    const struct jr_left left = {.run_fd = session->dir.fd,
-                                 .before = session->before};
+    const struct jr_left left = {
+        .run_fd = session->dir.fd, .before = session->before, .apart = true};
     struct jr_judgement report;
     JR_FREE char *piece = malloc(JR_LEFT_PIECE);
     if (piece == NULL)

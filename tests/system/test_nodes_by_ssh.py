@@ -441,6 +441,30 @@ class Apart(Disks):
                               "integer}}, equal: [same], required: '0,3'}")
         self.assertRegex(done.stderr, "same")
 
+    def test_an_artifact_of_the_job_that_any_host_may_make(self):
+        """Each of three disks; none of the hosts sees another one's."""
+        more = "results: {required: none, artifacts: [runs/model]}"
+        disks = ("one", "two", "three")
+        for maker in (5, 0, 2):
+            self.run_apart(0, f"test $RANK != {maker} || echo $$ > runs/model",
+                           more=more, disks=disks)
+        done = self.run_apart(5, "true", more=more, disks=disks)
+        self.assertIn("artifact runs/model of the job, which any rank may make, "
+                      "is the one from before the start", done.stderr)
+        for name in disks:
+            (self.folder / name / "model").unlink()
+        done = self.run_apart(5, "true", more=more, disks=disks)
+        self.assertIn("artifact runs/model of the job, which any rank may make, "
+                      "was not written", done.stderr)
+
+    def test_an_artifact_of_the_job_that_some_hosts_share(self):
+        """The last rank of all is on the host that does not."""
+        more = "results: {required: none, artifacts: [runs/model]}"
+        for maker in (0, 3):
+            self.run_apart(
+                0, f"test $RANK != {maker} || echo $$ > runs/model; "
+                "test $RANK != 3 || sleep 0.3", more=more)
+
     def test_artifacts_are_looked_for_where_they_are(self):
         made = "echo x > runs/ck.$RANK"
         more = "results: {required: none, artifacts: ['runs/ck.%{rank}']}"

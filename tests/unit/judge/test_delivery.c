@@ -105,7 +105,7 @@ static void sends_what_was_found(void)
     fake_exit(&fake, 2, 1);
     fake_judge(&fake);
     for (size_t i = 0; i < 2; i++) {
-        json_t *delivery = jr_delivery_pack(&fake.report.ranks[i]);
+        json_t *delivery = jr_delivery_pack(&fake.report, i);
         jr_json_print(&text, delivery, 0);
         jr_buf_char(&text, '\n');
         json_decref(delivery);
@@ -113,23 +113,99 @@ static void sends_what_was_found(void)
     CU_ASSERT_STRING_EQUAL(text.data, "{\"result\": {\"loss\": 0.5}}\n"
                                       "{\"error\": \"empty\", \"reason\": "
                                       "\"result.json is empty\"}\n");
-    CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report.ranks[2]));
+    CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 2));
     fake_end(&fake);
 }
 
 /* A rank that differs from others of its node may be one of many elsewhere. */
 static void leaves_comparisons_to_others(void)
 {
-    const struct jr_rank_judgement rank = {.state = JR_RANK_INCOMPLETE,
-                                           .result_error = JR_RESULT_UNEQUAL,
-                                           .differs = true,
-                                           .reason = "it differs"};
-    json_t *delivery = jr_delivery_pack(&rank);
+    struct jr_rank_judgement rank = {.state = JR_RANK_INCOMPLETE,
+                                     .result_error = JR_RESULT_UNEQUAL,
+                                     .differs = true,
+                                     .reason = "it differs"};
+    const struct jr_judgement report = {.ranks = &rank, .count = 1};
+    json_t *delivery = jr_delivery_pack(&report, 0);
     CU_ASSERT_EQUAL(json_object_size(delivery), 0);
     json_decref(delivery);
 }
 
-JR_UNIT_MAIN("delivery", CASE(takes_what_another_node_has_found),
+static const char made[] = "{\"job\": [null]}";
+static const char none[] = "{\"job\": [{\"error\": \"missing\", \"reason\": "
+                           "\"was not written\"}]}";
+static const char old[] = "{\"job\": [{\"error\": \"stale\", \"reason\": "
+                          "\"is the one from before the start\"}]}";
+
+/* Two ranks on other nodes, and what becomes of the first one's state where
+ * these have said so of an artifact that any rank may make. */
+static void expect_job(const char *first, const char *second,
+                       enum jr_result_error error, const char *reason)
+{
+    char *names[] = {(char[]){"/nowhere/model.pt"}};
+    struct fake fake;
+    json_t *deliveries[] = {read_json(first), read_json(second)};
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.artifacts = names;
+    fake.policy.results.artifacts_count = 1;
+    for (int i = 0; i < 2; i++) {
+        fake.ranks[i].artifacts = names;
+        fake.ranks[i].artifacts_count = 1;
+    }
+    fake.deliveries = deliveries;
+    fake_judge(&fake);
+    const struct jr_rank_judgement *rank = &fake.report.ranks[0];
+    CU_ASSERT_EQUAL(rank->result_error, error);
+    if (reason != NULL)
+        CU_ASSERT_STRING_EQUAL(rank->reason, reason);
+    fake_end(&fake);
+    json_decref(deliveries[0]);
+    json_decref(deliveries[1]);
+}
+
+static void has_an_artifact_of_the_job_where_any_node_has_it(void)
+{
+    expect_job(made, made, JR_RESULT_NONE, NULL);
+    expect_job(none, made, JR_RESULT_NONE, NULL);
+    expect_job(made, old, JR_RESULT_NONE, NULL);
+    expect_job(none, none, JR_RESULT_MISSING,
+               "artifact /nowhere/model.pt of the job, which any rank may "
+               "make, was not written");
+    expect_job(none, old, JR_RESULT_STALE,
+               "artifact /nowhere/model.pt of the job, which any rank may "
+               "make, is the one from before the start");
+    expect_job("{\"job\": [3]}", none, JR_RESULT_MISSING, NULL);
+}
+
+/* A node says how it stands there, and finds no fault with its ranks for it. */
+static void sends_how_an_artifact_of_the_job_stands(void)
+{
+    char *names[] = {(char[]){"/nowhere/model.pt"}};
+    struct fake fake;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.required = (char[]){"none"};
+    fake.policy.results.artifacts = names;
+    fake.policy.results.artifacts_count = 1;
+    for (int i = 0; i < 2; i++) {
+        fake.ranks[i].artifacts = names;
+        fake.ranks[i].artifacts_count = 1;
+    }
+    fake.apart = true;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.ranks[1].result_error, JR_RESULT_NONE);
+    json_t *delivery = jr_delivery_pack(&fake.report, 1);
+    jr_json_print(&text, json_object_get(delivery, "job"), 0);
+    CU_ASSERT_STRING_EQUAL(text.data, "[{\"error\": \"missing\", \"reason\": "
+                                      "\"was not written\"}]");
+    json_decref(delivery);
+    fake_end(&fake);
+}
+
+JR_UNIT_MAIN("delivery", CASE(has_an_artifact_of_the_job_where_any_node_has_it),
+             CASE(sends_how_an_artifact_of_the_job_stands),
+             CASE(takes_what_another_node_has_found),
              CASE(looks_at_no_file_here), CASE(refuses_words_that_are_none),
              CASE(compares_it_with_what_is_here), CASE(sends_what_was_found),
              CASE(leaves_comparisons_to_others))

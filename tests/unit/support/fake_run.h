@@ -32,6 +32,7 @@ struct fake {
     struct jr_outcome outcome;
     struct jr_artifacts *before;
     json_t **deliveries; /* NULL: all files are here */
+    bool apart;
     struct jr_judgement report;
 };
 
@@ -148,7 +149,8 @@ static inline void fake_judge(struct fake *fake)
     jr_judgement_release(&fake->report);
     const struct jr_left left = {.run_fd = fake->fd,
                                  .before = fake->before,
-                                 .deliveries = fake->deliveries};
+                                 .deliveries = fake->deliveries,
+                                 .apart = fake->apart};
     int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome,
                                    &left, &err);
     if (result != 0)
