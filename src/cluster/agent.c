@@ -123,21 +123,32 @@ void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 
 /* What the controller says. */
 
+void jr_agent_ready(struct jr_agent *agent)
+{
+    const struct jr_agent_answer *answer = &agent->answer;
+    jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
+                   answer->resources.data, answer->resources.len);
+    jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY,
+                                              .mpi = answer->mpi,
+                                              .library = answer->library,
+                                              .obstacle = answer->obstacle});
+}
+
 static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
 {
-    struct jr_agent_answer answer = {0};
+    const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    if (agent->hooks->resolve(agent->hooks->data, spec, &answer, &err) != 0) {
+    jr_buf_release(&agent->answer.resources);
+    agent->answer = (struct jr_agent_answer){0};
+    int failed = hooks->resolve(hooks->data, spec, &agent->answer, &err);
+    if (failed == 0 && spec->run_id != NULL)
+        failed = hooks->join(hooks->data, spec, &err);
+    if (failed == JR_AGENT_WANTS_CODE)
+        jr_agent_await_code(agent, NULL);
+    else if (failed != 0)
         jr_agent_refuse(agent, &err);
-    } else {
-        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_RESOURCES,
-                       answer.resources.data, answer.resources.len);
-        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY,
-                                                  .mpi = answer.mpi,
-                                                  .library = answer.library,
-                                                  .obstacle = answer.obstacle});
-    }
-    jr_buf_release(&answer.resources);
+    else
+        jr_agent_ready(agent);
 }
 
 static void on_go(struct jr_agent *agent, const struct jr_message *go)
@@ -413,6 +424,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks,
     jr_agent_end_code(&agent);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
+    jr_buf_release(&agent.answer.resources);
     jr_buf_release(&agent.exchange);
     if (agent.signals.fd >= 0)
         (void)close(agent.signals.fd);

@@ -89,6 +89,10 @@ struct jr_agent_hooks {
      * its ranks will have of it. */
     int (*resolve)(void *data, const struct jr_message *spec,
                    struct jr_agent_answer *ret, struct jr_error *err);
+    /* Enter the folder of a run that has begun before (protocol.h: spec);
+     * JR_AGENT_WANTS_CODE: its code has to be taken, too. */
+    int (*join)(void *data, const struct jr_message *spec,
+                struct jr_error *err);
     /* Make ready for an attempt (protocol.h: go); JR_AGENT_WANTS_CODE: it has
      * to be tried again once the code is taken. */
     int (*prepare)(void *data, const struct jr_message *go,

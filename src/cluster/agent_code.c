@@ -1,5 +1,6 @@
 /* The code of a run, on a node that does not see the controller's copy of it
- * (agent_parts.h): between `go` and the begin of the run. */
+ * (agent_parts.h): between `go` and the begin of the run, or between the spec
+ * of a run that has begun before, and `ready`. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,9 +26,12 @@ void jr_agent_end_code(struct jr_agent *agent)
 void jr_agent_await_code(struct jr_agent *agent, const struct jr_message *go)
 {
     jr_agent_end_code(agent);
-    agent->go = *go;
-    agent->go.run_id = copy_go_text(go->run_id);
-    agent->go.token = copy_go_text(go->token);
+    agent->joins = go == NULL;
+    if (go != NULL) {
+        agent->go = *go;
+        agent->go.run_id = copy_go_text(go->run_id);
+        agent->go.token = copy_go_text(go->token);
+    }
     agent->waits = true;
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_WANT});
 }
@@ -57,6 +61,9 @@ void jr_agent_on_code(struct jr_agent *agent, const struct jr_message *code)
     if (hooks->take_code(hooks->data, code, &err) != 0) {
         jr_agent_refuse(agent, &err);
         jr_agent_end_code(agent);
+    } else if (code->on && agent->joins) {
+        jr_agent_end_code(agent);
+        jr_agent_ready(agent);
     } else if (code->on) {
         begin_awaited_run(agent);
     }

@@ -50,7 +50,9 @@ struct jr_agent {
     bool away;       /* and none now */
     unsigned silent; /* turns since it sent something */
     struct jr_timer turn;
-    bool waits;               /* for the code of a run that is to begin */
+    struct jr_agent_answer answer; /* to the spec */
+    bool waits;                    /* for the code of a run */
+    bool joins;               /* before it is ready; else one is to begin */
     struct jr_message go;     /* by which it begins then */
     struct jr_buf pending;    /* commands for it */
     struct jr_watch listener; /* of a survey: of who tries to reach it */
@@ -71,10 +73,14 @@ void jr_agent_send(struct jr_agent *agent, const struct jr_message *message);
 /* Say that this node cannot do what it is to do. agent.c. */
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
 
-/* A run cannot begin before its code is here: ask for it. agent_code.c. */
+/* Say that this node is ready for the spec. agent.c. */
+void jr_agent_ready(struct jr_agent *agent);
+
+/* A run cannot begin by `go` before its code is here: ask for it. NULL: the
+ * agent is not ready before that. agent_code.c. */
 void jr_agent_await_code(struct jr_agent *agent, const struct jr_message *go);
 
-/* Take bytes of it, and begin the run behind the last. agent_code.c. */
+/* Take bytes of it, and do behind the last what waits for it. agent_code.c. */
 void jr_agent_on_code(struct jr_agent *agent, const struct jr_message *code);
 
 /* Wait for none any more. agent_code.c. */

@@ -199,13 +199,25 @@ static const char *describe_absence(const struct jr_controller *controller,
     return late ? "it was not ready within timeouts.start" : NULL;
 }
 
+/* Without the name of the node, with which it begins. */
+static const char *describe_refusal(const struct jr_controller *controller,
+                                    uint32_t node)
+{
+    const char *text = controller->refusal.text;
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_controller_name(&name, controller, node);
+    jr_buf_str(&name, ": ");
+    bool named = !name.failed && strncmp(text, name.data, name.len) == 0;
+    return named ? text + name.len : text;
+}
+
 const char *jr_controller_loss(const struct jr_controller *controller,
                                uint32_t node, bool *ret_refused)
 {
     *ret_refused = controller->refused && controller->refused_node == node &&
                    controller->nodes[node].loss == NULL;
     if (*ret_refused)
-        return controller->refusal.text;
+        return describe_refusal(controller, node);
     if (controller->agent_exited && controller->exited_node == node)
         return controller->exited_why;
     return controller->nodes[node].loss != NULL
@@ -224,13 +236,18 @@ static bool is_told_to_stop(const struct jr_controller *controller)
     return fd.fd > 0 && poll(&fd, 1, 0) > 0;
 }
 
+void jr_controller_wait_on(struct jr_controller *controller)
+{
+    controller->deadline.at =
+        jr_clock_ns() + patience_ms(controller) * UINT64_C(1000000);
+}
+
 static void begin_patience(struct jr_controller *controller,
                            enum jr_node_state state)
 {
     controller->timed_out = false;
     controller->awaited = state;
-    controller->deadline.at =
-        jr_clock_ns() + patience_ms(controller) * UINT64_C(1000000);
+    jr_controller_wait_on(controller);
 }
 
 /* Whether it is to be waited on for nodes to be in a state. */
@@ -290,11 +307,18 @@ int jr_controller_send_spec(struct jr_controller *controller,
                                             .inject = spec->inject,
                                             .cell = spec->cell,
                                             .sweep = spec->sweep,
-                                            .cells = spec->cells});
+                                            .cells = spec->cells,
+                                            .run_id = spec->run_id,
+                                            .token = spec->token,
+                                            .number = spec->attempt,
+                                            .on = controller->options.again});
     jr_heartbeat_begin(controller);
+    controller->joins = spec->run_id != NULL;
     int failed =
         jr_controller_await(controller, JR_NODE_READY, "take the spec", err);
+    controller->joins = false;
     controller->heartbeat.at = 0;
+    jr_controller_code_close(controller);
     return failed;
 }
 
@@ -344,6 +368,7 @@ int jr_controller_start(struct jr_controller **ret,
         .transport = options->transport,
         .loop = {.epoll_fd = -1},
         .children = {.fd = -1},
+        .code = {.archive = {.fd = -1}},
         .deadline = {.due = on_controller_timeout, .owner = controller},
         .heartbeat = {.due = jr_heartbeat_due, .owner = controller},
     };

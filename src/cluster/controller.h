@@ -117,6 +117,12 @@ struct jr_controller_spec {
     /* Of a cell: its number, the id of its sweep, and the folder of that one's
      * cells; NULL: it is none. */
     const char *cell, *sweep, *cells;
+    /* Of a run that has begun before: its id, the mark of its folder
+     * (store/folder_mark.h), and the number of its next attempt; NULL, NULL, 0:
+     * it has not. Its nodes are not ready before they are in that folder, with
+     * their code. */
+    const char *run_id, *token;
+    uint32_t attempt;
 };
 
 /* Hand it to all nodes, and wait for every one to be ready for it. -1 with what

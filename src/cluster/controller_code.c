@@ -11,12 +11,20 @@
 
 #define PIECE (48U << 10) /* bytes of it in a message */
 
+static void refuse_code(struct jr_controller *controller, uint32_t node,
+                        const char *text)
+{
+    if (controller->run != NULL)
+        jr_controller_run_refuse(controller->run, node, text);
+    else
+        jr_controller_refuse(controller, node, text);
+}
+
 /* The next bytes for the node of a link. */
 static void feed_code(struct jr_link *link)
 {
     struct jr_controller *controller = link->controller;
-    struct jr_controller_run *run = controller->run;
-    struct jr_controller_code *code = &run->code;
+    struct jr_controller_code *code = &controller->code;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     char bytes[PIECE];
     ssize_t len =
@@ -27,9 +35,11 @@ static void feed_code(struct jr_link *link)
         jr_base64_add(&text, bytes, (size_t)len);
     if (len <= 0)
         jr_link_feed(link, NULL);
+    if (controller->run == NULL)
+        jr_controller_wait_on(controller);
     if (len < 0 || text.failed)
-        jr_controller_run_refuse(run, link->node,
-                                 "the code of the run could not be read here");
+        refuse_code(controller, link->node,
+                    "the code of the run could not be read here");
     else
         jr_controller_send_to(
             controller, link->node,
@@ -40,35 +50,35 @@ static void feed_code(struct jr_link *link)
                                  .on = len == 0});
 }
 
-void jr_controller_send_code(struct jr_controller_run *run, uint32_t node)
+void jr_controller_send_code(struct jr_controller *controller, uint32_t node)
 {
-    const struct jr_controller_options *options = &run->controller->options;
-    struct jr_controller_code *code = &run->code;
+    const struct jr_controller_options *options = &controller->options;
+    struct jr_controller_code *code = &controller->code;
     struct jr_error err = {0};
     (void)jr_error_set(&err, JR_STATUS_LAUNCH,
                        "it wants a copy of the code, and there is none");
     if (code->sent == NULL)
-        code->sent = calloc(run->plan->nodes, sizeof *code->sent);
+        code->sent = calloc(options->nodes, sizeof *code->sent);
     if (code->archive.fd < 0 && options->open_code != NULL &&
         code->sent != NULL)
         (void)options->open_code(options->data, &code->archive, &err);
     if (code->archive.fd < 0 || code->sent == NULL ||
-        !run->controller->transport->each) {
-        jr_controller_run_refuse(run, node, err.text);
+        !controller->transport->each) {
+        refuse_code(controller, node, err.text);
         return;
     }
     code->sent[node] = 0;
-    jr_link_feed(&run->controller->links[node], feed_code);
+    jr_link_feed(&controller->links[node], feed_code);
 }
 
-void jr_controller_code_close(struct jr_controller_run *run)
+void jr_controller_code_close(struct jr_controller *controller)
 {
-    struct jr_controller *controller = run->controller;
+    struct jr_controller_code *code = &controller->code;
     for (uint32_t i = 0; i < controller->links_count; i++)
         jr_link_feed(&controller->links[i], NULL);
-    free(run->code.sent);
-    run->code.sent = NULL;
-    if (run->code.archive.fd >= 0)
-        (void)close(run->code.archive.fd);
-    run->code.archive.fd = -1;
+    free(code->sent);
+    code->sent = NULL;
+    if (code->archive.fd >= 0)
+        (void)close(code->archive.fd);
+    code->archive.fd = -1;
 }

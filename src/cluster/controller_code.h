@@ -11,17 +11,15 @@
 
 #include "cluster/controller.h"
 
-struct jr_controller_run;
-
 struct jr_controller_code {
     struct jr_code_archive archive; /* fd -1: nobody has wanted it */
     off_t *sent;                    /* bytes of it, for each node */
 };
 
-/* A node wants it. Where there is none, the run is refused. */
-void jr_controller_send_code(struct jr_controller_run *run, uint32_t node);
+/* A node wants it. Where there is none, the node is refused. */
+void jr_controller_send_code(struct jr_controller *controller, uint32_t node);
 
 /* Let go of it. */
-void jr_controller_code_close(struct jr_controller_run *run);
+void jr_controller_code_close(struct jr_controller *controller);
 
 #endif

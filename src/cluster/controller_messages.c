@@ -68,6 +68,12 @@ static void note_refusal(struct jr_controller *controller, uint32_t node,
                        name.failed ? "a node" : name.data, text);
 }
 
+void jr_controller_refuse(struct jr_controller *controller, uint32_t node,
+                          const char *text)
+{
+    note_refusal(controller, node, JR_STATUS_LAUNCH, text);
+}
+
 /* Who it is, as it says itself. */
 static void take_host(struct jr_cluster_node *peer,
                       const struct jr_message *message)
@@ -234,6 +240,9 @@ static bool act_on_node(struct jr_controller *controller, uint32_t node,
     case JR_NODE_DO_ASSIGN:
         assign_placed_node(controller, node);
         return true;
+    case JR_NODE_DO_CODE:
+        jr_controller_send_code(controller, node);
+        return true;
     case JR_NODE_DO_SURVEY:
         if (controller->survey != NULL)
             jr_survey_take(controller->survey, node, cause->message);
@@ -276,9 +285,6 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
         break;
     case JR_NODE_DO_INITIALIZED:
         jr_controller_mpi_begin(run);
-        break;
-    case JR_NODE_DO_CODE:
-        jr_controller_send_code(run, node);
         break;
     case JR_NODE_DO_SUSPECT:
         jr_controller_preempt_ask(run);

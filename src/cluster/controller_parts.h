@@ -8,6 +8,7 @@
 #define JR_CONTROLLER_PARTS_H
 
 #include "cluster/controller.h"
+#include "cluster/controller_code.h"
 #include "cluster/heartbeat.h"
 #include "cluster/node_state.h"
 #include "cluster/link.h"
@@ -52,15 +53,18 @@ struct jr_controller {
     struct jr_watch stop;     /* of options.stop_fd, while agents start */
     struct jr_timer deadline, heartbeat;
     struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
-    struct jr_timer preempted;  /* when its ranks have had their time */
-    bool timed_out;             /* the deadline has passed */
-    enum jr_node_state awaited; /* what it was, or is, for; before a run */
-    bool agent_exited;          /* an agent ended before it was to */
-    uint32_t exited_node;       /* whose */
-    bool ended;                 /* all links have */
-    char exited_why[512];       /* and how that is known */
-    struct jr_error refusal;    /* the first of a node */
-    uint32_t refused_node;      /* whose */
+    struct jr_timer preempted;      /* when its ranks have had their time */
+    bool timed_out;                 /* the deadline has passed */
+    enum jr_node_state awaited;     /* what it was, or is, for; before a run */
+    bool agent_exited;              /* an agent ended before it was to */
+    uint32_t exited_node;           /* whose */
+    bool joins;                     /* nodes are to enter a run before they are
+                                       ready */
+    struct jr_controller_code code; /* of a run */
+    bool ended;                     /* all links have */
+    char exited_why[512];           /* and how that is known */
+    struct jr_error refusal;        /* the first of a node */
+    uint32_t refused_node;          /* whose */
     bool refused;
     bool leaves;   /* it is about to be closed, and no end is a loss */
     bool forsaken; /* programs of lost nodes are not waited for */
@@ -140,7 +144,15 @@ int jr_controller_await(struct jr_controller *controller,
                         enum jr_node_state state, const char *what,
                         struct jr_error *err);
 
-/* The same file: whether a node is still in a state before `state`. */
+/* The same file: something is on its way to a node: timeouts.start begins
+ * anew. */
+void jr_controller_wait_on(struct jr_controller *controller);
+
+/* controller_messages.c: a node cannot take part, for this reason. */
+void jr_controller_refuse(struct jr_controller *controller, uint32_t node,
+                          const char *text);
+
+/* controller.c: whether a node is still in a state before `state`. */
 bool jr_controller_awaits(const struct jr_controller *controller,
                           enum jr_node_state state);
 

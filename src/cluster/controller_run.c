@@ -415,7 +415,7 @@ static void close_run(struct jr_controller_run *run, const sigset_t *mask)
     jr_controller_steps_close(run);
     jr_controller_preempt_close(run);
     jr_controller_mpi_close(run);
-    jr_controller_code_close(run);
+    jr_controller_code_close(run->controller);
     run->controller->run = NULL;
     jr_events_close(&run->events);
     jr_folder_mark_remove(run->options->dir, run->mark);
@@ -440,7 +440,6 @@ int jr_controller_run(struct jr_controller *controller, struct jr_outcome *ret,
         .outcome = &outcome,
         .signals = {.fd = -1},
         .answer = {.fd = -1},
-        .code = {.archive = {.fd = -1}},
         .events = {.fd = -1},
         .err = err,
     };

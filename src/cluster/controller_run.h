@@ -3,7 +3,6 @@
 #ifndef JR_CONTROLLER_RUN_H
 #define JR_CONTROLLER_RUN_H
 
-#include "cluster/controller_code.h"
 #include "cluster/controller_mpi.h"
 #include "cluster/controller_parts.h"
 #include "spawn/slurm_job.h"
@@ -26,7 +25,6 @@ struct jr_controller_run {
     struct jr_step_tracker steps;
     struct jr_step_limit limits;
     struct jr_controller_mpi mpi;
-    struct jr_controller_code code;
     struct jr_slurm_call call; /* whether the job is preempted */
     struct jr_watch answer;
     unsigned tries;  /* calls that were made for it */

@@ -39,9 +39,11 @@ static bool expects_heartbeat(const struct jr_cluster_node *peer)
     return peer->state >= JR_NODE_KNOWN && peer->state <= JR_NODE_RUNNING;
 }
 
-static bool is_node_silent(const struct jr_cluster_node *peer)
+static bool is_node_silent(const struct jr_controller *controller,
+                           const struct jr_cluster_node *peer)
 {
-    bool patient = peer->state == JR_NODE_RUNNING && !peer->is_prepared;
+    bool patient = (peer->state == JR_NODE_RUNNING && !peer->is_prepared) ||
+                   (peer->state == JR_NODE_KNOWN && controller->joins);
     unsigned most = patient ? JR_HEARTBEAT_MISSES * JR_HEARTBEAT_PATIENCE
                             : JR_HEARTBEAT_MISSES;
     return expects_heartbeat(peer) && peer->silent >= most;
@@ -54,7 +56,7 @@ static struct silence count_turn(struct jr_controller *controller)
         struct jr_cluster_node *peer = &controller->nodes[i];
         found.running += expects_heartbeat(peer);
         peer->silent++;
-        if (is_node_silent(peer)) {
+        if (is_node_silent(controller, peer)) {
             found.silent++;
             found.first = i;
         }
@@ -102,7 +104,7 @@ static void mark_silent_lost(struct jr_controller *controller,
         return;
     }
     for (uint32_t i = 0; i < controller->options.nodes; i++)
-        if (is_node_silent(&controller->nodes[i]))
+        if (is_node_silent(controller, &controller->nodes[i]))
             jr_controller_step_node(controller, i, JR_NODE_ON_TIMED_OUT, how);
 }
 

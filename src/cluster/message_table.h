@@ -95,7 +95,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     FROM(REACHED, "reached", JR_KEY(STATUS))                                   \
     /* Of the script in copy.h, before there is an agent: it waits for the     \
      * program, whose bytes follow as they are; it is about to start it. Of an \
-     * agent: it has heard `go`, and waits for the code of the run. */         \
+     * agent: it has heard `go`, or the spec, and waits for the code of the    \
+     * run. */                                                                 \
     FROM(WANT, "want", 0)                                                      \
     FROM(PLACED, "placed", 0)                                                  \
     /* Who an agent is: the first message, where each has a link of its own.   \
@@ -103,10 +104,12 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(ASSIGN, "assign",                                                       \
        JR_KEY(AS) | JR_KEY(HOST) | JR_KEY(PIECE) | JR_KEY(ENV) |               \
            JR_KEY(DEVICE) | JR_KEY(FOLDER))                                    \
-    /* What is to be run. */                                                   \
+    /* What is to be run. Of a run that has begun before also what `go` says   \
+     * of its folder, which is entered at once. */                             \
     TO(SPEC, "spec",                                                           \
        JR_KEY(SPEC) | JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) |          \
-           JR_KEY(CELLS))                                                      \
+           JR_KEY(CELLS) | JR_KEY(ATTEMPT) | JR_KEY(RUN_ID) | JR_KEY(TOKEN) |  \
+           JR_KEY(ON))                                                         \
     /* An attempt begins. `on`: an agent before this one may have made the     \
      * node's own run folder. */                                               \
     TO(GO, "go",                                                               \

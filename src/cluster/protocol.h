@@ -22,6 +22,9 @@
  *                           <-   assign    to one that has a link of its own
  *   facts... hello          ->
  *                           <-   spec      once
+ *   want                    ->             of a run that has begun before,
+ * where
+ *                           <-   code...   its code is not there
  *   resources... ready, or
  *   why... refuse           ->
  *                           <-   go        for each attempt

@@ -14,6 +14,7 @@
 #include "base/subprocess.h"
 #include "cluster/controller.h"
 #include "cluster/protocol.h"
+#include "record/prune.h"
 #include "session/session.h"
 
 #include "base/banned.h"
@@ -82,13 +83,16 @@ bool jr_far_code_lacks(const struct jr_session *session)
            session->code_top == NULL;
 }
 
-/* Of an agent before this one: ranks may have changed it since. */
+/* Of an agent before this one: ranks may have changed it since. Where there is
+ * one aside for this attempt, no rank has had the other. */
 static void set_older_code_aside(const struct jr_session *session)
 {
     char name[40];
+    struct jr_pruned pruned = {0};
     (void)snprintf(name, sizeof name, JR_CODE_DIR ".before_%u",
                    session->attempt);
-    (void)renameat(session->dir.fd, JR_CODE_DIR, session->dir.fd, name);
+    if (renameat(session->dir.fd, JR_CODE_DIR, session->dir.fd, name) != 0)
+        (void)jr_prune_folder(&pruned, session->dir.fd, JR_CODE_DIR);
 }
 
 static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,

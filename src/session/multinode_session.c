@@ -17,6 +17,7 @@
 #include "session/ssh_session.h"
 #include "session/stages.h"
 #include "store/attempt_folder.h"
+#include "store/folder_mark.h"
 
 #include "base/banned.h"
 
@@ -287,23 +288,45 @@ static int take_allocations(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
+/* To new agents of a run that has begun before, with where it is. */
+static int send_spec_of_begun(struct jr_session *session,
+                              struct jr_controller_spec *spec,
+                              struct jr_error *err)
+{
+    char mark[JR_TOKEN_SIZE];
+    if (jr_folder_mark_make(&session->dir, mark, err) != 0)
+        return -1;
+    spec->run_id = session->plan.run_id;
+    spec->token = mark;
+    spec->attempt = session->attempt + 1;
+    int failed = jr_controller_send_spec(session->controller, spec, err);
+    jr_folder_mark_remove(&session->dir, mark);
+    return failed;
+}
+
+static int send_spec_text(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
+    struct jr_controller_spec spec = {.text = text.data,
+                                      .inject = session->options.inject,
+                                      .cell = session->cell,
+                                      .sweep = session->sweep_id,
+                                      .cells = session->cells_dir};
+    if (text.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return session->begun
+               ? send_spec_of_begun(session, &spec, err)
+               : jr_controller_send_spec(session->controller, &spec, err);
+}
+
 enum jr_status jr_session_send_spec(struct jr_session *session,
                                     struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (session->controller == NULL)
         return JR_STATUS_OK;
-    jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
-    int failed =
-        text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
-    const struct jr_controller_spec spec = {.text = text.data,
-                                            .inject = session->options.inject,
-                                            .cell = session->cell,
-                                            .sweep = session->sweep_id,
-                                            .cells = session->cells_dir};
-    if (failed == 0)
-        failed = jr_controller_send_spec(session->controller, &spec, &why);
+    int failed = send_spec_text(session, &why);
     if (failed == 0)
         failed = take_allocations(session, &why);
     if (failed == 0)

@@ -248,6 +248,17 @@ static int enter_run_folder(struct node_session *agent,
     return jr_own_folder_make(session, go->run_id, go->on, err);
 }
 
+/* What a spare lacks is to be known before it has ranks. */
+static int join_begun_run(void *data, const struct jr_message *spec,
+                          struct jr_error *err)
+{
+    struct node_session *agent = data;
+    agent->session->attempt = (uint32_t)spec->number;
+    if (enter_run_folder(agent, spec, err) != 0)
+        return -1;
+    return jr_far_code_lacks(agent->session) ? JR_AGENT_WANTS_CODE : 0;
+}
+
 static void make_agent_group(struct node_session *agent)
 {
     struct jr_session *session = agent->session;
@@ -468,6 +479,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
         .describe = send_agent_facts,
         .offer = offer_free_port,
         .resolve = resolve_agent_spec,
+        .join = join_begun_run,
         .prepare = prepare_attempt,
         .take_code = take_agent_code,
         .run = run_agent_plan,

@@ -1,11 +1,14 @@
 #include "session/send_left.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "judge/delivery.h"
 #include "judge/redact_report.h"
@@ -34,6 +37,27 @@ static void set_cell_aside(const struct jr_session *session, const char *id)
     }
 }
 
+enum { ROOM = 64 << 10 /* bytes that a folder has to have */ };
+
+#define ROOM_NAME ".room"
+
+/* A disk that is full takes folders, and then no logs and no results. */
+static int check_room(const struct jr_run_folder *dir, const char *log_dir,
+                      struct jr_error *err)
+{
+    JR_FREE char *zeroes = calloc(1, ROOM);
+    JR_CLOSE int fd = openat(dir->fd, ROOM_NAME,
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int failed = zeroes == NULL || fd < 0 ||
+                 jr_io_write_all(fd, zeroes, ROOM) != 0 || fsync(fd) != 0;
+    if (failed)
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s takes no files",
+                           log_dir, dir->path);
+    if (fd >= 0)
+        (void)unlinkat(dir->fd, ROOM_NAME, 0);
+    return failed ? -1 : 0;
+}
+
 int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                        struct jr_error *err)
 {
@@ -51,8 +75,12 @@ int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
                                   job->node_rank, job->policy->log_mode,
                                   err) != 0)
         return -1;
-    session->apart = true;
-    return 0;
+    session->apart = check_room(&session->dir, job->log_dir, err) == 0;
+    if (session->apart)
+        return 0;
+    jr_run_folder_discard(&session->dir);
+    jr_run_folder_close(&session->dir);
+    return -1;
 }
 
 int jr_own_folder_prepare(struct jr_session *session, struct jr_error *err)

@@ -1,5 +1,6 @@
 #include "session/spares.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -315,6 +316,22 @@ static int open_stop_fd(const struct jr_session *session)
     return fd < 0 ? 0 : fd;
 }
 
+/* A spare that has failed, after which there is none. */
+static int refuse_last_spare(const struct jr_session *session,
+                             struct jr_error *err)
+{
+    const struct jr_placing *placing = &session->spares->placing;
+    char text[sizeof err->text];
+    bool lost = false;
+    for (uint32_t i = 0; i < placing->nodes && placing->spares == 0; i++)
+        lost = lost || find_loss(session, i) != NULL;
+    if (!lost)
+        return -1;
+    (void)snprintf(text, sizeof text, "%s", err->text);
+    return jr_error_set(err, err->status, "%s, and no spare is left for it",
+                        text);
+}
+
 int jr_spares_replace(struct jr_session *session, struct jr_error *err)
 {
     struct jr_spares *spares = session->spares;
@@ -323,8 +340,12 @@ int jr_spares_replace(struct jr_session *session, struct jr_error *err)
         spares->stop_fd = open_stop_fd(session);
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s, and no spare is left for it",
                        lacks != NULL ? lacks : "a node was lost");
-    return replace_nodes(session, true, err) == 0 ? start_again(session, err)
-                                                  : -1;
+    if (replace_nodes(session, true, err) != 0)
+        return -1;
+    if (start_again(session, err) == 0)
+        return 0;
+    jr_spares_report(session); /* the last attempt decides, with these */
+    return refuse_last_spare(session, err);
 }
 
 void jr_spares_list(const struct jr_session *session, struct jr_strv *out,

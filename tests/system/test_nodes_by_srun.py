@@ -293,6 +293,41 @@ class Spares(cases.Spares, Agents):
                 for node, line in extra["FAKE_DOWN"].items()}
         return super().fakes(FAKE_ALL="1", **extra)
 
+    def hidden(self):
+        """A node that sees another file system where the log folder is."""
+        program = self.write(
+            "hidden", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none "
+            "\"$1\" && shift && exec \"$@\"' sh '%s/runs' '%s' \"$@\"\n"
+            % (self.folder, harness.JOBRUN))
+        program.chmod(0o700)
+        (self.folder / "runs").mkdir(exist_ok=True)
+        tried = subprocess.run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "none",
+             self.folder / "runs"], capture_output=True)
+        if tried.returncode != 0:
+            self.skipTest("no mount namespace to hide a folder in")
+        return str(program)
+
+    def test_a_spare_that_does_not_see_the_run_folder(self):
+        hidden = self.hidden()
+        process = self.begin_with(spares=2, FAKE_PROGRAM={"2": hidden})
+        self.lose(2)
+        err = self.finish(process, 0)
+        self.assertEqual(self.left_out(), ["n2", "n3"], err)
+        self.assertIn("the spare n4 takes the place of node 1 (n3): the run "
+                      "folder", err)
+        self.assertEqual(self.results()["attempt"], 1)
+
+    def test_the_last_spare_does_not_see_the_run_folder(self):
+        process = self.begin_with(FAKE_PROGRAM={"2": self.hidden()})
+        self.lose(2)
+        err = self.finish(process, 1)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+        self.assertRegex(err, r"not started again: node 1 \(n3\): the run folder"
+                         r" .* is not there .*, and no spare is left for it")
+        self.assertEqual(self.left_out(), ["n2"])
+
 
 class Functions(cases.Functions, Agents):
     pass

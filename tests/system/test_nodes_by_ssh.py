@@ -379,6 +379,15 @@ class Apart(Disks):
         self.nobody_is_left()
         return done
 
+    def small_disk(self, size):
+        """The same, with so much room and no name."""
+        small = self.write(
+            f"small-{size}", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs "
+            "-o size=%s none \"$1\" && shift && exec \"$@\"' sh '%s/runs' '%s' "
+            "\"$@\"\n" % (size, self.folder, harness.JOBRUN))
+        small.chmod(0o700)
+        return str(small)
+
     def log(self, rank, stream="stdout", attempt=0):
         return (self.folder / "runs" / "latest" / f"attempt_{attempt}" /
                 str(rank) / f"{stream}.log")
@@ -691,13 +700,8 @@ class Apart(Disks):
     def test_no_room_for_the_code(self):
         tree = self.project("{shell: 'sleep 1000'}")
         (tree / "large").write_bytes(os.urandom(3_000_000))
-        small = self.write(
-            "small", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs -o "
-            "size=2m none \"$1\" && shift && exec \"$@\"' sh '%s/runs' '%s' "
-            "\"$@\"\n" % (self.folder, harness.JOBRUN))
-        small.chmod(0o700)
         done = self.expect(self.jobrun("tree/t.jobrun.yaml", env=self.allocation(
-            2, FAKE_PROGRAM={"1": str(small)})), 7)
+            2, FAKE_PROGRAM={"1": self.small_disk("2m")})), 7)
         self.assertRegex(done.stderr, r"node 1 \(n2\): tar could not unpack the "
                          "code of the run")
         self.assertIn("No space left on device", done.stderr)
@@ -709,16 +713,25 @@ class Apart(Disks):
         self.finish(process, 1)
         self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
 
+    def test_a_disk_that_is_full(self):
+        done = self.expect(self.run_on(
+            2, "touch begun; sleep 1000",
+            FAKE_PROGRAM={"1": self.small_disk("16k")}), 7)
+        self.assertRegex(done.stderr, rf"node 1 \(n2\): {self.folder}/runs/\S+"
+                         "/node_1 takes no files: No space left on device")
+        self.nobody_is_left()
+
     SPARES = "nodes: 3\nspare_nodes: 1\nrestart: {max: 1, backoff: 0}\n"
 
-    def lose_apart(self, process):
-        """Node 1, once all ranks have begun; the spare has its place."""
+    def lose_apart(self, process, spare="n4", code=0):
+        """Node 1, once all ranks have begun; that spare has its place."""
         for rank in range(3):
             self.await_event(event="rank_started", rank=rank)
         os.kill(self.agents()[1], signal.SIGKILL)
-        self.finish(process, 0)
+        err = self.finish(process, code)
         self.assertEqual([rank["host"] for rank in self.results()["ranks"]],
-                         ["n1", "n4", "n3"])
+                         ["n1", spare, "n3"], err)
+        return err
 
     def begin_apart(self, *words, **options):
         process = self.start(*words, **options)
@@ -770,6 +783,57 @@ class Apart(Disks):
         self.lose_apart(process)
         for rank in range(3):
             self.assertIn("run.sh*", self.log(rank, attempt=1).read_text())
+
+    def lose_beside_a_full_spare(self, spec, small, **expected):
+        """The first spare has no room for the run; others have."""
+        spares = 2 if expected["code"] == 0 else 1
+        process = self.begin_apart(
+            spec, "-s", f"spare_nodes={spares}", env=self.allocation(
+                3 + spares, FAKE_PROGRAM={
+                    "3": small, **{str(node): self.disk(
+                        f"disk-{node}", self.folder / "tree"
+                        if (self.folder / "tree").exists() else None)
+                        for node in (1, 2, 4)[:spares + 1]}}))
+        err = self.lose_apart(process, **expected)
+        self.assertEqual(self.results()["attempt"], 1 - expected["code"])
+        return err
+
+    def left_out(self):
+        return {entry["host"]: entry["reason"]
+                for entry in self.results()["left_out"]}
+
+    def test_a_spare_whose_disk_is_full(self):
+        spec = self.spec("echo $FAKE_NODE; test $JOBRUN_ATTEMPT != 0 || "
+                         "exec sleep 1000", self.SPARES, 1)
+        err = self.lose_beside_a_full_spare(
+            spec, self.small_disk("16k"), spare="n5", code=0)
+        self.assertIn("the spare n5 takes the place of node 1 (n4): "
+                      f"{self.folder}/runs/", err)
+        self.assertEqual(sorted(self.left_out()), ["n2", "n4"])
+        self.assertRegex(self.left_out()["n4"],
+                         "^/.* takes no files: No space left on device$")
+        self.assertEqual(self.log(1, attempt=1).read_text(), "4\n")
+
+    def test_the_last_spare_s_disk_is_full(self):
+        """The cause is the node that was lost."""
+        spec = self.spec("exec sleep 1000", self.SPARES, 1)
+        err = self.lose_beside_a_full_spare(
+            spec, self.small_disk("16k"), spare="n2", code=1)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+        self.assertRegex(err, r"not started again: node 1 \(n4\): .* takes no "
+                         "files: No space left on device, and no spare is left "
+                         "for it")
+        self.assertEqual(sorted(self.left_out()), ["n2"])
+
+    def test_a_spare_that_has_no_room_for_the_code(self):
+        script = "{shell: 'test $JOBRUN_ATTEMPT != 0 || exec sleep 1000'}"
+        tree = self.project(script, self.SPARES)
+        (tree / "large").write_bytes(os.urandom(3_000_000))
+        err = self.lose_beside_a_full_spare(
+            "tree/t.jobrun.yaml", self.small_disk("2m"), spare="n5", code=0)
+        self.assertIn("No space left on device", err)
+        self.assertIn("tar could not unpack", self.left_out()["n4"])
 
 
 class Copy(Ssh):

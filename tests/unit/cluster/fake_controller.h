@@ -82,6 +82,7 @@ static inline void fake_controller_start(struct fake_controller *fake)
         .links = &fake->link,
         .links_count = 1,
         .children = {.fd = -1},
+        .code = {.archive = {.fd = -1}},
         .nodes = fake->nodes,
         .run = &fake->run};
     jr_link_init(&fake->link, &fake->controller, 0);

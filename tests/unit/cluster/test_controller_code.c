@@ -60,13 +60,12 @@ static void begin(struct bench *bench)
         bench->links[i].in.fd = pair[1];
         bench->sent[i] = pair[0];
     }
-    bench->fake.run.code.archive.fd = -1;
 }
 
 static void end(struct bench *bench)
 {
-    jr_controller_code_close(&bench->fake.run);
-    CU_ASSERT_EQUAL(bench->fake.run.code.archive.fd, -1);
+    jr_controller_code_close(&bench->fake.controller);
+    CU_ASSERT_EQUAL(bench->fake.controller.code.archive.fd, -1);
     for (uint32_t i = 0; i < FAKE_NODES; i++) {
         CU_ASSERT_PTR_NULL(bench->links[i].feed);
         jr_link_close(&bench->links[i]);
@@ -128,7 +127,7 @@ static void goes_to_each_node_that_wants_it(void)
     for (uint32_t node = FAKE_NODES - 1; node > 0; node--) {
         jr_buf_clear(&bench.bytes);
         bench.whole = false;
-        jr_controller_send_code(&bench.fake.run, node);
+        jr_controller_send_code(&bench.fake.controller, node);
         for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
             (void)jr_loop_turn(&bench.fake.controller.loop, true);
             take_lines(&bench, node);
@@ -143,7 +142,7 @@ static void goes_to_each_node_that_wants_it(void)
     }
     CU_ASSERT_EQUAL(bench.opened, 1);
     CU_ASSERT_EQUAL(bench.fake.run.result, 0);
-    int fd = bench.fake.run.code.archive.fd;
+    int fd = bench.fake.controller.code.archive.fd;
     end(&bench);
     CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
 }
@@ -172,7 +171,7 @@ static void a_run_without_it_is_refused(void)
             bench.fake.controller.options.open_code = NULL;
         if (vectors[i].shared)
             bench.fake.controller.transport = &jr_srun_transport;
-        jr_controller_send_code(&bench.fake.run, 1);
+        jr_controller_send_code(&bench.fake.controller, 1);
         CU_ASSERT_EQUAL(bench.fake.run.result, -1);
         JR_ASSERT_TEXT(bench.fake.err.text, vectors[i].text);
         CU_ASSERT_EQUAL(bench.fake.err.status, JR_STATUS_LAUNCH);
@@ -188,7 +187,7 @@ static void a_run_ends_where_it_cannot_be_read(void)
     begin(&bench);
     CU_ASSERT_EQUAL(unlinkat(bench.fake.scratch.fd, "code.tar", 0), 0);
     CU_ASSERT_EQUAL(mkdirat(bench.fake.scratch.fd, "code.tar", 0700), 0);
-    jr_controller_send_code(&bench.fake.run, 2);
+    jr_controller_send_code(&bench.fake.controller, 2);
     CU_ASSERT_EQUAL(bench.fake.run.result, 0);
     (void)jr_loop_turn(&bench.fake.controller.loop, true);
     CU_ASSERT_EQUAL(bench.fake.run.result, -1);
@@ -200,6 +199,32 @@ static void a_run_ends_where_it_cannot_be_read(void)
     end(&bench);
 }
 
-JR_UNIT_MAIN("controller_code", CASE(goes_to_each_node_that_wants_it),
+/* Before an attempt, of a node that is to be ready for it: the wait goes on as
+ * long as something is on its way, and what cannot be had refuses the node. */
+static void a_node_gets_it_before_the_run(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.fake.controller.run = NULL;
+    jr_controller_send_code(&bench.fake.controller, 1);
+    for (int turns = 0; turns < 1000 && !bench.whole; turns++) {
+        (void)jr_loop_turn(&bench.fake.controller.loop, true);
+        take_lines(&bench, 1);
+    }
+    CU_ASSERT_EQUAL(bench.bytes.len, CODE);
+    CU_ASSERT_TRUE(bench.fake.controller.deadline.at > 0);
+    CU_ASSERT_FALSE(bench.fake.controller.refused);
+    jr_controller_code_close(&bench.fake.controller);
+    bench.error = ENOSPC;
+    jr_controller_send_code(&bench.fake.controller, 2);
+    CU_ASSERT_TRUE(bench.fake.controller.refused);
+    CU_ASSERT_EQUAL(bench.fake.controller.refused_node, 2);
+    JR_ASSERT_TEXT(bench.fake.controller.refusal.text,
+                   "node 2 (n2): code.tar: No space left on device");
+    end(&bench);
+}
+
+JR_UNIT_MAIN("controller_code", CASE(a_node_gets_it_before_the_run),
+             CASE(goes_to_each_node_that_wants_it),
              CASE(a_run_without_it_is_refused),
              CASE(a_run_ends_where_it_cannot_be_read))

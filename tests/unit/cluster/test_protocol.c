@@ -102,12 +102,14 @@ static void says_what_the_rows_say(void)
                                               .cell = "7",
                                               .sweep = "s",
                                               .cells = "/x"});
-    JR_ASSERT_TEXT(out.data,
-                   "{\"n\": 3, \"t\": \"done\", \"at\": 9, \"port\": 80, "
-                   "\"signal\": 0, \"behind\": true}\n"
-                   "{\"t\": \"spec\", \"spec\": \"a\"}\n"
-                   "{\"t\": \"spec\", \"spec\": \"a\", \"cell\": \"7\", "
-                   "\"sweep\": \"s\", \"cells\": \"/x\"}\n");
+    JR_ASSERT_TEXT(
+        out.data,
+        "{\"n\": 3, \"t\": \"done\", \"at\": 9, \"port\": 80, "
+        "\"signal\": 0, \"behind\": true}\n"
+        "{\"t\": \"spec\", \"spec\": \"a\", \"attempt\": 0, \"on\": false}\n"
+        "{\"t\": \"spec\", \"spec\": \"a\", \"cell\": \"7\", "
+        "\"sweep\": \"s\", \"cells\": \"/x\", \"attempt\": 0, \"on\": "
+        "false}\n");
 }
 
 /* What is missing, or of another type, is as if it had not been said; so the
