@@ -21,6 +21,7 @@
 #include "session/far_code.h"
 #include "session/foreground.h"
 #include "session/multinode_session.h"
+#include "session/own_folder.h"
 #include "session/send_left.h"
 #include "session/session_mpi.h"
 #include "session/ssh_session.h"
@@ -312,7 +313,10 @@ static int take_agent_code(void *data, const struct jr_message *code,
                            struct jr_error *err)
 {
     struct node_session *agent = data;
-    return jr_far_code_take(agent->session, &agent->code, code, err);
+    int failed = jr_far_code_take(agent->session, &agent->code, code, err);
+    if (failed != 0)
+        jr_own_folder_discard(agent->session);
+    return failed;
 }
 
 static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
@@ -491,6 +495,7 @@ static int serve_session(struct node_session *agent, struct jr_error *err)
     int failed = jr_agent_serve(
         &hooks, &self, agent->host != NULL ? agent->host : here.nodename, err);
     drop_lease(agent);
+    jr_own_folder_finish(agent->session);
     jr_far_code_close(&agent->code);
     jr_node_cells_release(&agent->cells);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;

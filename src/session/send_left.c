@@ -1,96 +1,18 @@
 #include "session/send_left.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "judge/delivery.h"
 #include "judge/redact_report.h"
 #include "session/left_files.h"
 #include "session/left_records.h"
+#include "session/own_folder.h"
 #include "session/session.h"
-#include "store/attempt_folder.h"
 
 #include "base/banned.h"
-
-/* A cell that runs again has left a folder when it ran before: it stays, as
- * node_N.1. */
-static void set_cell_aside(const struct jr_session *session, const char *id)
-{
-    enum { MOST_ASIDE = 10000 };
-    const struct jr_job *job = &session->resolution.job;
-    JR_BUF_CLEANUP struct jr_buf from = JR_BUF_INIT, to = JR_BUF_INIT;
-    jr_buf_printf(&from, "%s/%s/" JR_NODE_DIR, job->log_dir, id,
-                  job->node_rank);
-    for (int i = 1; i < MOST_ASIDE && !from.failed && !to.failed; i++) {
-        jr_buf_clear(&to);
-        jr_buf_printf(&to, "%s.%d", from.data, i);
-        if (!to.failed && (rename(from.data, to.data) == 0 ||
-                           (errno != EEXIST && errno != ENOTEMPTY)))
-            return;
-    }
-}
-
-enum { ROOM = 64 << 10 /* bytes that a folder has to have */ };
-
-#define ROOM_NAME ".room"
-
-/* A disk that is full takes folders, and then no logs and no results. */
-static int check_room(const struct jr_run_folder *dir, const char *log_dir,
-                      struct jr_error *err)
-{
-    JR_FREE char *zeroes = calloc(1, ROOM);
-    JR_CLOSE int fd = openat(dir->fd, ROOM_NAME,
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int failed = zeroes == NULL || fd < 0 ||
-                 jr_io_write_all(fd, zeroes, ROOM) != 0 || fsync(fd) != 0;
-    if (failed)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s takes no files",
-                           log_dir, dir->path);
-    if (fd >= 0)
-        (void)unlinkat(dir->fd, ROOM_NAME, 0);
-    return failed ? -1 : 0;
-}
-
-int jr_own_folder_make(struct jr_session *session, const char *id, bool again,
-                       struct jr_error *err)
-{
-    const struct jr_job *job = &session->resolution.job;
-    struct jr_error none = {0};
-    session->apart =
-        again &&
-        jr_run_folder_join_part(&session->dir, job->log_dir, id, job->node_rank,
-                                job->policy->log_mode, &none) == 0;
-    if (session->apart)
-        return 0;
-    if (session->sweep_id != NULL)
-        set_cell_aside(session, id);
-    if (jr_run_folder_create_part(&session->dir, job->log_dir, id,
-                                  job->node_rank, job->policy->log_mode,
-                                  err) != 0)
-        return -1;
-    session->apart = check_room(&session->dir, job->log_dir, err) == 0;
-    if (session->apart)
-        return 0;
-    jr_run_folder_discard(&session->dir);
-    jr_run_folder_close(&session->dir);
-    return -1;
-}
-
-int jr_own_folder_prepare(struct jr_session *session, struct jr_error *err)
-{
-    jr_artifacts_free(session->before);
-    session->before = NULL;
-    if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0)
-        return -1;
-    return jr_artifacts_before(&session->before, &session->plan, err);
-}
 
 /* What goes to the controller, and who sends it. */
 struct sending {
@@ -209,6 +131,7 @@ int jr_left_send(struct jr_session *session, const struct jr_outcome *outcome,
     if (jr_judgement_make(&report, &session->plan, outcome, &left, err) != 0)
         return -1;
     jr_judgement_hide_files(&report, &session->plan, session->dir.fd);
+    jr_own_folder_keep(session, &report, outcome);
     struct sending sending = {.session = session,
                               .sender = {.fd = fd,
                                          .piece = piece,

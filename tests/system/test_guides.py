@@ -67,6 +67,8 @@ STAND_INS = {
         "jobrun train.jobrun.yaml --hosts localhost",
     "jobrun train.jobrun.yaml --hosts 'gpu[01-16]'":
         "jobrun plan train.jobrun.yaml --hosts 'gpu[01-16]' --on 16x0,4c",
+    "ssh gpu02 jobrun prune --log-dir /scratch/runs --keep 10":
+        "by tests/system/test_nodes_by_ssh.py",
     "jobrun doctor --hosts gpu01,gpu02,gpu03":
         "by tests/system/test_doctor_hosts.py",
     "salloc -N 2 jobrun train.jobrun.yaml":

@@ -707,6 +707,54 @@ class Apart(Disks):
         self.assertIn("No space left on device", done.stderr)
         self.nobody_is_left()
 
+    def test_a_host_that_cannot_unpack_leaves_nothing(self):
+        tree = self.project("{shell: 'sleep 1000'}")
+        self.write("broken/tar", "#!/bin/sh\ncat > /dev/null\nexit 3\n").chmod(0o700)
+        path = f"{self.folder / 'broken'}:{os.environ['PATH']}"
+        done = self.run_project(7, tree, FAKE_TASKS={"1": {"PATH": path}})
+        self.assertIn("node 1 (n2): tar could not unpack the code of the run (it "
+                      "ended with exit code 3)", done.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder / "disk-1")
+                          if name != ".gitignore"], [])
+
+    def there(self, name, *words):
+        """What jobrun prints on the host that has this disk."""
+        done = subprocess.run(
+            [self.disk(name), *words], cwd=self.folder, text=True,
+            capture_output=True, timeout=harness.LIMIT,
+            env=harness.clean_environment())
+        return self.expect(done, 0).stdout
+
+    def test_a_host_shows_and_prunes_its_part(self):
+        more = "results: {fields: {r: {type: integer}}}\nrestart: 1\n"
+        self.run_apart(
+            0, 'test $JOBRUN_ATTEMPT = 1 || exit 3; echo "rank $RANK"; '
+            'echo "{\\"r\\": $RANK}" > "$JOBRUN_RESULT_FILE"', "--run-id", "r",
+            more=more)
+        self.run_apart(1, "exit 1", "--run-id", "s")
+        rows = [line.split() for line in self.there("disk", "runs").splitlines()]
+        self.assertEqual(sorted(row[-1] for row in rows[1:]), ["r", "s"])
+        self.assertIn("\nrank 3\n", self.there("disk", "logs", "r"))
+        shown = json.loads(self.there("disk", "show", "r", "--json"))
+        self.assertEqual([(rank["rank"], rank["state"], rank["result"])
+                          for rank in shown["ranks"]
+                          if rank["state"] != "not_started"],
+                         [(2, "succeeded", {"r": 2}), (3, "succeeded", {"r": 3})])
+        self.assertEqual(self.there("disk", "prune", "--keep", "1"), "r\n")
+        self.assertEqual(os.listdir(self.folder / "disk" / "s"), ["node_1"])
+        self.assertEqual(self.there("disk", "prune", "--keep", "0"), "s\n")
+        self.assertEqual([name for name in os.listdir(self.folder / "disk")
+                          if name in "rs"], [])
+        self.expect(self.jobrun("show", "r"), 0)
+
+    def test_a_host_keeps_a_part_that_goes_on(self):
+        process = self.begin(FAKE_PROGRAM={"1": self.disk("disk")})
+        self.assertIn("running", self.there("disk", "runs"))
+        self.assertEqual(self.there("disk", "prune", "--keep", "0"), "")
+        process.terminate()
+        self.finish(process, 143)
+        self.assertNotEqual(self.there("disk", "prune", "--keep", "0"), "")
+
     def test_a_host_is_lost(self):
         process = self.begin(FAKE_PROGRAM={"1": self.disk("disk")})
         os.kill(self.agents()[1], signal.SIGKILL)
