@@ -261,7 +261,12 @@ int jr_cmd_report(struct jr_cli *cli)
 
 /* jobrun logs: what the ranks wrote, to standard output. */
 
-static int print_logs(const struct jr_cli *cli, const char *id,
+static void note_log(void *data, const char *line)
+{
+    (void)jr_cli_say(data, 0, "%s", line);
+}
+
+static int print_logs(struct jr_cli *cli, const char *id,
                       const struct jr_set *ranks)
 {
     const struct jr_logs_view view = {
@@ -271,16 +276,13 @@ static int print_logs(const struct jr_cli *cli, const char *id,
         .follow = cli->follow,
         .terminal = isatty(STDOUT_FILENO) == 1,
         .color = cli->color_out,
+        .note = note_log,
+        .data = cli,
     };
     struct jr_error err = {0};
     if (jr_logs_print(STDOUT_FILENO, jr_cli_log_dir(cli), id, &view, &err) == 0)
         return 0;
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
-}
-
-static void note_log(void *data, const char *line)
-{
-    (void)jr_cli_say(data, 0, "%s", line);
 }
 
 /* Those of which the end alone is here, unless that is what is wanted. */

@@ -75,6 +75,7 @@ struct jr_agent_cell_hooks {
 };
 
 #define JR_AGENT_WANTS_CODE 1
+#define JR_AGENT_IS_APART   2
 
 /* What the agent is for; all return 0, or -1 with `err`, whose status is what
  * the controller's exit status becomes. */
@@ -94,7 +95,8 @@ struct jr_agent_hooks {
     int (*join)(void *data, const struct jr_message *spec,
                 struct jr_error *err);
     /* Make ready for an attempt (protocol.h: go); JR_AGENT_WANTS_CODE: it has
-     * to be tried again once the code is taken. */
+     * to be tried again once the code is taken; JR_AGENT_IS_APART: it is ready,
+     * with a run folder of its own. */
     int (*prepare)(void *data, const struct jr_message *go,
                    struct jr_error *err);
     /* Take bytes of the code (protocol.h: code). */

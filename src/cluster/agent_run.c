@@ -361,13 +361,15 @@ int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_agent_run run;
     jr_agent_end_showing(agent);
-    int failed = hooks->prepare(hooks->data, go, err);
-    if (failed != 0)
-        return failed;
+    int prepared = hooks->prepare(hooks->data, go, err);
+    if (prepared != 0 && prepared != JR_AGENT_IS_APART)
+        return prepared;
     if (jr_agent_fork(&run, hooks) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
     agent->pid = run.pid;
     agent->commands_fd = run.commands_fd;
+    if (prepared == JR_AGENT_IS_APART)
+        jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_APART});
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         (void)jr_agent_open_source(agent, i, run.fds[i], types[i]);
     return 0;

@@ -267,6 +267,9 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
     case JR_NODE_DO_BEGIN:
         jr_controller_run_begun(run, node, cause->message);
         break;
+    case JR_NODE_DO_APART:
+        jr_controller_run_apart(run, node);
+        break;
     case JR_NODE_DO_FINISH:
         finish_node(run->controller, node, cause->message);
         break;

@@ -134,6 +134,13 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
         run->outcome->clock_error_ns = peer->clock_error_ns;
 }
 
+void jr_controller_run_apart(struct jr_controller_run *run, uint32_t node)
+{
+    jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_APART,
+                                                   .node = node});
+    jr_events_flush(&run->events);
+}
+
 /* Whether the failure of a rank ends the run. */
 static bool does_failure_stop(const struct jr_controller_run *run,
                               const struct jr_rank_outcome *rank)

@@ -61,6 +61,9 @@ void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
                              const struct jr_message *message);
 
+/* The logs of a node are its own, as long as the attempt goes on. */
+void jr_controller_run_apart(struct jr_controller_run *run, uint32_t node);
+
 /* The attempt has ended on a node, whose outcome has come. */
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node);
 

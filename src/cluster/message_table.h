@@ -65,6 +65,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     FROM(REFUSE, "refuse", JR_KEY(STATUS) | JR_KEY(HOST))                      \
     /* It has heard `go`; its clock is known from when it says so. */          \
     FROM(BEGUN, "begun", 0)                                                    \
+    /* Its ranks write into a run folder of the node's own. */                 \
+    FROM(APART, "apart", 0)                                                    \
     /* A sign of life. */                                                      \
     FROM(HEARTBEAT, "heartbeat", 0)                                            \
     /* The run on the node is over. `signal` is what its process died of. */   \

@@ -36,6 +36,7 @@
     X(WORLD, "take world")    /* of MPI, as its agent has found it out */      \
     X(REFUSE, "refuse")       /* the first refusal ends the start, or run */   \
     X(BEGIN, "begin")         /* its clock is known */                         \
+    X(APART, "note apart")    /* its logs are not here while it runs */        \
     X(FINISH, "finish")       /* take its outcome */                           \
     X(SHOWN, "shown")         /* no more lines of it are awaited */            \
     X(RETURNED, "returned")   /* its ranks wait at the exit barrier */         \

@@ -31,6 +31,7 @@
  *   begun                   ->
  *   want                    ->             where the code is not there
  *                           <-   code...
+ *   apart                   ->             where the run folder is not there
  *   out err event...        ->
  *   all_returned, released,
  *   silent, quiet,

@@ -56,6 +56,7 @@ static int load_plan(struct jr_live_ranks *live, struct jr_error *err)
         const json_t *rank = json_array_get(ranks, i);
         live->items[i] = (struct jr_live_rank){
             .rank = (uint32_t)jr_json_get_int(rank, "rank"),
+            .node = (uint32_t)jr_json_get_int(rank, "node_rank"),
             .out = rank_file(live, rank, "stdout"),
             .err = rank_file(live, rank, "stderr")};
     }
@@ -75,6 +76,12 @@ static void end_rank(struct jr_live_rank *rank, const struct jr_event *event)
     rank->signal = event->signal;
 }
 
+static void set_apart(struct jr_live_ranks *live, uint32_t node)
+{
+    for (size_t i = 0; i < live->count; i++)
+        live->items[i].apart |= live->items[i].node == node;
+}
+
 static void read_event_line(struct jr_live_ranks *live, const char *line,
                             size_t len)
 {
@@ -83,6 +90,8 @@ static void read_event_line(struct jr_live_ranks *live, const char *line,
         return;
     if (event.name == JR_EVENT_RESTART)
         (void)load_plan(live, NULL);
+    if (event.name == JR_EVENT_NODE_APART)
+        set_apart(live, event.node);
     bool names_one = (event.says & JR_SAYS(RANK)) != 0;
     struct jr_live_rank *rank =
         names_one ? jr_live_ranks_find(live, event.rank) : NULL;

@@ -13,7 +13,8 @@
 #include <jobrun/error.h>
 
 struct jr_live_rank {
-    uint32_t rank;
+    uint32_t rank, node;
+    bool apart;  /* its logs are not here while it runs */
     int32_t pid; /* 0: it was not started, or not here */
     bool ended;
     int exit_code, signal; /* ended; signal 0: it exited with the code */

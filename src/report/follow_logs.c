@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "base/syscalls.h"
 #include "output/log_gap.h"
 #include "output/sanitize.h"
+#include "record/live_ranks.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
 #include "report/show.h"
@@ -46,11 +48,14 @@ struct tails {
     size_t count;
     const struct tail *last; /* whose heading was the last */
     const char *run_dir, *log_dir, *id;
-    char *const *ends; /* see jr_record_logs */
+    const char *events; /* the file of the run's */
+    char *const *ends;  /* see jr_record_logs */
     int run_fd, watch_fd;
-    struct jr_hold held; /* the run's jobrun */
-    bool blind;          /* not every addition is notified */
-    bool live;           /* more may come */
+    struct jr_hold held;        /* the run's jobrun */
+    bool blind;                 /* not every addition is notified */
+    bool live;                  /* more may come */
+    struct jr_live_ranks ranks; /* while it is followed; no run_fd: unknown */
+    size_t apart;        /* of those, whose logs it was said are elsewhere */
     bool named;          /* more than one file: headings */
     bool prefixed;       /* or lines with the rank before them */
     uint32_t last_lines; /* with which to begin; UINT32_MAX: all */
@@ -299,12 +304,49 @@ static void watch_folders_above(struct tails *tails, char *path, int levels)
 static void watch_tails(struct tails *tails)
 {
     watch_log_folder(tails, tails->run_dir, IN_CREATE | IN_MOVED_TO);
+    if (tails->events != NULL && tails->ranks.run_fd >= 0)
+        watch_log_folder(tails, tails->events, IN_MODIFY);
     for (size_t i = 0; i < tails->count; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
         if (!path.failed)
             watch_folders_above(tails, path.data, 3);
     }
+}
+
+/* Whose lines come only when the attempt is over: "2-3"; returns how many. */
+static size_t name_apart_ranks(struct jr_buf *out, const struct tails *tails)
+{
+    const struct jr_live_ranks *live = &tails->ranks;
+    uint32_t *ranks = calloc(live->count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks != NULL && i < live->count; i++)
+        if (live->items[i].apart &&
+            jr_set_has(tails->view->ranks, live->items[i].rank))
+            ranks[count++] = live->items[i].rank;
+    jr_set_print(out, ranks, count);
+    free(ranks);
+    return count;
+}
+
+static void note_apart_ranks(struct tails *tails)
+{
+    const struct jr_logs_view *view = tails->view;
+    JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT, line = JR_BUF_INIT;
+    if (tails->ranks.run_fd < 0 || view->note == NULL)
+        return;
+    jr_live_ranks_update(&tails->ranks);
+    size_t count = name_apart_ranks(&names, tails);
+    if (count > tails->apart && tails->live) {
+        jr_buf_printf(&line,
+                      "rank%s %s: on hosts that do not see this run folder; "
+                      "what is left there comes when the attempt is over (on "
+                      "such a host, jobrun logs --follow shows it now)",
+                      count == 1 ? "" : "s", names.data);
+        if (!names.failed && !line.failed)
+            view->note(view->data, line.data);
+    }
+    tails->apart = count > tails->apart ? count : tails->apart;
 }
 
 static void copy_all_tails(struct tails *tails)
@@ -360,8 +402,12 @@ static void wait_for_more(struct tails *tails)
 static void follow_tails(struct tails *tails)
 {
     tails->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (jr_live_ranks_open(&tails->ranks, tails->log_dir, tails->id, 0, NULL) !=
+        0)
+        tails->ranks.run_fd = -1;
     for (bool last = false; !last && tails->error == 0;) {
         add_attempts(tails);
+        note_apart_ranks(tails);
         watch_tails(tails);
         last = !tails->live || are_results_there(tails);
         copy_all_tails(tails);
@@ -369,6 +415,8 @@ static void follow_tails(struct tails *tails)
         if (!last && tails->error == 0)
             wait_for_more(tails);
     }
+    if (tails->ranks.run_fd >= 0)
+        jr_live_ranks_close(&tails->ranks);
 }
 
 static void end_tail(struct tails *tails, struct tail *tail)
@@ -426,10 +474,13 @@ int jr_logs_print(int out_fd, const char *log_dir, const char *id,
         .ends = logs.ends,
         .run_fd = -1,
         .watch_fd = -1,
+        .ranks = {.run_fd = -1},
         .held = JR_HOLD_NONE,
         .last_lines = view->tail == NULL ? UINT32_MAX : *view->tail,
     };
     tails.run_dir = jr_arena_printf(&tails.arena, "%s/%s", log_dir, id);
+    tails.events =
+        jr_arena_printf(&tails.arena, "%s/%s/events.jsonl", log_dir, id);
     int failed = choose_tails(&tails, &logs, err);
     if (failed == 0) {
         watch_run(&tails);

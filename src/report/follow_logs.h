@@ -27,6 +27,9 @@ struct jr_logs_view {
     bool follow;
     bool terminal; /* it is one that is printed to */
     bool color;    /* it shows colours */
+    void (*note)(void *data, const char *line); /* of what is not to be seen;
+                                                   NULL */
+    void *data;
 };
 
 /* Print the logs of the run LOG_DIR/ID to `out_fd`, of which nobody reads any

@@ -306,7 +306,9 @@ static int prepare_attempt(void *data, const struct jr_message *go,
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
-    return session->apart ? jr_own_folder_prepare(session, err) : 0;
+    if (!session->apart)
+        return 0;
+    return jr_own_folder_prepare(session, err) == 0 ? JR_AGENT_IS_APART : -1;
 }
 
 static int take_agent_code(void *data, const struct jr_message *code,

@@ -146,6 +146,10 @@ enum {
       "looked for processes that the ranks left behind",                       \
       "All ranks have ended. The processes that they left behind, if there "   \
       "are any, are killed.")                                                  \
+    X(NODE_APART, "node_apart", JR_SAYS(NODE), 0, 0,                           \
+      "has the logs of a node on its own disk",                                \
+      "A node does not see the run folder: what its ranks leave in files "     \
+      "comes back when the attempt is over.")                                  \
     X(NODE_LOST, "node_lost", JR_SAYS(NODE), 0, 0, "lost a node",              \
       "A node is lost, and with it its ranks.")                                \
     X(AGENTS, "agents", JR_SAYS(NODES) | JR_SAYS(HEARD) | JR_SAYS(TOLD), 0, 0, \

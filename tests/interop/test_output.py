@@ -177,7 +177,7 @@ class Events(Case):
         self.assertEqual(
             self.events(),
             self.known() - {"guard_lost", "runner_lost", "log_failed",
-                            "node_lost", "agents"})
+                            "node_apart", "node_lost", "agents"})
 
     def mpi_worlds(self):
         """What ranks of MPI programs say of themselves."""

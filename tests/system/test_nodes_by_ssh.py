@@ -747,6 +747,23 @@ class Apart(Disks):
                           if name in "rs"], [])
         self.expect(self.jobrun("show", "r"), 0)
 
+    def test_following_says_whose_lines_are_elsewhere(self):
+        process = self.begin(
+            "echo $RANK; until test -e go; do sleep 0.05; done",
+            FAKE_PROGRAM={"1": self.disk("disk")})
+        follow = self.start("logs", "latest", "--follow")
+        self.assertIn("ranks 2-3: on hosts that do not see this run folder; what "
+                      "is left there comes when the attempt is over",
+                      follow.stderr.readline())
+        for rank in (0, 1):
+            follow.stdout.readline()
+        self.write("go", "")
+        self.finish(process, 0)
+        out, err = follow.communicate(timeout=harness.LIMIT)
+        self.assertEqual(follow.returncode, 0, err)
+        self.assertEqual((sorted(out.splitlines()), err),
+                         (["[2] 2", "[3] 3"], ""))
+
     def test_a_host_keeps_a_part_that_goes_on(self):
         process = self.begin(FAKE_PROGRAM={"1": self.disk("disk")})
         self.assertIn("running", self.there("disk", "runs"))

@@ -64,6 +64,15 @@ static int hook_resolve(void *data, const struct jr_message *spec,
     return 0;
 }
 
+static int hook_join(void *data, const struct jr_message *spec,
+                     struct jr_error *err)
+{
+    (void)data;
+    if (strcmp(spec->run_id, "full") == 0)
+        return fail(err, JR_STATUS_LAUNCH, "no room here");
+    return strcmp(spec->run_id, "code") == 0 ? JR_AGENT_WANTS_CODE : 0;
+}
+
 static int hook_prepare(void *data, const struct jr_message *go,
                         struct jr_error *err)
 {
@@ -72,6 +81,8 @@ static int hook_prepare(void *data, const struct jr_message *go,
     if (what == NULL)
         return fail(err, JR_STATUS_LAUNCH, "nothing to do");
     (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
+    if (strncmp(what, "apart", 5) == 0)
+        return JR_AGENT_IS_APART;
     return strncmp(what, "code", 4) == 0 && !hooks->has_code
                ? JR_AGENT_WANTS_CODE
                : 0;
@@ -294,6 +305,7 @@ static _Noreturn void serve(int in, int out)
         .describe = hook_tell,
         .offer = hook_offer,
         .resolve = hook_resolve,
+        .join = hook_join,
         .prepare = hook_prepare,
         .take_code = hook_take_code,
         .run = hook_run,
@@ -629,6 +641,55 @@ static void waits_for_the_code_of_a_run(void)
     tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
     CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\ns\n"));
     JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "first last\nready\ns\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* With the spec of a run that has begun before, it is ready only once it is in
+ * the run, with the code. */
+static void enters_a_run_before_it_is_ready(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"r\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    meet_peer(&peer);
+    tell_peer(&peer,
+              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"full\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no room here");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    meet_peer(&peer);
+    tell_peer(&peer,
+              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "want");
+    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"b\":\"all\"}\n");
+    tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_RESOURCES), "resources of demo\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"code say\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    meet_peer(&peer);
+    tell_peer(&peer,
+              "{\"t\":\"spec\",\"spec\":\"demo\",\"run_id\":\"code\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "want");
+    tell_peer(&peer, "{\"t\":\"code\",\"b\":\"bad\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no such code");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void says_that_its_files_are_its_own(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"apart\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "apart");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -1078,6 +1139,8 @@ int main(void)
         CASE(carries_all_that_comes_from_a_run),
         CASE(tells_of_a_run_that_could_not_begin),
         CASE(waits_for_the_code_of_a_run),
+        CASE(enters_a_run_before_it_is_ready),
+        CASE(says_that_its_files_are_its_own),
         CASE(says_why_there_is_no_code),
         CASE(ends_while_it_waits_for_code),
         CASE(waits_for_all_processes_of_a_run),
