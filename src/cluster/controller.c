@@ -200,8 +200,8 @@ static const char *describe_absence(const struct jr_controller *controller,
 }
 
 /* Without the name of the node, with which it begins. */
-static const char *describe_refusal(const struct jr_controller *controller,
-                                    uint32_t node)
+static const char *describe_node_refusal(const struct jr_controller *controller,
+                                         uint32_t node)
 {
     const char *text = controller->refusal.text;
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -217,7 +217,7 @@ const char *jr_controller_loss(const struct jr_controller *controller,
     *ret_refused = controller->refused && controller->refused_node == node &&
                    controller->nodes[node].loss == NULL;
     if (*ret_refused)
-        return describe_refusal(controller, node);
+        return describe_node_refusal(controller, node);
     if (controller->agent_exited && controller->exited_node == node)
         return controller->exited_why;
     return controller->nodes[node].loss != NULL

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
+#include "cluster/controller_cells.h"
 #include "cluster/srun.h"
 #include "resolve/custom_device.h"
 #include "resolve/node_resources.h"
@@ -355,6 +356,9 @@ int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
     const char *lacks = jr_controller_lacks(session->controller);
+    jr_controller_attend(session->controller); /* to what came meanwhile */
+    if (lacks == NULL)
+        lacks = jr_controller_lacks(session->controller);
     uint32_t port = jr_controller_node(session->controller, 0).port;
     if (jr_spares_are_wanted(session))
         return jr_spares_replace(session, err);

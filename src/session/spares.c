@@ -335,11 +335,10 @@ static int refuse_last_spare(const struct jr_session *session,
 int jr_spares_replace(struct jr_session *session, struct jr_error *err)
 {
     struct jr_spares *spares = session->spares;
-    const char *lacks = jr_controller_lacks(session->controller);
     if (spares->stop_fd == 0)
         spares->stop_fd = open_stop_fd(session);
-    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s, and no spare is left for it",
-                       lacks != NULL ? lacks : "a node was lost");
+    (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                       "a node was lost, and no spare is left for it");
     if (replace_nodes(session, true, err) != 0)
         return -1;
     if (start_again(session, err) == 0)

@@ -1060,6 +1060,24 @@ class Spares:
         self.assertNotIn("takes the place", done.stderr)
         self.assertEqual(self.results()["left_out"], [])
 
+    def test_a_node_is_lost_between_attempts(self):
+        """That costs no attempt: there is one restart, for the rank."""
+        process = self.start(
+            self.spec(self.TELL + "test $JOBRUN_ATTEMPT = 1 || exit 3",
+                      self.more()), "-s", "restart={max: 1, backoff: 2s}",
+            env=self.allocation(3))
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / "runs/latest/events.jsonl").exists():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        self.await_event(event="attempt_failed")
+        self.lose(2)
+        err = self.finish(process, 0)
+        self.assertIn("the spare n3 takes the place of node 1 (n2): ", err)
+        self.assertEqual(self.left_out(), ["n2"])
+        self.assertEqual(self.told(1, 4), [
+            (rank, rank // 2, 4, "n1", (1, 3)[rank // 2]) for rank in range(4)])
+
     def test_a_node_that_is_not_there_at_the_start(self):
         done = self.expect(self.run_on(
             4, self.TELL, more=self.more(nodes=3), **{
