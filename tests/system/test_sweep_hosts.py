@@ -31,6 +31,7 @@ class Packing(SweepHosts):
     test_devices_that_others_hold = (
         sweeps.Packing.test_devices_that_others_hold_are_waited_for)
     test_cells_of_several_nodes = sweeps.Packing.test_cells_of_several_nodes_beside
+    test_a_cell_with_a_spare = sweeps.Packing.test_a_cell_with_a_spare
     test_what_no_node_can_hold = sweeps.Packing.test_what_no_node_can_hold
     test_here_if_it_is_told_so = sweeps.Packing.test_here_if_it_is_told_so
     vanishing = sweeps.Packing.vanishing

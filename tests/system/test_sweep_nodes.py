@@ -232,6 +232,21 @@ class Packing(SweepNodes):
         self.assertEqual(self.statuses(), ["succeeded"] * 6)
         self.nobody_is_left()
 
+    def test_a_cell_with_a_spare(self):
+        """It is for one node, and the spare stands by for it alone."""
+        spec = self.sweep_spec(
+            'if [ "$N$JOBRUN_ATTEMPT" = 00 ]; then echo $$ > pid.0; exec sleep '
+            f"1000; fi; {DELIVER}", 3)
+        spec.write_text(spec.read_text().replace(
+            "world_size: 1\nvars", "nodes: 1\nspare_nodes: 1\nlocal_world_size: 1"
+            "\nrestart: {max: 1, backoff: 0}\nvars"))
+        process = self.begin_sweep(spec, nodes=2, FAKE_ALL="1")
+        self.started(1)
+        os.kill(self.agents()[0], signal.SIGKILL)
+        err = self.finish(process, 0)
+        self.assertEqual(self.statuses(), ["succeeded"] * 3, err)
+        self.assertEqual(self.nodes_of(), [1, 0, 0])
+
     def test_what_no_node_can_hold(self):
         spec = self.sweep_spec(cells=2)
         spec.write_text(spec.read_text().replace("threads: 1",
