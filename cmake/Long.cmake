@@ -51,12 +51,14 @@ set(JR_LONG_TESTS
   slurm.arrays:release:60
   slurm.sweeps:release:60
   slurm.ssh:release:300
+  slurm.far_host:release:40
   slurm.long:release:90
   slurm.requeue:release:180
   slurm.preemptions:release:400
   system.root_cause.long:release:40
   system.node_losses.long:release:300
   system.sweep_kills:release:120
+  system.spare_kills:release:200
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60

@@ -517,10 +517,11 @@ class Cluster:
             except ProcessLookupError:
                 pass
 
-    def bring_back(self, node):
-        self.keeper.stdin.write(f"{node}\n")
-        self.keeper.stdin.flush()
-        self.daemons[node] = int(self.keeper.stdout.readline())
+    def bring_back(self, *nodes):
+        for node in nodes:
+            self.keeper.stdin.write(f"{node}\n")
+            self.keeper.stdin.flush()
+            self.daemons[node] = int(self.keeper.stdout.readline())
         self.await_idle()
 
 

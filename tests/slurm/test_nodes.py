@@ -251,6 +251,71 @@ class Ends(Nodes):
         self.ended(job)
 
 
+class Spares(Nodes):
+    """A node that is lost for good, of an allocation that has one more."""
+    SCRIPT = ('echo "{\\"r\\": $RANK, \\"node\\": \\"$SLURMD_NODENAME\\"}" > '
+              "$JOBRUN_RESULT_FILE; test $JOBRUN_ATTEMPT != 0 || exec sleep 1000")
+
+    def begin(self, nodes=3):
+        spec = self.spec(text=f"nodes: {nodes - 1}\nspare_nodes: 1\n"
+                         "local_world_size: 2\nrestart: {max: 2, backoff: 0}\n"
+                         "results: {fields: {r: {type: integer}}, distinct: [r]}\n"
+                         f"entrypoint: [sh, -c, {json.dumps(self.SCRIPT)}]\n")
+        job = self.submit(f"exec '{JOBRUN}' '{spec}'", f"-N{nodes}",
+                          "--no-requeue", "--no-kill")
+        self.await_ranks(2 * (nodes - 1))
+        return job
+
+    def setUp(self):
+        super().setUp()
+        self.lost = []
+        self.addCleanup(lambda: self.slurm.bring_back(*self.lost))
+
+    def lose(self, node):
+        self.lost.append(node)
+        self.slurm.lose(node)
+        self.slurm.ask("scontrol", "update", f"nodename={node}", "state=down",
+                       "reason=lost")
+
+    def expect_all_on(self, *hosts):
+        """Every rank of the next attempt delivered, and was where it says."""
+        results = self.results()
+        self.assertEqual((results["status"], results["attempt"]),
+                         ("succeeded", 1))
+        self.assertEqual(
+            [(rank["host"], rank["result"]["r"], rank["result"]["node"])
+             for rank in results["ranks"]],
+            [(host, 2 * node + local, host)
+             for node, host in enumerate(hosts) for local in (0, 1)])
+
+    def test_a_spare_takes_the_place_of_a_node(self):
+        job = self.begin()
+        self.lose("n2")
+        self.slurm.await_job(job, "COMPLETED", "FAILED")
+        self.assertIn("the spare n3 takes the place of node 1 (n2): ",
+                      self.output())
+        self.expect_all_on("n1", "n3")
+        entry, = self.results()["left_out"]
+        self.assertEqual(entry["host"], "n2")
+        self.slurm.await_gone()
+
+    def test_without_a_spare_left(self):
+        """Two are lost, one after the other."""
+        self.SCRIPT = "exec sleep 1000"
+        job = self.begin(4)
+        self.lose("n2")
+        self.await_event(event="restart", attempt=1)
+        self.slurm.wait(lambda: sum(
+            event["event"] == "rank_started" for event in self.events()) == 12,
+            "second attempt")
+        self.lose("n3")
+        self.slurm.await_job(job, "COMPLETED", "FAILED", "NODE_FAIL")
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n3"))
+        self.assertIn("no spare is left for it", self.output())
+        self.slurm.await_gone()
+
+
 class Surroundings(Nodes):
     def test_a_prolog_that_prints(self):
         spec = self.spec(text="local_world_size: 1\n"

@@ -426,6 +426,54 @@ class Ends(Hosts):
         print(f"killed {killed}", file=sys.stderr)
 
 
+class Spares(Hosts):
+    MORE = ("nodes: 2\nspare_nodes: 1\nrestart: {max: 2, backoff: 0}\n"
+            "results: {fields: {r: {type: integer}}, distinct: [r]}")
+    SCRIPT = ('echo "{\\"r\\": $RANK}" > "$JOBRUN_RESULT_FILE"; '
+              "test $JOBRUN_ATTEMPT != 0 || exec sleep 1000")
+
+    def session_of(self, host):
+        """The sshd of the connection that has the agent of a host, which has its
+        name in what it was told; here by the ranks below it."""
+        for pid in processes_with(self.marker):
+            with contextlib.suppress(OSError):
+                data = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+                words = dict(pair.split(b"=", 1)
+                             for pair in data.split(b"\0") if b"=" in pair)
+                if words.get(b"NODE_RANK") == str(host).encode():
+                    return self.above(pid)
+        self.fail(f"no ranks on node {host}")
+
+    def above(self, pid):
+        while harness.name_of(pid) != "sshd":
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            pid = int(stat.rpartition(") ")[2].split()[1])
+            self.assertGreater(pid, 1)
+        return pid
+
+    def expect_all_on(self, *hosts):
+        results = self.results()
+        self.assertEqual((results["status"], results["attempt"]),
+                         ("succeeded", 1))
+        self.assertEqual([(rank["host"], rank["result"]["r"])
+                          for rank in results["ranks"]],
+                         [(host, 2 * node + local)
+                          for node, host in enumerate(hosts)
+                          for local in (0, 1)])
+
+    def test_a_spare_takes_the_place_of_a_host(self):
+        """Whose connection was killed; its ranks end, too."""
+        process = self.begin(self.SCRIPT, hosts="n1,n2,n3", more=self.MORE)
+        os.kill(self.session_of(1), signal.SIGKILL)
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("the spare n3 takes the place of node 1 (n2): ", err)
+        self.expect_all_on("n1", "n3")
+        entry, = self.results()["left_out"]
+        self.assertEqual(entry["host"], "n2")
+        self.nobody_is_left()
+
+
 class Sweeps(Hosts):
     """Cells on hosts, which have one ssh each."""
 
