@@ -44,6 +44,7 @@ struct jr_agent_cell_end {
     char *gone;    /* of its devices, those that are not there any more, numbers
                       in the facts of the node: "0,2"; NULL: none; the same */
     bool sent;     /* what it has left is in the pipe for that */
+    bool full;     /* it did not begin, since there is no room for its files */
 };
 
 /* Where the processes of cells write: lines for the user, each with its cell;

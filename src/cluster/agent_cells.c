@@ -20,7 +20,8 @@ static void send_cell_end(struct jr_agent *agent,
                                               .cell = end->cell,
                                               .code = end->code,
                                               .devices = end->gone,
-                                              .on = end->sent});
+                                              .on = end->sent,
+                                              .full = end->full});
 }
 
 /* What the cells have said, whole lines: those of two are not mixed. */

@@ -40,6 +40,7 @@ struct jr_cell_end {
     const char *gone; /* of its devices, those that are not there any more,
                          numbers in the node's facts; NULL: none */
     bool sent;        /* what it has left was, as far as it was to be had */
+    bool full;        /* there is no room for another one on the node */
 };
 
 /* Who is told what becomes of cells. Nothing may be closed meanwhile. */

@@ -198,7 +198,8 @@ static bool act_on_cells(const struct jr_controller *controller, uint32_t node,
                        &(struct jr_cell_end){.cell = cause->message->cell,
                                              .code = (int)cause->message->code,
                                              .gone = cause->message->devices,
-                                             .sent = cause->message->on});
+                                             .sent = cause->message->on,
+                                             .full = cause->message->full});
         return true;
     case JR_NODE_DO_CEASE:
         watcher->ceased(watcher->data, node);

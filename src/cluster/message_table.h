@@ -27,6 +27,7 @@
     X(RUN_ID, "run_id", TEXT, run_id)                                          \
     X(HEARTBEATS, "heartbeats", FLAG, heartbeats) /* it sends them */          \
     X(ON, "on", FLAG, on)                                                      \
+    X(FULL, "full", FLAG, full)                                                \
     X(AS, "as", INT, as)              /* the index of the agent's node */      \
     X(PIECE, "piece", INT, piece)     /* bytes of a channel in one line */     \
     X(ENV, "env", TEXT, env)          /* base64: NAME=VALUE and a NUL each */  \
@@ -86,9 +87,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     /* A cell is over, and nothing is left of it there. `status` is the exit   \
        status of its process; `devices` are those of its own that are not      \
        there any more. `on`: what it has left has been sent, as far as it was  \
-       to be had. */                                                           \
+       to be had; `full`: there is no room for another one. */                 \
     FROM(CELL_ENDED, "cell_ended",                                             \
-         JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES) | JR_KEY(ON))         \
+         JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES) | JR_KEY(ON) |        \
+             JR_KEY(FULL))                                                     \
     /* A rank of the node has called MPI_Init. */                              \
     FROM(INITIALIZED, "initialized", 0)                                        \
     /* The answer to `listen`; port 0: it could not, and `why` says why. */    \

@@ -91,7 +91,7 @@ struct jr_message {
     const char *name, *devices, *cores;                  /* the same */
     const char *bytes, *mpi, *library, *obstacle;        /* the same */
     const char *token, *console, *collect;               /* the same */
-    bool behind, heartbeats, on;
+    bool behind, heartbeats, on, full;
 };
 
 /* The word of a message: "hello". */

@@ -414,19 +414,59 @@ while data := os.read(0, 65536):
         self.finish(process, 128 + 15)
         self.assertEqual(self.statuses().count("running"), 0)
 
+    def small_disk(self, name, size, inner):
+        """A program that has so much room for its log folder."""
+        program = self.write(
+            name, "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs -o size=%s "
+            "none \"$1\" && shift && \"$@\"; code=$?; ls -A \"$0\"/runs/2*/* > "
+            "\"$0\"/%s.left; exit $code' '%s' '%s/runs' '%s' \"$@\"\n"
+            % (size, name, self.folder, self.folder, inner))
+        program.chmod(0o700)
+        return str(program)
+
+    def test_a_full_disk_there(self):
+        """No other cell begins there, and all others run."""
+        spec = self.sweep_spec(f"head -c 2000000 /dev/zero; {sweeps.DELIVER}", 12)
+        small = {"1": self.small_disk("there", "3m", harness.JOBRUN)}
+        done = self.jobrun(spec, env=self.allocation(2, FAKE_PROGRAM=small))
+        self.assertIn(done.returncode, (1, 5, 7), done.stderr)
+        self.assertRegex(done.stderr, r"node 1 \(n2\): the disk of .*/runs there is "
+                                      "full: no other cell begins there")
+        self.assertGreater(self.statuses().count("succeeded"), 5)
+        self.assertNotIn("not_started", self.statuses())
+        self.assertNotIn("no other cell begins: go on", done.stderr)
+        self.on_nodes(spec, "--resume", nodes=1)
+        self.assertEqual(self.statuses(), ["succeeded"] * 12)
+
+    def test_what_an_earlier_jobrun_still_ends(self):
+        """Whoever goes on waits for it, also where another host gets the cell."""
+        spec = self.sweep_spec(
+            "mkdir busy.$N || echo $N >> clash\n"
+            "trap 'touch told.$N; sleep 1; rmdir busy.$N; exit 1' TERM\n"
+            f"echo $$ > pid.$N; while [ ! -e go ]; do sleep 0.02; done\n"
+            f"rmdir busy.$N; {sweeps.DELIVER}", 4)
+        spec.write_text(spec.read_text().replace("stop_grace: 500ms",
+                                                 "stop_grace: 20s"))
+        own = {str(node): self.disk("one") for node in range(2)}
+        process = self.begin_sweep(spec, nodes=2, FAKE_PROGRAM=own)
+        self.started(4)
+        process.kill()
+        process.communicate()
+        self.until(lambda: len(list(self.folder.glob("told.*"))) == 4, "the end")
+        self.go()
+        self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM={
+            "0": own["1"], "1": own["0"]})
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+        self.assertFalse((self.folder / "clash").exists())
+        self.assertEqual(list(self.folder.glob("busy.*")), [])
+
     def test_a_full_disk_here(self):
         """No other cell begins, and what has come of one takes no room."""
         spec = self.sweep_spec(f"seq 1000000; {sweeps.DELIVER}", 8)
         env = self.allocation(2, FAKE_PROGRAM={
             str(node): self.disk(f"disk-{node}") for node in range(2)})
         own = harness.JOBRUN
-        harness.JOBRUN = str(self.write(
-            "small", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs -o "
-            "size=3m none \"$1\" && shift && \"$@\"; code=$?; cp -r "
-            "\"$0\"/runs/2*/sweep.json \"$0\"/seen; ls -A \"$0\"/runs/2*/cells "
-            "> \"$0\"/cells; exit $code' '%s' '%s/runs' '%s' \"$@\"\n"
-            % (self.folder, self.folder, own)))
-        os.chmod(harness.JOBRUN, 0o700)
+        harness.JOBRUN = self.small_disk("here", "3m", own)
         try:
             done = self.jobrun(spec, "-s", "engine.ssh.collect=[logs]", env=env)
         finally:
@@ -436,9 +476,9 @@ while data := os.read(0, 65536):
                          r"be written to .*/cells: No space left on device")
         self.assertRegex(done.stderr, "the disk of .*runs is full: no other cell "
                                       "begins")
-        self.assertEqual([name for name in
-                          (self.folder / "cells").read_text().split()
-                          if name.startswith(".0")], [])
+        left = (self.folder / "here.left").read_text()
+        self.assertIn("sweep.json", left)
+        self.assertNotIn("\n.0", left)
         self.nobody_is_left()
 
 

@@ -1,13 +1,18 @@
 #include "session/sweep/cell_session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "host/host.h"
@@ -85,4 +90,20 @@ void jr_cell_kill_strays(const pid_t *known, size_t count)
         if (pid > 0 && !is_known(pid, known, count))
             (void)kill(pid, SIGKILL);
     }
+}
+
+bool jr_cell_disk_is_full(int dir_fd)
+{
+    enum { CELL_BYTES = 64 << 10, CELL_FILES = 16 };
+    static const char bytes[CELL_BYTES];
+    struct statvfs disk;
+    if (fstatvfs(dir_fd, &disk) == 0 &&
+        (disk.f_bavail * disk.f_frsize < CELL_BYTES ||
+         (disk.f_files > 0 && disk.f_favail < CELL_FILES)))
+        return true;
+    /* A quota is not seen before a file is made, or a byte is written. */
+    JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+                             S_IRUSR | S_IWUSR);
+    return (fd < 0 || jr_io_write_all(fd, bytes, sizeof bytes) != 0) &&
+           (errno == ENOSPC || errno == EDQUOT);
 }

@@ -25,6 +25,11 @@ void jr_cell_take_part(struct jr_session *session, const struct jr_host *whole,
 bool jr_cell_has_runner(const char *cells_dir, uint32_t number,
                         pid_t *ret_runner);
 
+/* Whether the folder of the cells, which is open, has no room for the files of
+ * another one; a cell that could not begin has removed its own. That there is
+ * room for a single file says little. */
+bool jr_cell_disk_is_full(int dir_fd);
+
 /* Kill the children of this process but for those: what a cell left whose guard
  * and runner were both killed. */
 void jr_cell_kill_strays(const pid_t *known, size_t count);

@@ -420,6 +420,17 @@ static bool is_cell_done(const struct jr_node_cells *cells,
                           (cells->leaves && cell->sender == 0));
 }
 
+/* All others would end like that, one after the other. Where the folder is the
+ * sweep's, that is seen there. */
+static bool has_no_room(const struct jr_node_cells *cells,
+                        const struct jr_node_cell *cell)
+{
+    if (cells->own.dir == NULL || cell->code != JR_STATUS_LAUNCH)
+        return false;
+    JR_CLOSE int fd = open(cells->own.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && jr_cell_disk_is_full(fd);
+}
+
 /* Take the end of a cell that is done. */
 static bool take_done_cell(struct jr_node_cells *cells,
                            struct jr_agent_cell_end *ret)
@@ -432,6 +443,7 @@ static bool take_done_cell(struct jr_node_cells *cells,
         ret->code = cell->code;
         ret->note = cell->note;
         ret->sent = cell->sent;
+        ret->full = has_no_room(cells, cell);
         cell->note = NULL;
         ret->gone = jr_node_devices_list_gone(&cell->devices);
         drop_cell(cells, cell);

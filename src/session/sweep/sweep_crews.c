@@ -24,6 +24,31 @@ static void add_node_name(struct jr_buf *out, const struct jr_sweep_run *run,
     jr_buf_char(out, ')');
 }
 
+/* Where each agent has a link of its own, the others do not notice. */
+static void leave_host(struct jr_sweep_run *run, uint32_t node, const char *all)
+{
+    run->nodes.lost[node] = true;
+    jr_schedule_lose(&run->schedule, node);
+    for (uint32_t i = 0; i < run->needs.nodes; i++)
+        if (!run->nodes.lost[i])
+            return;
+    jr_sweep_crews_give_up(run, all);
+}
+
+/* A host whose disk is full would end one cell after the other. */
+static void leave_full_host(struct jr_sweep_run *run, uint32_t node)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (run->nodes.lost[node])
+        return;
+    add_node_name(&line, run, node);
+    jr_buf_printf(&line,
+                  ": the disk of %s there is full: no other cell begins there",
+                  run->log_dir);
+    jr_session_note_buf(run->session, &line);
+    leave_host(run, node, "no host has room for another cell");
+}
+
 /* What crews are told by their agents. */
 
 static bool runs_on(const struct jr_cell_process *process,
@@ -48,6 +73,8 @@ static void take_cell_end(void *data, uint32_t node,
         jr_cell_files_end(&run->nodes.files[crew->nodes[node]], process);
     process->over = true;
     process->code = end->code;
+    if (end->full)
+        leave_full_host(run, crew->nodes[node]);
     process->gone =
         end->gone == NULL ? NULL : jr_arena_strdup(&process->arena, end->gone);
 }
@@ -111,17 +138,6 @@ void jr_sweep_crews_give_up(struct jr_sweep_run *run, const char *why)
     run->closing = true;
 }
 
-/* Where each agent has a link of its own, the others do not notice. */
-static void leave_host(struct jr_sweep_run *run, uint32_t node)
-{
-    run->nodes.lost[node] = true;
-    jr_schedule_lose(&run->schedule, node);
-    for (uint32_t i = 0; i < run->needs.nodes; i++)
-        if (!run->nodes.lost[i])
-            return;
-    jr_sweep_crews_give_up(run, "all hosts are lost");
-}
-
 /* No cell begins by the last crew any more; another one may do it. Where that
  * is on its way, it is to be without this node, too. */
 static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
@@ -129,7 +145,7 @@ static void leave_node(struct jr_sweep_crew *crew, uint32_t node)
     struct jr_sweep_run *run = crew->run;
     struct jr_sweep_crew *last = run->nodes.crews[run->nodes.count - 1];
     if (jr_controller_has_links(crew->controller)) {
-        leave_host(run, crew->nodes[node]);
+        leave_host(run, crew->nodes[node], "all hosts are lost");
         return;
     }
     if (crew != last && !last->starting)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "judge/words.h"
 #include "record/record_folder.h"
 #include "session/stages.h"
+#include "session/sweep/cell_session.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
 #include "sweep/cell_result.h"
@@ -114,31 +114,14 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
     tell_line(run, &line);
 }
 
-/* Whether there is no room for the files of a cell, which has removed its own
- * by now: that there is one for a single file says little. */
-static bool is_disk_full(int dir_fd)
-{
-    enum { CELL_BYTES = 64 << 10, CELL_FILES = 16 };
-    static const char bytes[CELL_BYTES];
-    struct statvfs disk;
-    if (fstatvfs(dir_fd, &disk) == 0 &&
-        (disk.f_bavail * disk.f_frsize < CELL_BYTES ||
-         (disk.f_files > 0 && disk.f_favail < CELL_FILES)))
-        return true;
-    /* A quota is not seen before a file is made, or a byte is written. */
-    JR_CLOSE int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
-                             S_IRUSR | S_IWUSR);
-    return (fd < 0 || jr_io_write_all(fd, bytes, sizeof bytes) != 0) &&
-           (errno == ENOSPC || errno == EDQUOT);
-}
-
 /* A cell left no record. On a full disk all others would end like that, one
  * after the other. */
 static void note_full_disk(struct jr_sweep_run *run,
                            const struct jr_cell_process *process)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (run->closing || (!process->full && !is_disk_full(run->cells_fd)))
+    if (run->closing ||
+        (!process->full && !jr_cell_disk_is_full(run->cells_fd)))
         return;
     run->closing = true;
     jr_buf_printf(&line,
