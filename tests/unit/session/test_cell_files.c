@@ -1,0 +1,295 @@
+/* What a cell has left on a host that does not see the folder of its sweep:
+ * sent from one folder, and gathered in another. */
+#include "session/sweep/cell_files.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "scratch.h"
+#include "session/session.h"
+#include "session/sweep/send_cell.h"
+#include "session/sweep/sweep_run_parts.h"
+
+enum { NODE = 1, LINES = 10000 };
+
+/* Both sides: the folder HOST/0007 there, and that of the sweep's cells. */
+struct sides {
+    struct scratch host, cells;
+    struct jr_arena arena;
+    struct jr_session session;
+    struct jr_spec_file *file;
+    struct jr_sweep_run run;
+    struct jr_cell_process process;
+    struct jr_cell_state state;
+    struct jr_cell_files files;
+    char *hosts[2];
+    struct jr_buf sent, said;
+};
+
+static void hear_note(void *data, const char *line)
+{
+    struct sides *sides = data;
+    jr_buf_printf(&sides->said, "%s\n", line);
+}
+
+static void start_sides(struct sides *sides)
+{
+    static const char spec[] = "version: 1\nentrypoint: ['true']\n"
+                               "hosts: [gpu01, gpu02]\n"
+                               "engine: {ssh: {options: [-J, gate]}}\n";
+    static char first[] = "gpu01", second[] = "gpu02";
+    *sides = (struct sides){.hosts = {first, second}};
+    scratch_start(&sides->host);
+    scratch_start(&sides->cells);
+    CU_ASSERT_EQUAL(jr_spec_load_text(&sides->file, "t", "/", spec,
+                                      sizeof spec - 1, &sides->session.diags),
+                    0);
+    sides->session.cell_files = &sides->file;
+    sides->session.options.note = hear_note;
+    sides->session.options.data = sides;
+    sides->state = (struct jr_cell_state){.number = 7};
+    sides->process =
+        (struct jr_cell_process){.on_node = true, .grant = {.node = NODE}};
+    sides->run = (struct jr_sweep_run){
+        .session = &sides->session,
+        .cells_fd = sides->cells.fd,
+        .cells_dir = sides->cells.dir,
+        .dir = {.dir_mode = 0700, .file_mode = 0600},
+        .nodes = {.hosts = sides->hosts},
+        .states = &sides->state,
+        .running = &sides->process,
+        .running_count = 1,
+    };
+    jr_cell_files_init(&sides->files, &sides->run, NODE);
+}
+
+static void end_sides(struct sides *sides)
+{
+    jr_cell_files_drop(&sides->files);
+    jr_spec_free(sides->file);
+    jr_diags_release(&sides->session.diags);
+    jr_buf_release(&sides->sent);
+    jr_buf_release(&sides->said);
+    jr_arena_release(&sides->arena);
+    scratch_end(&sides->host);
+    scratch_end(&sides->cells);
+}
+
+/* A run on the host, with what its rank has planted beside. */
+static void make_cell(struct sides *sides)
+{
+    static const char *const folders[] = {
+        "0007", "0007/attempt_0", "0007/attempt_0/0", "0007/attempt_0/0/out"};
+    const struct scratch *host = &sides->host;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        CU_ASSERT_EQUAL(mkdirat(host->fd, folders[i], 0700), 0);
+    for (int i = 0; i < LINES; i++)
+        jr_buf_printf(&text, "line %05d\n", i);
+    scratch_write(host, "0007/run.json", "{}");
+    scratch_write(host, "0007/results.json", "{\"status\": \"succeeded\"}");
+    scratch_write(host, "0007/attempt_0/setup.log", "");
+    scratch_write(host, "0007/attempt_0/0/stdout.log", text.data);
+    scratch_write(host, "0007/attempt_0/0/stderr.log", "why\n");
+    scratch_write(host, "0007/attempt_0/0/result.json", "{}");
+    scratch_write(host, "0007/attempt_0/0/out/r.json", "[1]");
+    scratch_write(host, "0007/attempt_0/0/checkpoint", "stays there");
+    scratch_write(host, "0007/attempt_0/0/stdout.log.left", "{}");
+    scratch_write(host, "secret", "not the cell's");
+    CU_ASSERT_EQUAL(symlinkat("../secret", host->fd, "0007/metrics.jsonl"), 0);
+    CU_ASSERT_EQUAL(mkfifoat(host->fd, "0007/events.jsonl", 0600), 0);
+    CU_ASSERT_EQUAL(symlinkat("..", host->fd, "0007/attempt_1"), 0);
+    const char *plan = jr_arena_printf(
+        &sides->arena,
+        "{\"ranks\": [{\"env\": {\"JOBRUN_RESULT_FILE\": "
+        "\"%s/0007/attempt_0/0/out/r.json\"}}, {\"env\": "
+        "{\"JOBRUN_RESULT_FILE\": \"%s/0007/attempt_0/0/result.json\"}}, "
+        "{\"env\": {\"JOBRUN_RESULT_FILE\": \"%s/secret\"}}]}",
+        host->dir, host->dir, host->dir);
+    scratch_write(host, "0007/plan.json", plan);
+}
+
+static void send_cell(struct sides *sides, const char *collect)
+{
+    struct jr_error err = {0};
+    int fd = openat(sides->host.fd, "sent", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const struct jr_cell_sending sending = {.cells_dir = sides->host.dir,
+                                            .number = 7,
+                                            .collect = collect,
+                                            .fd = fd};
+    CU_ASSERT_EQUAL(jr_cell_send(&sending, &err), 0);
+    (void)lseek(fd, 0, SEEK_SET);
+    CU_ASSERT_EQUAL(jr_io_read_fd(&sides->sent, fd, SIZE_MAX / 2, &err), 0);
+    (void)close(fd);
+}
+
+/* So many bytes at a time, and then the cell is over. */
+static void take_all(struct sides *sides, size_t piece)
+{
+    for (size_t at = 0; at < sides->sent.len; at += piece) {
+        size_t left = sides->sent.len - at;
+        jr_cell_files_take(&sides->files, sides->sent.data + at,
+                           left < piece ? left : piece);
+    }
+    jr_cell_files_end(&sides->files, &sides->process);
+}
+
+static bool has_none(const struct sides *sides, const char *path)
+{
+    return faccessat(sides->cells.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           errno == ENOENT;
+}
+
+static void has_file(const struct sides *sides, const char *path,
+                     const char *expected)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(
+        jr_io_read_file(&text, sides->cells.fd, path, 1 << 20, NULL), 0);
+    JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
+}
+
+static void gathers_what_a_run_writes(void)
+{
+    static const size_t pieces[] = {1, 700, 1 << 20};
+    static const char *const none[] = {"0007/metrics.jsonl",
+                                       "0007/events.jsonl",
+                                       "0007/attempt_1",
+                                       "0007/attempt_0/0/checkpoint",
+                                       ".0007",
+                                       "secret"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct sides sides;
+        start_sides(&sides);
+        make_cell(&sides);
+        send_cell(&sides, "results");
+        take_all(&sides, pieces[i]);
+        JR_ASSERT_TEXT(sides.said.data == NULL ? "" : sides.said.data, "");
+        has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
+        has_file(&sides, "0007/attempt_0/setup.log", "");
+        has_file(&sides, "0007/attempt_0/0/stderr.log", "why\n");
+        has_file(&sides, "0007/attempt_0/0/result.json", "{}");
+        has_file(&sides, "0007/attempt_0/0/out/r.json", "[1]");
+        for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+            CU_ASSERT_TRUE(has_none(&sides, none[k]));
+        has_file(
+            &sides, "0007/attempt_0/0/stdout.log.left",
+            jr_arena_printf(&sides.arena,
+                            "{\"host\": \"gpu02\", \"path\": "
+                            "\"%s/0007/attempt_0/0/stdout.log\", \"options\": "
+                            "[\"-J\", \"gate\"]}",
+                            sides.host.dir));
+        end_sides(&sides);
+    }
+}
+
+static void brings_what_is_collected(void)
+{
+    struct sides sides;
+    struct stat st;
+    start_sides(&sides);
+    make_cell(&sides);
+    send_cell(&sides, "logs");
+    take_all(&sides, 1 << 20);
+    CU_ASSERT_EQUAL(
+        fstatat(sides.cells.fd, "0007/attempt_0/0/stdout.log", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, LINES * 11);
+    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/stdout.log.left"));
+    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/result.json"));
+    CU_ASSERT_TRUE(has_none(&sides, "0007/attempt_0/0/out"));
+    end_sides(&sides);
+}
+
+/* A cell that could not begin has left nothing, and that is all of it. */
+static void a_cell_without_a_folder(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    send_cell(&sides, "results");
+    take_all(&sides, 5);
+    CU_ASSERT_TRUE(has_none(&sides, "0007"));
+    CU_ASSERT_PTR_NULL(sides.said.data);
+    end_sides(&sides);
+}
+
+/* Wherever its bytes end, it is no cell; the next one is none the worse. */
+static void half_a_cell_is_none(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    make_cell(&sides);
+    send_cell(&sides, "results");
+    size_t all = sides.sent.len;
+    for (size_t len = 1; len < all; len += all / 7) {
+        sides.sent.len = len;
+        take_all(&sides, 4096);
+        CU_ASSERT_TRUE(has_none(&sides, "0007"));
+        CU_ASSERT_TRUE(has_none(&sides, ".0007"));
+    }
+    sides.sent.len = all;
+    CU_ASSERT_EQUAL(mkdirat(sides.cells.fd, ".0007", 0700), 0);
+    scratch_write(&sides.cells, ".0007/results.json", "of a jobrun before");
+    take_all(&sides, 4096);
+    has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
+    end_sides(&sides);
+}
+
+#define FILE_AT(path)                                                          \
+    "{\"cell\":7,\"file\":\"" path "\",\"size\":1,\"first\":true,"             \
+    "\"cut\":0,\"path\":\"/x\"}\nx"
+#define WHOLE "{\"cell\":7,\"whole\":true,\"size\":0}\n"
+
+static void what_is_no_record(void)
+{
+    static const char *const streams[] = {
+        "nothing\n",
+        "{\"cell\":7,\"file\":\"run.json\",\"size\":-1,\"first\":true}\n" WHOLE,
+        "{\"cell\":8,\"whole\":true,\"size\":0}\n",
+        "{\"cell\":7,\"size\":1,\"first\":true}\nx" WHOLE,
+        FILE_AT("/etc/x") WHOLE,
+        FILE_AT("../x") WHOLE,
+        FILE_AT("a/../../x") WHOLE,
+        FILE_AT("..") WHOLE,
+        FILE_AT("a/") WHOLE,
+        FILE_AT("stdout.log.left") WHOLE,
+        FILE_AT("run.json") FILE_AT("run.json") WHOLE,
+        FILE_AT("run.json") WHOLE FILE_AT("results.json"),
+        FILE_AT("run.json") "{\"cell\":8,\"whole\":true,\"size\":0}\n",
+    };
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        struct sides sides;
+        start_sides(&sides);
+        jr_buf_str(&sides.sent, streams[i]);
+        take_all(&sides, 3);
+        CU_ASSERT_TRUE(has_none(&sides, "0007"));
+        CU_ASSERT_TRUE(has_none(&sides, ".0007"));
+        CU_ASSERT_TRUE(has_none(&sides, "x"));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sides.said.data);
+        CU_ASSERT_PTR_NOT_NULL(strstr(
+            sides.said.data, "cell 7: what it has left on gpu02 could not be "
+                             "written to "));
+        end_sides(&sides);
+    }
+}
+
+/* What stands there is not replaced. */
+static void a_place_that_is_taken(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    make_cell(&sides);
+    CU_ASSERT_EQUAL(mkdirat(sides.cells.fd, "0007", 0700), 0);
+    scratch_write(&sides.cells, "0007/results.json", "another's");
+    send_cell(&sides, "results");
+    take_all(&sides, 4096);
+    has_file(&sides, "0007/results.json", "another's");
+    CU_ASSERT_TRUE(has_none(&sides, ".0007"));
+    CU_ASSERT_PTR_NOT_NULL(sides.said.data);
+    end_sides(&sides);
+}
+
+JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes),
+             CASE(brings_what_is_collected), CASE(a_cell_without_a_folder),
+             CASE(half_a_cell_is_none), CASE(what_is_no_record),
+             CASE(a_place_that_is_taken))
