@@ -504,6 +504,32 @@ class Sweeps(Hosts):
         self.assertEqual({line[1] for line in lines}, {"0"})
         self.assertLessEqual(len({line[3] for line in lines}), 4)
 
+    def test_hosts_that_do_not_see_the_folder(self):
+        """What cells leave there comes back, and the rest of a log by ssh."""
+        runs, disk = self.folder / "runs", self.folder / "disk"
+        runs.mkdir()
+        disk.mkdir()
+        program = self.write(
+            "with-disk", f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind \"$1\" "
+            f"\"$2\" && shift 2 && exec \"$@\"' sh '{disk}' '{runs}' "
+            f"'{harness.JOBRUN}' \"$@\"\n")
+        program.chmod(0o700)
+        if subprocess.run(["unshare", "-m", "mount", "--bind", disk, runs],
+                          capture_output=True).returncode != 0:
+            self.skipTest("no mount namespace for a folder of its own")
+        self.expect(self.jobrun(*self.sweep(
+            "seq 30000", words=("-s", f"engine.ssh.program='{program}'"))), 0)
+        self.assertEqual(self.cells(), ["succeeded"] * 16)
+        self.nothing_is_left()
+        sweep = (runs / "latest").resolve()
+        log = sweep / "cells/0003/attempt_0/0/stdout.log"
+        self.assertTrue(log.read_text().startswith("[jobrun: the first "))
+        shutil.copytree(disk / sweep.name, sweep, dirs_exist_ok=True)
+        shown = self.expect(self.jobrun("logs", "latest/3"), 0)
+        self.assertEqual(shown.stderr, "")
+        self.assertEqual(log.read_text(),
+                         "".join(f"{i}\n" for i in range(1, 30001)))
+
     def test_a_connection_that_breaks_within_a_sweep(self):
         """The cells of that host are lost, and all others deliver."""
         gate = self.folder / "gate"
