@@ -299,10 +299,31 @@ int jr_stage_print_cells(struct jr_session *session, const struct jr_cli *cli,
     return told != 0 ? told : printing.status;
 }
 
+static int collect_stage_text(void *data, const char *text, size_t len)
+{
+    struct jr_buf *out = data;
+    jr_buf_add(out, text, len);
+    return out->failed;
+}
+
+/* A table on a terminal, whose lines are broken between columns. */
+static int print_fitted(const struct jr_session *session,
+                        const struct jr_cli *cli, enum jr_text what)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    if (jr_session_tell(session, what, collect_stage_text, &out) != 0)
+        out.failed = true;
+    jr_cli_fit(&out, STDOUT_FILENO);
+    return jr_cli_out(cli, &out);
+}
+
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what)
 {
     struct printing printing = {cli, 0};
+    bool table = what == JR_TEXT_PLAN || what == JR_TEXT_EXPLAIN;
+    if (table && jr_cli_message_columns(STDOUT_FILENO) > 0)
+        return print_fitted(session, cli, what);
     if (jr_session_tell(session, what, print_stage_text, &printing) == 0)
         return printing.status;
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");

@@ -8,7 +8,8 @@
 
 enum {
     HANGING = 8, /* blanks before what continues a line: as "jobrun: " has */
-    GAP = 3      /* blanks between parts of a line */
+    GAP = 3,     /* blanks between parts of a line */
+    LABEL = 14   /* columns of a label, as "  after it:   " has */
 };
 
 #define QUOTED "    | " /* what a rank wrote */
@@ -52,6 +53,14 @@ static size_t note_place(struct break_search *search, const char *line,
     return size;
 }
 
+/* Where the line is broken; a label is not left alone. */
+static size_t place_of(const struct break_search *search, size_t len)
+{
+    if (search->gap >= LABEL || (search->gap > 0 && search->blank == 0))
+        return search->gap;
+    return search->blank > 0 ? search->blank : len;
+}
+
 /* How many bytes of a line go onto one of `room` columns; all if it fits, or if
  * it cannot be broken. */
 static size_t fitting_part(const char *line, size_t len, size_t room)
@@ -60,9 +69,7 @@ static size_t fitting_part(const char *line, size_t len, size_t room)
     for (size_t at = 0; at < len;) {
         at += note_place(&search, line, len, at);
         if (search.column > room)
-            return search.gap > 0     ? search.gap
-                   : search.blank > 0 ? search.blank
-                                      : len;
+            return place_of(&search, len);
     }
     return len;
 }

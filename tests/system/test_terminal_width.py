@@ -108,9 +108,22 @@ class Terminal(harness.Case):
                              ["status", "exit", "ranks", "took", "run"])
             self.assertRegex(lines[-1],
                              r"^succeeded +0 +1  .* \S+-true-\S{4}$")
+        lines = self.on_terminal(50, "runs")
+        self.assertLessEqual(max(map(len, lines)), 50, lines)
+        self.assertEqual(lines[-2].split(), ["status", "exit", "run"])
         wide = self.on_terminal(120, "runs")
         self.assertEqual(wide, self.jobrun("runs").stdout.splitlines())
         self.assertIn("started", wide[0])
+
+    def test_a_plan_fits(self):
+        spec = self.write("t.jobrun.yaml", "version: 1\ndevice: cpu\n"
+                          "world_size: 2\nentrypoint: [echo, a]\n").name
+        for words in ("plan", spec), ("resolve", spec, "--explain"):
+            for columns in 60, 80:
+                lines = self.on_terminal(columns, *words)
+                self.assertLessEqual(max(map(len, lines)), columns, lines)
+            self.assertEqual(self.on_terminal(200, *words),
+                             self.jobrun(*words).stdout.splitlines())
 
     def test_options_of_others_are_broken_too(self):
         lines = self.on_terminal(80, "-q", "x", "--gpus", "4", "a.yaml")

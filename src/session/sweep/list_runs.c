@@ -41,23 +41,29 @@ struct run_listing {
     bool results;   /* what they delivered is wanted */
 };
 
-enum { BEFORE_ID = 78 }; /* columns of the whole table before the id */
+/* How much the table tells beside status, exit and id. */
+enum breadth { BARE, NARROW, WHOLE };
 
-/* Whether the table is too wide for the terminal: then it has no times, with
- * which most ids begin, and no steps. */
-static bool is_narrow(const struct jr_buf *out, const struct jr_record *records,
-                      size_t count)
+/* The columns of the table before the id. */
+enum { BEFORE_ID = 78, BEFORE_ID_NARROW = 43 };
+
+/* What fits the terminal: a narrow table has no times, with which most ids
+ * begin, and no steps. */
+static enum breadth find_breadth(const struct jr_buf *out,
+                                 const struct jr_record *records, size_t count)
 {
     size_t longest = 0;
     for (size_t i = 0; i < count; i++)
         if (strlen(records[i].id) > longest)
             longest = strlen(records[i].id);
-    return out->width > 0 && out->width < BEFORE_ID + longest;
+    if (out->width == 0 || out->width >= BEFORE_ID + longest)
+        return WHOLE;
+    return out->width >= BEFORE_ID_NARROW + longest ? NARROW : BARE;
 }
 
 /* Ranks, times and steps. */
 static void print_course(struct jr_buf *out, const struct jr_record *record,
-                         bool narrow)
+                         enum breadth breadth)
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT, step = JR_BUF_INIT;
     char started[32], ranks[16] = "-", when[32] = "-";
@@ -78,22 +84,22 @@ static void print_course(struct jr_buf *out, const struct jr_record *record,
     out->failed |= took.failed || step.failed;
     if (out->failed)
         return;
-    if (narrow)
+    if (breadth == NARROW)
         jr_buf_printf(out, "  %7s  %-12s", ranks, took.data);
-    else
+    else if (breadth == WHOLE)
         jr_buf_printf(out, "  %7s  %-20s  %-12s  %-11s", ranks, when, took.data,
                       step.data);
 }
 
 static void print_run(struct jr_buf *out, const struct jr_record *record,
-                      bool narrow)
+                      enum breadth breadth)
 {
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);
     else
         jr_buf_str(out, "   -");
-    print_course(out, record, narrow);
+    print_course(out, record, breadth);
     jr_buf_printf(out, "  %s", record->id);
     if (record->damaged)
         jr_buf_str(out, "  (damaged record)");
@@ -110,9 +116,11 @@ static void print_run(struct jr_buf *out, const struct jr_record *record,
     jr_buf_char(out, '\n');
 }
 
-static void print_heading(struct jr_buf *out, bool narrow)
+static void print_heading(struct jr_buf *out, enum breadth breadth)
 {
-    if (narrow)
+    if (breadth == BARE)
+        jr_buf_printf(out, "%-13s %4s  %s\n", "status", "exit", "run");
+    else if (breadth == NARROW)
         jr_buf_printf(out, "%-13s %4s  %7s  %-12s  %s\n", "status", "exit",
                       "ranks", "took", "run");
     else
@@ -123,10 +131,10 @@ static void print_heading(struct jr_buf *out, bool narrow)
 
 void jr_runs_print(struct jr_buf *out, const struct jr_records *records)
 {
-    bool narrow = is_narrow(out, records->items, records->count);
-    print_heading(out, narrow);
+    enum breadth breadth = find_breadth(out, records->items, records->count);
+    print_heading(out, breadth);
     for (size_t i = 0; i < records->count; i++)
-        print_run(out, &records->items[i], narrow);
+        print_run(out, &records->items[i], breadth);
 }
 
 /* The folder of a run, or of the cell SWEEP/7, below LOG_DIR. */
@@ -316,15 +324,15 @@ static void print_usual(struct jr_buf *out, const struct run_listing *listing,
 {
     json_t *list = json_array();
     bool text = table->format == JR_ROWS_TEXT;
-    bool narrow =
-        is_narrow(out, listing->records.items, listing->records.count);
+    enum breadth breadth =
+        find_breadth(out, listing->records.items, listing->records.count);
     if (text && listing->records.count > 0)
-        print_heading(out, narrow);
+        print_heading(out, breadth);
     for (size_t i = 0; i < table->count; i++) {
         const struct jr_record *record =
             &listing->records.items[table->order[i]];
         if (text)
-            print_run(out, record, narrow);
+            print_run(out, record, breadth);
         else
             jr_json_append(
                 list, nested_run(listing, record,

@@ -22,6 +22,10 @@ static void breaks_lines_as_people_do(void)
         {"  rank 3   node 0 (gpu07)   local 3   data 1   pid 51234\n",
          "  rank 3   node 0 (gpu07)   local 3\n"
          "        data 1   pid 51234\n"},
+        /* a label is not left alone */
+        {"  try:        df -h lists the full file system; prune\n",
+         "  try:        df -h lists the full file\n"
+         "        system; prune\n"},
         /* what is to be typed is not broken */
         {"lost, and the others are (jobrun stop 2026 --now) stopped\n",
          "lost, and the others are\n"
