@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "judge/judge.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 
@@ -24,6 +25,24 @@ static const struct known rows[] = {
     {{"\\r': No such file", "\\r\342\200\231: No such file",
       "\r': No such file", "$'\\r': command not found"},
      "its lines end as on Windows: sed -i 's/\\r$//' on the script",
+     NULL},
+    {{"env: \342\200\230", "env: '"},
+     "the first line of the script names '%s', which is not in PATH: correct "
+     "it, or load what has it in `setup`",
+     "\342'\n"},
+    {{"source: not found"},
+     "/bin/sh reads `setup` and `shell`, and has no `source`: write . FILE",
+     NULL},
+    {{"module: not found", "module: command not found"},
+     "make it known first: . /etc/profile.d/modules.sh, or lmod.sh; then "
+     "module load",
+     NULL},
+    {{"conda: not found", "conda: command not found", "'conda init'"},
+     "make it known first: . ~/miniconda3/etc/profile.d/conda.sh, or where it "
+     "is installed; then conda activate",
+     NULL},
+    {{"[[: not found", "Bad substitution", "Syntax error: \"(\" unexpected"},
+     "/bin/sh reads `setup` and `shell`; for bash, write [bash, -c, TEXT]",
      NULL},
     {{"ModuleNotFoundError: No module named '", "Error: No module named '"},
      "the Python of the ranks has no '%s': activate an environment that has it "
@@ -67,6 +86,24 @@ static const struct known rows[] = {
     {{"ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
       "ncclRemoteError"},
      "env: {NCCL_DEBUG: INFO} has NCCL say what failed",
+     NULL},
+    {{"Duplicate GPU detected"},
+     "two ranks use one device: call torch.cuda.set_device(LOCAL_RANK), or set "
+     "`device_visibility: one`",
+     NULL},
+    {{"invalid device ordinal"},
+     "a rank asks for a device that is not there: `local_world_size` is at "
+     "most the number of devices, which jobrun doctor lists",
+     NULL},
+    {{"doesn't have NCCL built in", "no GPUs found"},
+     "state `backends: gloo`, or install a torch with CUDA",
+     NULL},
+    {{"can't start new thread", "pthread_create failed",
+      "Resource temporarily unavailable"},
+     "a limit on processes is reached: ulimit -u, or `threads: 1` in the spec",
+     NULL},
+    {{"version `GLIBC_"},
+     "it was built on a newer system: build it here, or run it in a container",
      NULL},
     {{"No such file or directory: '"},
      "'%s' is looked for in the working directory of the ranks, which "
@@ -135,6 +172,9 @@ static bool add_signal_step(struct jr_buf *out,
     else if (rank->signal == SIGKILL)
         jr_buf_str(out, "journalctl -k or dmesg tells whether the kernel ran "
                         "out of memory");
+    else if (rank->signal == SIGBUS)
+        jr_buf_str(out, "a mapped file was cut short, or /dev/shm is full: df "
+                        "-h /dev/shm");
     else if (rank->signal == SIGILL)
         jr_buf_str(out, "the program was built for another kind of CPU, or is "
                         "damaged: build it on this machine");
@@ -148,6 +188,22 @@ static bool add_signal_step(struct jr_buf *out,
     return true;
 }
 
+/* What was before a rank that has no process. */
+static void add_node_said(struct jr_buf *said, const struct jr_page *page,
+                          uint32_t node)
+{
+    static const char *const names[] = {JR_HELPER_LOG, JR_SETUP_LOG};
+    for (size_t i = 0; i < 4; i++) {
+        struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+        if (i % 2 == 1)
+            jr_buf_printf(&path, JR_NODE_DIR "/", node);
+        jr_buf_printf(&path, "attempt_%u/%s", page->plan->attempt,
+                      names[i / 2]);
+        if (!path.failed)
+            jr_run_file_tail(said, page->run_fd, path.data, TAIL_LINES);
+    }
+}
+
 /* What the rank has said: its exception, and the end of its log. */
 static void add_said(struct jr_buf *said, const struct jr_page *page, size_t i)
 {
@@ -156,12 +212,27 @@ static void add_said(struct jr_buf *said, const struct jr_page *page, size_t i)
     if (judgement->error != NULL)
         jr_buf_str(said, judgement->error);
     jr_buf_char(said, '\n');
+    if (page->outcome->ranks[i].pid == 0)
+        add_node_said(said, page, rank->node_rank);
     if (judgement->log_secret || page->outcome->ranks[i].pid == 0)
         return;
     if (rank->err_path != NULL)
         jr_run_file_tail(said, page->run_fd, rank->err_path, TAIL_LINES);
     if (rank->out_path != NULL && said->len < 2)
         jr_run_file_tail(said, page->run_fd, rank->out_path, TAIL_LINES);
+}
+
+void jr_print_result_step(const struct jr_page *page)
+{
+    size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
+    const char *reason =
+        i < page->report->count ? page->report->ranks[i].reason : NULL;
+    if (reason != NULL && strcmp(reason, "result.json was not written") == 0)
+        jr_buf_printf(page->out,
+                      "  %-12seach rank writes JSON to the file that "
+                      "JOBRUN_RESULT_FILE names; `from: stdout` and a "
+                      "`pattern` read it from the output\n",
+                      "try:");
 }
 
 void jr_print_next_step(const struct jr_page *page, size_t i)

@@ -9,4 +9,7 @@
  * known. */
 void jr_print_next_step(const struct jr_page *page, size_t i);
 
+/* The same about the ranks that wrote no result. */
+void jr_print_result_step(const struct jr_page *page);
+
 #endif

@@ -313,9 +313,11 @@ static void print_body(const struct jr_page *page)
     }
     if (page->report->overrun != NULL)
         print_hang(page);
-    if (page->report->status == JR_RUN_INCOMPLETE)
+    if (page->report->status == JR_RUN_INCOMPLETE) {
         print_reasons(page);
-    else
+        jr_print_result_step(page);
+    }
+    if (page->report->status != JR_RUN_INCOMPLETE)
         jr_print_others(page, blamed ? "after it:" : NULL);
     if (blamed)
         jr_print_next_step(page, page->report->causes[0]);

@@ -95,6 +95,7 @@ No such file or directory in FOLDER   exit status 7
         """By what the rank said, or how it ended."""
         self.write("crlf", "#!/usr/bin/env python3\r\nprint(1)\r\n").chmod(0o755)
         self.write("plain.sh", "echo\n")
+        self.write("lookup", "#!/usr/bin/env pyhton3\n").chmod(0o755)
         for script, step in (
                 ("./crlf", "its lines end as on Windows: sed -i 's/\\r$//' on "
                  "the script"),
@@ -127,6 +128,17 @@ No such file or directory in FOLDER   exit status 7
                  "cannot open' >&2; exit 127", "the loader does not find "
                  "libx.so.1: load its module in `setup`, or set "
                  "LD_LIBRARY_PATH in `env`"),
+                ("exec ./lookup", "the first line of the script names 'pyhton3', "
+                 "which is not in PATH: correct it, or load what has it in "
+                 "`setup`"),
+                ("[[ a = a ]] || exit 127", "/bin/sh reads `setup` and "
+                 "`shell`; for bash, write [bash, -c, TEXT]"),
+                ("kill -BUS $$", "a mapped file was cut short, or /dev/shm is "
+                 "full: df -h /dev/shm"),
+                ("echo 'ncclInvalidUsage: Duplicate GPU detected : rank 0' >&2;"
+                 "exit 1", "two ranks use one device: call "
+                 "torch.cuda.set_device(LOCAL_RANK), or set "
+                 "`device_visibility: one`"),
                 ("echo wrong >&2; exit 1", None)):
             with self.subTest(script):
                 self.spec(self.ONE + script)
@@ -135,6 +147,19 @@ No such file or directory in FOLDER   exit status 7
                 self.assertEqual(found, [] if step is None else [step], told)
                 shown = self.jobrun("show").stdout
                 self.assertEqual(re.findall("  try: +(.*)\n", shown), found)
+
+    def test_what_to_try_about_a_setup(self):
+        for setup, step in (
+                ("source x.sh", "/bin/sh reads `setup` and `shell`, and has no "
+                 "`source`: write . FILE"),
+                ("module load cuda", "make it known first: . /etc/profile.d/"
+                 "modules.sh, or lmod.sh; then module load"),
+                ("echo bad; exit 1", None)):
+            self.write("t.jobrun.yaml", "version: 1\nname: t\nworld_size: 1\n"
+                       f"device: cpu\nsetup: {setup}\nentrypoint: [echo]\n")
+            told = self.expect(self.jobrun("t.jobrun.yaml"), 7).stderr
+            self.assertEqual(re.findall("  try: +(.*)\n", told),
+                             [] if step is None else [step])
 
     def test_lines_of_windows_in_a_program(self):
         self.write("crlf", "#!/bin/sh\r\necho\r\n").chmod(0o755)
@@ -156,6 +181,8 @@ No such file or directory in FOLDER   exit status 7
             jobrun: INCOMPLETE: every rank exited with 0, but 1 of 2 did not \
 deliver   exit status 5
               rank 1   result.json was not written
+              try:   each rank writes JSON to the file that JOBRUN_RESULT_FILE \
+names; `from: stdout` and a `pattern` read it from the output
               0 processes left
               runs/ID   (jobrun logs latest --rank 1)
             """)
