@@ -53,7 +53,8 @@ void jr_controller_begin_cell(struct jr_controller *controller,
                              .devices = cell->devices,
                              .cores = cell->cores,
                              .limit_ms = (int64_t)cell->limit_ms,
-                             .console = cell->console});
+                             .console = cell->console,
+                             .fingerprint = cell->fingerprint});
 }
 
 void jr_controller_show_cells(struct jr_controller *controller, int out_fd,

@@ -31,6 +31,7 @@ struct jr_controller_cell {
     const char *devices, *cores;      /* numbers in the node's facts: "0,2" */
     uint64_t limit_ms;                /* of waiting for them; 0: none */
     const char *console;              /* see protocol.h */
+    const char *fingerprint;          /* NULL: it is found there */
 };
 
 /* A cell is over. */

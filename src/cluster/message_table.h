@@ -42,6 +42,7 @@
     X(LIBRARY, "library", TEXT, library)    /* of MPI, that they need */       \
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
     X(TOKEN, "token", TEXT, token) /* of a listener, or of a folder */         \
+    X(FINGERPRINT, "fingerprint", TEXT, fingerprint)                           \
     X(COLLECT, "collect", TEXT,                                                \
       collect) /* of engine.ssh: words with commas */                          \
     X(CONSOLE, "console", TEXT, console) /* "plain" or "color": what its ranks \
@@ -134,7 +135,7 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
        JR_KEY(AS) | JR_KEY(SPEC) | JR_KEY(NAME) | JR_KEY(FOLDER) |             \
            JR_KEY(INJECT) | JR_KEY(CELL) | JR_KEY(SWEEP) | JR_KEY(CELLS) |     \
            JR_KEY(DEVICE) | JR_KEY(DEVICES) | JR_KEY(CORES) | JR_KEY(LIMIT) |  \
-           JR_KEY(CONSOLE))                                                    \
+           JR_KEY(CONSOLE) | JR_KEY(FINGERPRINT))                              \
     /* End the ranks. */                                                       \
     TO(STOP, "stop", 0)                                                        \
     /* The exit barrier is open. */                                            \

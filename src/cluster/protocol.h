@@ -90,7 +90,7 @@ struct jr_message {
     const char *env, *device, *folder;                   /* the same */
     const char *name, *devices, *cores;                  /* the same */
     const char *bytes, *mpi, *library, *obstacle;        /* the same */
-    const char *token, *console, *collect;               /* the same */
+    const char *token, *console, *collect, *fingerprint; /* the same */
     bool behind, heartbeats, on, full;
 };
 

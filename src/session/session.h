@@ -77,6 +77,9 @@ struct jr_session {
     bool facts;              /* `host` is read */
     const char *cells_dir;   /* absolute: where that has its cells */
     const char *cell_run_id; /* its run id among those of all sweeps */
+    const char *fingerprint; /* as who leads the sweep has found it, where the
+                                work tree may be another one; NULL: to be found
+                              */
     struct jr_device_lease *leases; /* see jr_resolve_options */
     uint32_t leases_count;
     const struct jr_record_machine *machine; /* of it; NULL: to be read */

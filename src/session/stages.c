@@ -229,10 +229,14 @@ static enum jr_status resolve_once(struct jr_session *session,
     enum jr_status status = jr_session_read_devices(session, session->file);
     if (options->wait != NULL)
         options->wait->request = (struct jr_device_request){0};
-    return status != JR_STATUS_OK
-               ? status
-               : jr_resolve(&session->resolution, session->file, &session->host,
+    if (status == JR_STATUS_OK)
+        status = jr_resolve(&session->resolution, session->file, &session->host,
                             options, &session->diags);
+    if (status == JR_STATUS_OK && session->fingerprint != NULL)
+        (void)snprintf(session->resolution.job.fingerprint,
+                       sizeof session->resolution.job.fingerprint, "%s",
+                       session->fingerprint);
+    return status;
 }
 
 /* Again and again, while devices are waited for. */

@@ -274,8 +274,8 @@ class Apart(SweepHosts, by_ssh.Disks):
                                 sweep.iterdir() if path.is_dir()),
                          ["node_0", "node_1"])
         self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM=own)
-        self.assertEqual(len(list((self.folder / "one").glob("2*/*/*/run.json"))),
-                         8)
+        self.assertEqual(len(list(sweep.glob("*/*/run.json"))), 8)
+        self.assertEqual(len(list(sweep.glob("node_*"))), 2)
 
     def test_cells_of_several_hosts(self):
         """Those have a controller of their own, and go on as well."""
@@ -423,6 +423,33 @@ while data := os.read(0, 65536):
             % (size, name, self.folder, self.folder, inner))
         program.chmod(0o700)
         return str(program)
+
+    def test_a_host_without_the_work_tree(self):
+        """Its cells are the same experiment, and do not run again."""
+        tree = self.folder / "tree"
+        (tree / ".git").mkdir(parents=True)
+        spec = self.sweep_spec(
+            f'echo $N >> "{self.folder}/ran"; {sweeps.DELIVER}', 6,
+            "log_dir: ../runs\nworkdir: jobs\n")
+        os.rename(spec, tree / spec.name)
+        (tree / "jobs").mkdir()
+        spec = tree / spec.name
+        (self.folder / "empty/jobs").mkdir(parents=True)
+        program = self.write(
+            "without", "#!/bin/sh\nexec unshare -m sh -c 'mount --bind \"$1\" "
+            "\"$2\" && shift 2 && exec \"$@\"' sh '%s' '%s' '%s' \"$@\"\n"
+            % (self.folder / "empty", tree, self.disk("disk-1")))
+        program.chmod(0o700)
+        own = {"1": str(program)}
+        self.on_nodes(spec, nodes=2, FAKE_PROGRAM=own)
+        self.assertIn(1, self.nodes_of())
+        done = self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM=own)
+        self.assertIn("6 cells, of which 6 have delivered", done.stderr)
+        self.assertEqual(len((self.folder / "ran").read_text().split()), 6)
+        for cell in self.cells():
+            results = json.loads(
+                (self.latest() / cell["run"] / "results.json").read_text())
+            self.assertEqual(results["fingerprint"], cell["fingerprint"])
 
     def test_a_full_disk_there(self):
         """No other cell begins there, and all others run."""

@@ -76,6 +76,7 @@ static enum jr_status load_cell(struct jr_session *session,
     session->sweep_id = word->sweep;
     session->cells_dir = beginning->cell->cells_dir;
     session->cell_run_id = beginning->run_id;
+    session->fingerprint = word->fingerprint;
     enum jr_status status = jr_session_load(session, &source, err);
     session->spec_name = word->name;
     return status;

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -101,8 +102,19 @@ int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
     return failed;
 }
 
+/* Where no cell has run, nothing is left of it. */
+static void remove_unused(const char *dir)
+{
+    JR_BUF_CLEANUP struct jr_buf lock = JR_BUF_INIT;
+    jr_buf_printf(&lock, "%s/" LOCK, dir);
+    if (!lock.failed && unlink(lock.data) == 0)
+        (void)rmdir(dir);
+}
+
 void jr_own_cells_release(struct jr_own_cells *own)
 {
+    if (own->dir != NULL)
+        remove_unused(own->dir);
     free(own->dir);
     if (own->lock_fd > 0)
         (void)close(own->lock_fd);

@@ -25,7 +25,7 @@ struct jr_own_cells {
 int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
                       uint32_t node, struct jr_error *err);
 
-/* Let go of it; what runs of its cells still holds the lock. */
+/* Let go of it, once nothing of its cells runs. */
 void jr_own_cells_release(struct jr_own_cells *own);
 
 #endif

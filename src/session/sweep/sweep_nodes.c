@@ -181,6 +181,18 @@ static uint32_t find_number(const struct jr_sweep_crew *crew, uint32_t node)
     return number;
 }
 
+/* A host that does not see the folder of the sweep may not have the work tree
+ * either, by whose top the paths of an experiment are compared. */
+static const char *find_fingerprint(struct jr_sweep_run *run,
+                                    const struct jr_sweep_crew *crew,
+                                    struct jr_cell_process *process)
+{
+    uint32_t node = find_number(crew, process->grant.node);
+    return jr_controller_node(crew->controller, node).apart
+               ? jr_sweep_fingerprint(run, process->cell, &process->arena)
+               : NULL;
+}
+
 int jr_sweep_nodes_begin(struct jr_sweep_run *run,
                          struct jr_cell_process *process, struct jr_error *err)
 {
@@ -210,7 +222,9 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
         .limit_ms = session->options.wait_ms,
         .console = run->options->console == NULL  ? NULL
                    : run->options->console->color ? "color"
-                                                  : "plain"};
+                                                  : "plain",
+        .fingerprint =
+            crew == NULL ? NULL : find_fingerprint(run, crew, process)};
     if (cell.spec == NULL)
         return -1;
     if (arena->failed)

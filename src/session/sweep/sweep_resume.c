@@ -215,6 +215,23 @@ static bool resolve_cell(struct jr_sweep_run *run, struct jr_spec_file *file,
     return good;
 }
 
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell,
+                                 struct jr_arena *arena)
+{
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    struct jr_resolution now = JR_RESOLUTION_INIT;
+    const char *print = NULL;
+    if (jr_swept_spec_load(&file, run->session->swept, cell, &silent) == 0 &&
+        resolve_cell(run, file, &now)) {
+        print = jr_arena_strdup(arena, now.job.fingerprint);
+        jr_resolution_release(&now);
+    }
+    jr_diags_release(&silent);
+    jr_spec_free(file);
+    return print;
+}
+
 /* "world_size 8 -> 4, env.LR 0.1 -> 0.2": what of the experiment differs from
  * what a cell ran. */
 static void add_changes(struct jr_buf *out, const struct jr_diff_side *then,

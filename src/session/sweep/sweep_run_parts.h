@@ -144,6 +144,10 @@ int jr_sweep_write(struct jr_sweep_run *run, struct jr_error *err);
 int jr_sweep_resume(struct jr_sweep_run *run, enum jr_log_mode mode,
                     bool *ret_found, struct jr_error *err);
 
+/* The fingerprint that a cell has now, in `arena`; NULL: it has none. */
+const char *jr_sweep_fingerprint(struct jr_sweep_run *run, size_t cell,
+                                 struct jr_arena *arena);
+
 /* cell_process.c */
 
 /* Begin a cell; -1 with `err` where no process can be made. */
