@@ -466,7 +466,7 @@ while data := os.read(0, 65536):
         self.assertEqual(self.statuses(), ["succeeded"] * 12)
 
     def test_what_an_earlier_jobrun_still_ends(self):
-        """Whoever goes on waits for it, also where another host gets the cell."""
+        """Whoever goes on waits for it, also where another host runs it."""
         spec = self.sweep_spec(
             "mkdir busy.$N || echo $N >> clash\n"
             "trap 'touch told.$N; sleep 1; rmdir busy.$N; exit 1' TERM\n"
@@ -481,8 +481,9 @@ while data := os.read(0, 65536):
         process.communicate()
         self.until(lambda: len(list(self.folder.glob("told.*"))) == 4, "the end")
         self.go()
-        self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM={
-            "0": own["1"], "1": own["0"]})
+        done = self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM=own)
+        self.assertIn("waiting for cells that an earlier jobrun is still ending "
+                      f"on {os.uname().nodename}\n", done.stderr)
         self.assertEqual(self.statuses(), ["succeeded"] * 4)
         self.assertFalse((self.folder / "clash").exists())
         self.assertEqual(list(self.folder.glob("busy.*")), [])

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -43,11 +44,29 @@ static bool has_controller(int wait_ms)
     return (input.revents & (POLLHUP | POLLERR)) == 0;
 }
 
-static void await_lock(int fd, uint64_t until_ns)
+/* Standard error is the link's, whose lines the controller hands on. */
+static void note_wait(bool *noted)
+{
+    struct utsname here = {0};
+    char line[256];
+    (void)uname(&here);
+    int len = snprintf(line, sizeof line,
+                       "waiting for cells that an earlier jobrun is still "
+                       "ending on %.64s\n",
+                       here.nodename);
+    if (!*noted)
+        (void)!write(STDERR_FILENO, line, (size_t)len);
+    *noted = true;
+}
+
+static void await_lock(int fd, uint64_t until_ns, bool *noted)
 {
     while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
-           jr_clock_ns() < until_ns && has_controller(LOOK_MS))
-        continue;
+           jr_clock_ns() < until_ns) {
+        note_wait(noted);
+        if (!has_controller(LOOK_MS))
+            break;
+    }
 }
 
 /* Whether it is the folder of an agent that another jobrun had. */
@@ -62,6 +81,7 @@ static void await_earlier(int sweep_fd, const char *token)
 {
     uint64_t until_ns = jr_clock_ns() + WAIT_NS;
     const struct dirent *entry;
+    bool noted = false;
     int again = dup(sweep_fd);
     DIR *entries = again < 0 ? NULL : fdopendir(again);
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
@@ -72,7 +92,7 @@ static void await_earlier(int sweep_fd, const char *token)
         JR_CLOSE int fd =
             jr_open_beneath(sweep_fd, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
         if (fd >= 0)
-            await_lock(fd, until_ns);
+            await_lock(fd, until_ns, &noted);
     }
     if (entries != NULL)
         (void)closedir(entries);
