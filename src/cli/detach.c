@@ -121,12 +121,14 @@ static void exit_by_signal(int sig)
     _exit(128 + sig);
 }
 
-void jr_hold_end(void)
+int jr_hold_end(void)
 {
     sigset_t held, set;
+    int sig, stop = 0;
     (void)sigprocmask(SIG_BLOCK, NULL, &held);
-    while (sigtimedwait(&held, NULL, &(struct timespec){0}) > 0)
-        continue;
+    while ((sig = sigtimedwait(&held, NULL, &(struct timespec){0})) > 0)
+        for (int i = 0; i < STOPS && stop == 0; i++)
+            stop = sig == stops[i] ? sig : 0;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTSTP);
     (void)sigaddset(&set, SIGCONT);
@@ -138,4 +140,5 @@ void jr_hold_end(void)
             (void)signal(stops[i], exit_by_signal);
     }
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return stop;
 }

@@ -49,7 +49,8 @@ void jr_hold_signals(const struct jr_session *session);
 
 /* The judgement is written, or there will be none. Drops what came meanwhile,
  * which was for the run; from now on the stop signals end the process, those
- * aside that were ignored when it began. */
-void jr_hold_end(void);
+ * aside that were ignored when it began. Returns the first stop signal that was
+ * dropped; 0: there was none. */
+int jr_hold_end(void);
 
 #endif

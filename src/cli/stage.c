@@ -157,9 +157,9 @@ static int begin_run(struct jr_session *session, const struct jr_cli *cli)
         return jr_stage_told(session, cli, status, &err);
     jr_hold_signals(session);
     status = jr_session_begin(session, &err);
-    if (status != JR_STATUS_OK)
-        jr_hold_end();
-    return jr_stage_told(session, cli, status, &err);
+    int sig = status != JR_STATUS_OK ? jr_hold_end() : 0;
+    failed = jr_stage_told(session, cli, status, &err);
+    return sig > 0 ? 128 + sig : failed;
 }
 
 static void print_start_texts(const struct jr_session *session,
@@ -215,7 +215,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
     enum jr_status status = jr_session_run(session, &console, &err);
     int code = print_end_texts(session, cli, status, &err);
     cli->session = NULL;
-    jr_hold_end();
+    (void)jr_hold_end();
     return code;
 }
 
@@ -262,7 +262,7 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
         return status;
     status = begin_run(session, cli);
     if (status == 0 && jr_session_is_over(session)) {
-        jr_hold_end();
+        (void)jr_hold_end();
         return 0;
     }
     if (status == 0)
@@ -450,7 +450,7 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
     enum jr_status status =
         jr_session_run_sweep(session, &options, &code, &err);
     cli->session = NULL;
-    jr_hold_end();
+    (void)jr_hold_end();
     failed = jr_stage_told(session, cli, status, &err);
     return failed != 0 ? failed : code;
 }

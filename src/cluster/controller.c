@@ -36,6 +36,16 @@ static int hear_stop(struct jr_controller *controller)
                : 0;
 }
 
+int jr_controller_heed(struct jr_controller *controller, int stop_fd)
+{
+    int before = controller->options.stop_fd;
+    if (before > 0) /* unless it has stopped us */
+        jr_loop_remove(&controller->loop, &controller->stop);
+    controller->options.stop_fd = stop_fd;
+    (void)hear_stop(controller); /* or it is looked at less often */
+    return before;
+}
+
 void jr_controller_turn(struct jr_controller *controller)
 {
     (void)jr_loop_turn(&controller->loop, false);

@@ -42,8 +42,7 @@ struct jr_controller_options {
     bool again; /* agents of this run may have been on its hosts before */
     const uint32_t *tasks; /* which of the step's tasks each node is, where one
                               program starts all; NULL: they are in order */
-    int stop_fd; /* nobody waits for agents any longer once it is readable; 0:
-                    there is none */
+    int stop_fd;           /* see jr_controller_heed; 0: there is none */
     char *const *envp;
     const struct jr_ssh *ssh;   /* of ssh.h; else NULL */
     const struct jr_copy *copy; /* for hosts without the program: copy.h; NULL:
@@ -101,6 +100,11 @@ int jr_controller_start(struct jr_controller **ret,
  * with `err`: one will not. */
 int jr_controller_started(struct jr_controller *controller,
                           struct jr_error *err);
+
+/* From now on nobody waits for agents any longer once `stop_fd` is readable,
+ * which is borrowed; 0 or -1: they are waited for. Returns what was heeded
+ * before. */
+int jr_controller_heed(struct jr_controller *controller, int stop_fd);
 
 /* Valid until the next call. */
 struct jr_controller_node jr_controller_node(

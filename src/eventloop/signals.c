@@ -101,6 +101,19 @@ int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns)
     }
 }
 
+int jr_signals_open_stops(const struct jr_policy *policy)
+{
+    struct jr_signals signals;
+    sigset_t ignored, stops;
+    jr_signals_ignored(&ignored);
+    jr_signals_make(&signals, policy, &ignored);
+    (void)sigemptyset(&stops);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (signals.use[sig] == JR_SIGNAL_STOP)
+            (void)sigaddset(&stops, sig);
+    return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 int jr_signal_read(int fd, pid_t *ret_pid)
 {
     struct signalfd_siginfo info;

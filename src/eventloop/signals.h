@@ -42,6 +42,11 @@ void jr_signals_set(const struct jr_signals *signals, sigset_t *ret);
  * returns 0. Suspends the process where a signal says so; others are lost. */
 int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns);
 
+/* Open a signalfd(2) of the signals that stop a run with this policy: it is
+ * readable while one that is blocked is pending, which stays so, for nobody
+ * reads it. -1 with errno. */
+int jr_signals_open_stops(const struct jr_policy *policy);
+
 /* The next signal of a signalfd(2), 0 if there is none; *ret_pid is the process
  * that it is about. */
 int jr_signal_read(int fd, pid_t *ret_pid);

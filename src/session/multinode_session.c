@@ -3,11 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/strv.h"
 #include "cluster/controller.h"
 #include "cluster/controller_cells.h"
 #include "cluster/srun.h"
+#include "eventloop/signals.h"
 #include "resolve/custom_device.h"
 #include "resolve/node_resources.h"
 #include "session/left_files.h"
@@ -327,7 +329,11 @@ enum jr_status jr_session_send_spec(struct jr_session *session,
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     if (session->controller == NULL)
         return JR_STATUS_OK;
+    JR_CLOSE int stop_fd =
+        jr_signals_open_stops(session->resolution.job.policy);
+    int before = jr_controller_heed(session->controller, stop_fd);
     int failed = send_spec_text(session, &why);
+    (void)jr_controller_heed(session->controller, before);
     if (failed == 0)
         failed = take_allocations(session, &why);
     if (failed == 0)

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -152,22 +151,6 @@ static int write_patch(struct jr_session *session, struct jr_error *err)
     return failed;
 }
 
-/* What would stop the run also ends waiting for git. A signal that is blocked
- * stays pending, and is the run's; one that is not never comes this way. -1:
- * only the limit ends it. */
-static int open_stop_signals(const struct jr_job *job)
-{
-    struct jr_signals signals;
-    sigset_t ignored, stops;
-    jr_signals_ignored(&ignored);
-    jr_signals_make(&signals, job->policy, &ignored);
-    (void)sigemptyset(&stops);
-    for (int sig = 1; sig < NSIG; sig++)
-        if (signals.use[sig] == JR_SIGNAL_STOP)
-            (void)sigaddset(&stops, sig);
-    return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* Record what the request asks for, in place of what was recorded before. */
 static int record_tree(struct jr_session *session,
                        const struct jr_run_tree_request *request,
@@ -305,7 +288,8 @@ void jr_session_know_code(struct jr_known_code *ret, struct jr_session *session,
         .count = job->secrets_count,
         .values = job->hidden,
     };
-    JR_CLOSE int stop_fd = open_stop_signals(job);
+    /* What would stop the run also ends waiting for git; -1: only the limit. */
+    JR_CLOSE int stop_fd = jr_signals_open_stops(job->policy);
     uint64_t began_ns = jr_clock_ns(), wall_ns = jr_clock_wall_ns();
     *ret = (struct jr_known_code){.folder = job->workdir,
                                   .files = find_chain(session),
@@ -338,7 +322,8 @@ int jr_session_record_code(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
     struct jr_error why = {0};
-    JR_CLOSE int stop_fd = open_stop_signals(job);
+    /* What would stop the run also ends waiting for git; -1: only the limit. */
+    JR_CLOSE int stop_fd = jr_signals_open_stops(job->policy);
     bool frozen = session->frozen.copy != NULL;
     const struct jr_freeze_watch watch = {jr_clock_wall_ns() - CLOCK_NS,
                                           stop_fd};

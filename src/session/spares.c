@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/strv.h"
@@ -22,7 +21,7 @@ struct jr_spares {
     struct jr_placing placing;
     struct jr_controller_options options; /* of the first controller */
     uint32_t *known_as; /* of each machine: what the controller calls it */
-    int stop_fd;        /* readable once the run is to stop; 0: not yet */
+    int stop_fd;        /* readable once the run is to stop; 0, -1: not yet */
 };
 
 /* Tasks of srun get no message that says which node they have: it begins each
@@ -301,21 +300,6 @@ bool jr_spares_are_wanted(const struct jr_session *session)
     return lost;
 }
 
-/* The signals that stop a run, which are blocked between attempts. */
-static int open_stop_fd(const struct jr_session *session)
-{
-    struct jr_signals uses;
-    sigset_t ignored, stops;
-    jr_signals_ignored(&ignored);
-    jr_signals_make(&uses, session->plan.policy, &ignored);
-    (void)sigemptyset(&stops);
-    for (int sig = 1; sig < NSIG; sig++)
-        if (uses.use[sig] == JR_SIGNAL_STOP)
-            (void)sigaddset(&stops, sig);
-    int fd = signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? 0 : fd;
-}
-
 /* A spare that has failed, after which there is none. */
 static int refuse_last_spare(const struct jr_session *session,
                              struct jr_error *err)
@@ -335,8 +319,8 @@ static int refuse_last_spare(const struct jr_session *session,
 int jr_spares_replace(struct jr_session *session, struct jr_error *err)
 {
     struct jr_spares *spares = session->spares;
-    if (spares->stop_fd == 0)
-        spares->stop_fd = open_stop_fd(session);
+    if (spares->stop_fd <= 0) /* between attempts they are blocked */
+        spares->stop_fd = jr_signals_open_stops(session->plan.policy);
     (void)jr_error_set(err, JR_STATUS_LAUNCH,
                        "a node was lost, and no spare is left for it");
     if (replace_nodes(session, true, err) != 0)

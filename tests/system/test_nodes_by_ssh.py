@@ -25,6 +25,23 @@ def rename(value):
     return value
 
 
+# An agent that hears nothing any more from the first message on that has a word.
+DEAF = """\
+#!/usr/bin/python3
+import subprocess, sys
+agent = subprocess.Popen([%r, *sys.argv[1:]], stdin=subprocess.PIPE)
+with agent:
+    for line in sys.stdin.buffer:
+        if %r in line:
+            open("asked", "w").close()
+            sys.stdin.buffer.read()  # until its end
+            break
+        agent.stdin.write(line)
+        agent.stdin.flush()
+    agent.stdin.close()
+"""
+
+
 class Ssh(cases.Agents):
     FAKE, NAME, FIRST = "fakessh", "ssh", "head -n 1"
     EXCLUDE = ""
@@ -62,6 +79,26 @@ class Ssh(cases.Agents):
 
     def results(self, *words, **options):
         return rename(super().results(*words, **options))
+
+
+    def deaf_program(self, word):
+        """In the place of jobrun on a host."""
+        program = self.write("deaf", DEAF % (harness.JOBRUN,
+                                             f'"{word}"'.encode()))
+        program.write_text(program.read_text().replace(
+            '"asked"', repr(str(self.folder / "asked"))))
+        program.chmod(0o700)
+        return str(program)
+
+    def stop_once_asked(self, process, sig):
+        """A signal ends it, though a host does not answer."""
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / "asked").exists():
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        process.send_signal(sig)
+        return self.finish(process, 128 + sig)
 
 
 class Runs(cases.Runs, Ssh):
@@ -231,6 +268,16 @@ class Wrong(cases.Wrong, Ssh):
             "output of ssh: Connecting to the gate")
         self.assertFalse((self.folder / "begun").exists())
         self.nobody_is_left()
+
+    def test_a_host_that_hangs_over_the_spec_is_not_waited_for(self):
+        """By a signal it is over, as long as no rank has begun."""
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            process = self.start(self.spec("touch begun"), env=self.allocation(
+                2, FAKE_PROGRAM={"1": self.deaf_program("spec")}))
+            err = self.stop_once_asked(process, sig)
+            self.assertIn("jobrun was told to stop", err)
+            self.assertFalse((self.folder / "begun").exists())
+            (self.folder / "asked").unlink()
 
     def test_a_name_that_is_none(self):
         self.refuse("ssh: Could not resolve hostname n2: Name or service not "

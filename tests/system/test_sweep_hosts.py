@@ -564,6 +564,16 @@ class Failing(SweepHosts):
         self.assertIn("all hosts are lost: no other cell begins: go on with "
                       "--resume=", err)
 
+    def test_a_host_that_hangs_over_the_folder_is_not_waited_for(self):
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            process = self.begin_sweep(self.sweep_spec(), nodes=2, FAKE_PROGRAM={
+                "1": self.deaf_program("share")})
+            err = self.stop_once_asked(process, sig)
+            self.assertIn("jobrun was told to stop: no other cell begins: go on "
+                          "with --resume=", err)
+            self.assertEqual(set(self.statuses()), {"not_started"})
+            (self.folder / "asked").unlink()
+
     def test_a_host_that_is_not_reached(self):
         refusal = "ssh: connect to host x port 22: No route to host\n"
         done = self.on_nodes(self.sweep_spec(), nodes=2, code=7, FAKE_REFUSAL={

@@ -173,6 +173,14 @@ static void take_signal(struct jr_sweep_run *run)
     }
 }
 
+/* What came before the loop, as while agents were asked. */
+static void take_pending_signals(struct jr_sweep_run *run)
+{
+    struct pollfd fd = {.fd = run->signal_fd, .events = POLLIN};
+    while (poll(&fd, 1, 0) > 0 && fd.revents == POLLIN)
+        take_signal(run);
+}
+
 /* Note that a cell has begun. */
 static void enter_cell(struct jr_sweep_run *run,
                        const struct jr_cell_process *process)
@@ -308,6 +316,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         run->closing = true;
     }
     jr_sweep_screen_open(run);
+    take_pending_signals(run);
     for (;;) {
         reap_cells(run);
         attend_nodes(run);

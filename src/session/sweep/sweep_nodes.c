@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "eventloop/signals.h"
 #include "resolve/resolve.h"
 #include "session/stages.h"
 #include "session/sweep/sweep_run_parts.h"
@@ -74,8 +76,11 @@ static int share_folder(const struct jr_sweep_run *run,
         return 0;
     if (jr_folder_mark_make(&cells, token, err) != 0)
         return -1;
+    JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
+    int before = jr_controller_heed(controller, stop_fd);
     int failed = jr_controller_share(controller, run->cells_dir, token,
                                      list_collected(policy->engine.ssh), err);
+    (void)jr_controller_heed(controller, before);
     jr_folder_mark_remove(&cells, token);
     return failed != 0 ? failed : check_code(run, controller, policy, err);
 }
