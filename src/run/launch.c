@@ -285,9 +285,11 @@ static uint32_t begin_batch(struct jr_runner *runner, struct jr_rank_run *first)
     bool failed = false;
     for (; count < most && !failed; count++) {
         failed = jr_start_begin(starter, count, first[count].plan) != 0;
-        if (!failed) /* or else later, once it executes */
-            (void)watch_rank(&first[count],
-                             starter->flights[count].started.pidfd);
+        if (failed)
+            continue;
+        /* Or else later, once it executes. */
+        (void)watch_rank(&first[count], starter->flights[count].started.pidfd);
+        jr_start_release(starter, count);
     }
     return count;
 }

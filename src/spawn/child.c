@@ -1,6 +1,7 @@
 #include "spawn/child.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -138,6 +139,15 @@ static long reset_signals(const struct jr_child *child)
     return CALL(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, mask_size);
 }
 
+/* Until the runner is sure to hear of our end. */
+static long await_watch(const struct jr_child *child)
+{
+    while (child->held != NULL &&
+           __atomic_load_n(child->held, __ATOMIC_ACQUIRE) != 0)
+        (void)CALL(SYS_futex, child->held, FUTEX_WAIT, 1, NULL);
+    return 0;
+}
+
 static long execute_program(const struct jr_child *child)
 {
     return CALL(SYS_execve, child->program, child->argv, child->env, 0);
@@ -160,6 +170,7 @@ int jr_child_main(void *data)
         {JR_STAGE_CPUS, bind_child_cpus},
         {JR_STAGE_WORKDIR, enter_workdir},
         {JR_STAGE_SIGNALS, reset_signals},
+        {JR_STAGE_CLONE, await_watch},
         {JR_STAGE_EXEC, execute_program},
     };
     struct jr_child *child = data;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -68,6 +69,8 @@ struct jr_child {
     const struct jr_limit_list *limits;
     const cpu_set_t *cpus; /* NULL: not bound */
     size_t cpus_size;      /* bytes */
+    const uint32_t *held;  /* it does not execute while this is 1; NULL: it need
+                              not wait */
 
     /* What went wrong: read by the runner once the child is gone. */
     enum jr_stage stage; /* JR_STAGE_NONE: it is executing */

@@ -51,7 +51,8 @@ static int clone_flight(const struct jr_starter *starter,
     flags |= starter->blind ? 0 : CLONE_PIDFD;
     flags |= starter->marks ? 0 : CLONE_FILES;
     flags |= waits ? CLONE_VFORK : CLONE_CHILD_CLEARTID;
-    flight->up = !waits;
+    flight->up = flight->held = !waits;
+    flight->child.held = waits ? NULL : &flight->held;
     ret->pid = clone(jr_child_main, flight->stack, flags, &flight->child,
                      &ret->pidfd, NULL, &flight->up);
     ret->at_ns = jr_clock_ns();
@@ -62,7 +63,7 @@ static int clone_flight(const struct jr_starter *starter,
     int error = errno;
     if (stand_in >= 0)
         (void)close(stand_in);
-    flight->up = 0;
+    flight->up = flight->held = 0;
     ret->pidfd = -1;
     errno = error;
     return -1;
@@ -104,6 +105,14 @@ static int begin_flight(struct jr_starter *starter, struct jr_flight *flight)
     return 0;
 }
 
+static void release_flight(struct jr_flight *flight)
+{
+    if (flight->held == 0)
+        return;
+    __atomic_store_n(&flight->held, 0, __ATOMIC_RELEASE);
+    (void)syscall(SYS_futex, &flight->held, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 #define UP_LOOK_NS 100000000
 
 /* The kernel wakes us when the child executes or ends. Some do not when it is
@@ -124,6 +133,7 @@ static int end_flight(struct jr_flight *flight)
 {
     struct jr_child *child = &flight->child;
     struct jr_started *ret = &flight->started;
+    release_flight(flight);
     await_landing(flight);
     ret->stage = child->stage;
     if (ret->stage == JR_STAGE_NONE)
@@ -170,6 +180,11 @@ int jr_start_begin(struct jr_starter *starter, unsigned n,
         return 0;
     flight->started.error = errno;
     return -1;
+}
+
+void jr_start_release(struct jr_starter *starter, unsigned n)
+{
+    release_flight(&starter->flights[n]);
 }
 
 void jr_start_end(struct jr_starter *starter, unsigned n,

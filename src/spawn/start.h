@@ -76,6 +76,7 @@ struct jr_flight {
     char *stack;            /* the child side's */
     uint32_t up;            /* 1, until the kernel sees the child execute or
                                end (CLONE_CHILD_CLEARTID) */
+    uint32_t held;          /* 1, until the child may execute */
     char program[PATH_MAX]; /* its own copy */
     cpu_set_t cpus[JR_CPUS / CPU_SETSIZE];
 };
@@ -168,12 +169,17 @@ void jr_start_settle(const struct jr_child *child, struct jr_started *started);
 /* How many flights there may be at once. */
 unsigned jr_start_width(const struct jr_starter *starter);
 
-/* Begin to start a rank, as flight `n`, which has to be ended. -1: it has
- * failed already; why is told at its end. */
+/* Begin to start a rank, as flight `n`, which has to be ended. It does not
+ * execute yet where others may be under way. -1: it has failed already; why is
+ * told at its end. */
 int jr_start_begin(struct jr_starter *starter, unsigned n,
                    const struct jr_plan_rank *rank);
 
-/* Wait until the child of flight `n` executes, or has failed to. */
+/* Let the child of flight `n` execute: who is to hear of its end watches it. */
+void jr_start_release(struct jr_starter *starter, unsigned n);
+
+/* Wait until the child of flight `n` executes, or has failed to. It is released
+ * if it was not. */
 void jr_start_end(struct jr_starter *starter, unsigned n,
                   struct jr_started *ret);
 
