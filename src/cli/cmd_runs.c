@@ -80,8 +80,8 @@ static void add_meant_run(struct jr_buf *out, const struct jr_cli *cli,
 {
     static const char *const latest[] = {"latest", NULL};
     const char *verb = cli->verb->name;
-    if (strcmp(run, latest[0]) == 0)
-        return; /* there is none at all */
+    if (strcmp(run, latest[0]) == 0 || strchr(run, '/') != NULL)
+        return; /* there is none at all, or it is a part that is missing */
     if (strcmp(run, "last") == 0 || strcmp(run, "newest") == 0 ||
         jr_did_you_mean(run, latest) != NULL)
         jr_buf_str(out, " (did you mean latest?)");

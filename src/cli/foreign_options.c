@@ -101,6 +101,9 @@ static const struct jr_foreign_option rows[] = {
      ANY, NULL},
     {"--dry-run --dryrun --check --simulate", "run", JR_FOREIGN_VERB, NULL,
      "plan"},
+    {"--on", "run", JR_FOREIGN_ASK, ANY,
+     "nothing can be run on a machine that is only described: type jobrun plan "
+     "SPEC --on PROFILE"},
     {"--print-config", "run", JR_FOREIGN_VERB, NULL, "resolve"},
     {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
     {"--multirun -m", JOB, JR_FOREIGN_ASK, NULL,

@@ -35,6 +35,11 @@ int jr_mistake_number(const struct jr_cli *cli, const struct jr_option *option,
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     add_name(&name, option);
     const char *shown = name.failed ? option->name : name.data;
+    if (value[0] == '=' && value[1] != '\0' &&
+        value[1 + strspn(value + 1, DIGITS)] == '\0')
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "%s wants a number, not '%s'; type %s %s", shown,
+                          value, shown, value + 1);
     if (value[0] != '\0' && value[strspn(value, DIGITS)] == '\0')
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "%s wants a number of at most %" PRIu32 ", not %s",

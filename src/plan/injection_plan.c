@@ -79,7 +79,11 @@ static bool read_injection_kind(struct item *item, const char *to)
     const char *help = "kill:3@5s, exit:1=7, hang:2, stop:0, slow:*, "
                        "noresult:1, oom:2: one range of ranks each; "
                        "lost_node:1@5s, deadline@10s, preempt@10s";
-    if (near != NULL)
+    size_t typed = near == NULL ? 0 : strcspn(word, " ");
+    if (near != NULL && word[typed] == ' ')
+        help = jr_arena_printf(item->arena, "did you mean '%s:%s'?", near,
+                               word + typed + 1);
+    else if (near != NULL)
         help = jr_arena_printf(item->arena, "did you mean '%s'?", near);
     return refuse_injection(item, item->text, to, "no such injection",
                             help == NULL ? "" : help);

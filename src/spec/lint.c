@@ -296,6 +296,31 @@ static struct jr_node *read_env_variable(struct jr_lint *lint,
     return jr_lint_scalar(lint, node, "???", false);
 }
 
+/* env: {A:1}, which is a name without a value. */
+static bool is_glued(const struct jr_spec_type *type,
+                     const struct jr_pair *pair)
+{
+    const char *colon = strchr(pair->key->text, ':');
+    return type->env && colon != NULL && colon > pair->key->text &&
+           colon[1] != '\0' && pair->value->kind == JR_NODE_SCALAR &&
+           pair->value->plain && pair->value->len == 0;
+}
+
+static struct jr_node *refuse_glued(struct jr_lint *lint,
+                                    const struct jr_node *key,
+                                    const struct jr_node_step *at)
+{
+    size_t len = strcspn(key->text, ":");
+    struct jr_diag *diag =
+        jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
+                      "%s is not the name of a variable",
+                      jr_lint_quoted(lint, key->text, key->len));
+    jr_diag_help(lint->diags, diag,
+                 "a space is missing after the ':': %.*s: %s", (int)len,
+                 key->text, key->text + len + 1);
+    return NULL;
+}
+
 /* A user's own name with its value. */
 static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
                        const struct jr_pair *pair, struct jr_node *out,
@@ -304,7 +329,9 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
     const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_node *node = pair->value;
     struct jr_node *value = NULL;
-    struct jr_node *key = read_key_name(lint, type, pair->key, &at);
+    struct jr_node *key = is_glued(type, pair)
+                              ? refuse_glued(lint, pair->key, &at)
+                              : read_key_name(lint, type, pair->key, &at);
     if (key == NULL)
         return;
     if (type->env)

@@ -89,7 +89,14 @@ static bool help_with_host(const struct text *t)
     size_t len = strcspn(t->text, ": ");
     const char *count = count_of_host(t->text + len);
     const char *at = strchr(t->text, '@');
-    if (at != NULL && jr_lint_fits(t->lint, t->type, at + 1, strlen(at + 1)))
+    const char *second = t->text + len + strspn(t->text + len, " ");
+    if (t->text[len] == ' ' && count == NULL && len > 0 &&
+        jr_lint_fits(t->lint, t->type, t->text, len) &&
+        jr_lint_fits(t->lint, t->type, second, strlen(second)))
+        jr_diag_help(diags, t->diag, "a comma is between two hosts: %.*s,%s",
+                     (int)len, t->text, second);
+    else if (at != NULL &&
+             jr_lint_fits(t->lint, t->type, at + 1, strlen(at + 1)))
         jr_diag_help(diags, t->diag,
                      "write %s; which user logs in belongs into ~/.ssh/config",
                      at + 1);
@@ -191,13 +198,15 @@ const char *jr_lint_signal_name(struct jr_lint *lint, const char *text)
 
 static bool help_with_signal(const struct text *t)
 {
-    if (strcmp(t->path, "on_hang.signal") != 0)
+    if (strcmp(t->path, "on_hang.signal") != 0 &&
+        strcmp(t->path, "deadline.signal") != 0)
         return false;
     const char *name = jr_lint_signal_name(t->lint, t->text);
     if (name != NULL &&
         (strcmp(name, "KILL") == 0 || strcmp(name, "STOP") == 0)) {
         jr_diag_help(t->lint->diags, t->diag,
-                     "no program can answer %s: write ABRT or USR1", name);
+                     "no program can answer %s: write %s or USR1", name,
+                     t->path[0] == 'd' ? "TERM" : "ABRT");
         return true;
     }
     return offer(t, name, true);

@@ -27,6 +27,7 @@ static const struct member members[] = {
     {"backends", "default", true, "all global world"},
     {"backends", "model", true, "mp tensor tp model_parallel"},
     {"backends", "pipeline", true, "pp pipe pipeline_parallel"},
+    {"code", "mode", false, "copy freeze frozen record snapshot track"},
     {"console", "collapse", true, "dedup fold"},
     {"console", "hide", true, "exclude"},
     {"console", "prefix", false, "format label tag"},

@@ -1,5 +1,6 @@
 #include "spec/sweep_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -124,6 +125,56 @@ static struct jr_node *read_option_key(const struct option *option, size_t len)
     return key;
 }
 
+/* Append "1..9" for range(1,10), "a,b" for choice(a,b) and [a, b]; false where
+ * that is none of these. */
+static bool add_meant_values(struct jr_buf *out, const char *text)
+{
+    static const char *const heads[] = {"choice(", "["};
+    int from, to;
+    char tail[2];
+    if (sscanf(text, "range(%d,%d%1[)]", &from, &to, tail) == 3)
+        jr_buf_printf(out, "%d..%d", from, to - 1);
+    for (size_t i = 0; out->len == 0 && i < sizeof heads / sizeof *heads; i++) {
+        if (strncmp(text, heads[i], strlen(heads[i])) != 0)
+            continue;
+        for (text += strlen(heads[i]); strchr(")]", *text) == NULL; text++)
+            if (*text != ' ')
+                jr_buf_char(out, *text);
+    }
+    return out->len > 0 && !out->failed;
+}
+
+/* Whether the values are written as others do: range(1,10), or behind a colon.
+ * Then that is reported. `len` bytes are the path. */
+static bool refuse_other_form(const struct option *option,
+                              const struct jr_node *key, size_t len)
+{
+    struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_sweep_reading *reading = option->reading;
+    const char *text = option->text + len;
+    bool equals = *text == '=', colon = false;
+    if (!equals)
+        len = strcspn(option->text, ":");
+    colon = option->text[len] == ':';
+    text = option->text + len + (equals || colon);
+    text += strspn(text, " ");
+    bool meant = len > 0 && add_meant_values(&values, text);
+    if (equals && len > 0 && (!meant || *text == '['))
+        return false;
+    struct jr_diag *diag = jr_sweep_refuse(
+        reading,
+        equals && len > 0 ? JR_CODE_WRONG_AXIS_VALUES : JR_CODE_WRONG_AXIS,
+        key->span, NULL,
+        equals && len > 0 ? "there are no functions in --sweep"
+                          : "--sweep wants PATH=VALUES");
+    if (meant)
+        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len,
+                     option->text, values.data);
+    else
+        jr_diag_help(reading->diags, diag, "--sweep vars.lr=0.1,0.01");
+    return true;
+}
+
 void jr_sweep_read_options(struct jr_sweep_reading *reading,
                            char *const *sweeps, const char *folder)
 {
@@ -138,13 +189,8 @@ void jr_sweep_read_options(struct jr_sweep_reading *reading,
             return;
         if (reading->axes->at.line == 0)
             reading->axes->at = key->span;
-        if (len == 0 || option.text[len] == '\0') {
-            struct jr_diag *diag =
-                jr_sweep_refuse(reading, JR_CODE_WRONG_AXIS, key->span, NULL,
-                                "--sweep wants PATH=VALUES");
-            jr_diag_help(reading->diags, diag, "--sweep vars.lr=0.1,0.01");
+        if (refuse_other_form(&option, key, len))
             continue;
-        }
         struct jr_node *values = read_option_values(&option, len);
         if (values != NULL)
             jr_sweep_add_axis(reading, key, values);

@@ -76,9 +76,14 @@ class ForgottenDashes(Case):
                  "type: jobrun train.jobrun.yaml -s env.LR=1"),
                 (["run", "-v", "train.jobrun.yaml"],
                  "leave it out: jobrun run train.jobrun.yaml"),
+                (["train.jobrun.yaml", "--inject", "kill 0"],
+                 "did you mean 'kill:0'?"),
+                (["-n=4", "--", "true"], "type -n 4"),
+                (["train.jobrun.yaml", "--on", "1x8"],
+                 "type jobrun plan SPEC --on PROFILE"),
                 (["apply", "-f", "train.jobrun.yaml"],
                  "        jobrun run train.jobrun.yaml"),
-                (["show"], "no runs in runs (--log-dir DIR: another folder)\n")):
+                (["show"], "no runs in runs")):
             done = self.jobrun(*words)
             self.assertIn(done.returncode, (2, 3), words)
             self.assertIn(line, done.stderr)

@@ -253,8 +253,7 @@ static void keeps_values(void)
     struct jr_cli cli = {0};
     char said[512];
     CU_ASSERT_EQUAL(parse(&cli, said, words), JR_STATUS_USAGE);
-    JR_ASSERT_TEXT(said, "jobrun: -n wants a whole number, not '=3'; for "
-                         "example: -n 4");
+    JR_ASSERT_TEXT(said, "jobrun: -n wants a number, not '=3'; type -n 3");
     jr_arena_release(&cli.arena);
     cli = (struct jr_cli){0};
     CU_ASSERT_EQUAL(parse(&cli, said, good), 0);

@@ -48,16 +48,20 @@ static void explains_indentation(void)
 static void explains_brackets(void)
 {
     static const struct vector vectors[] = {
-        {"a: [1, 2", "1:4-5 0102 this '[' is never closed\n"},
+        {"a: [1, 2",
+         "1:4-5 0102 this '[' is never closed | write ] where it ends\n"},
         {"a: [1, 2\nb: 3\n",
          "2:2-3 0102 a ',' or ']' is missing before this | "
          "close it with ] on line 1 | @1:4-5 this '[' is open\n"},
-        {"a: [1 2: 3, {4}\n", "1:4-5 0102 this '[' is never closed\n"},
-        {"x: {a: 1\n", "1:4-5 0102 this '{' is never closed\n"},
+        {"a: [1 2: 3, {4}\n",
+         "1:4-5 0102 this '[' is never closed | write ] where it ends\n"},
+        {"x: {a: 1\n",
+         "1:4-5 0102 this '{' is never closed | write } where it ends\n"},
         {"x: {a: 1\ny: 2\n",
          "2:2-3 0102 a ',' or '}' is missing before this | "
          "close it with } on line 1 | @1:4-5 this '{' is open\n"},
-        {"x: {a: 1, b\n", "1:4-5 0102 this '{' is never closed\n"},
+        {"x: {a: 1, b\n",
+         "1:4-5 0102 this '{' is never closed | write } where it ends\n"},
         {"a: [", "1:4-5 0102 this '[' is never closed | write ] where it "
                  "ends\n"},
         {"a: {b: [\n", "1:8-9 0102 this '[' is never closed | write ] where "
@@ -65,7 +69,8 @@ static void explains_brackets(void)
         {"a: [,]\n", "1:5-6 0102 a value is missing before this\n"},
         {"a: {b: ???}\n", "1:8-11 0102 a bare '?' is not allowed inside [ ] or "
                           "{ } | write auto, or quote it: \"???\"\n"},
-        {"a: [?]\n", "1:4-5 0102 this '[' is never closed\n"},
+        {"a: [?]\n",
+         "1:4-5 0102 this '[' is never closed | write ] where it ends\n"},
         {"a: [x, ??, b]\n", "1:9-10 0102 a bare '?' is not allowed inside [ ] "
                             "or { } | write auto, or quote it: \"???\"\n"},
         {"a: ]\n", "1:4-5 0102 a value is missing before this\n"},
