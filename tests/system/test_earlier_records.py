@@ -51,6 +51,8 @@ jobrun: INCOMPLETE: every rank exited with 0, but 2 of 4 did not deliver   \
 exit status 5
   rank 1    result.json was not written
   rank 3    result.json: 'loss' is 3, more than 2
+  try:        each rank writes JSON to the file that JOBRUN_RESULT_FILE names; \
+`from: stdout` and a `pattern` read it from the output
   0 processes left
   runs/incomplete   (jobrun logs incomplete --rank 1)
 """,
@@ -70,6 +72,7 @@ jobrun: FAILED after 0 ms: rank 2 died by SIGSEGV                 exit status 1
   rank 2   node 0 (gpu07)   local 2   data 2   pid 30243   attempt 0
   it wrote nothing to stdout and stderr
   after it:   ranks 0-1,3 stopped by jobrun (SIGTERM)
+  try:        --debug 2 gives this rank a terminal of its own, for gdb or pdb
   0 processes left
   runs/segv   (jobrun logs segv)
 """,

@@ -118,7 +118,11 @@ class Failures(harness.Case):
     def test_01_ends(self):
         self.check(
             self.section("A rank exits",
-                         "It exits with a code other than 0.",
+                         "It exits with a code other than 0, and the other "
+                         "ranks are stopped. With\n`on_failure: continue` they "
+                         "go on, and the job fails all the same; ranks that "
+                         "are\none world of MPI are [stopped even then]"
+                         "(mpi.md#what-the-report-says).",
                          shell("echo loss is NaN at step 120 >&2; exit 3")),
             self.section("A rank dies by a signal",
                          "In this example the rank sent the signal to "

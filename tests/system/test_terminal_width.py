@@ -117,7 +117,8 @@ class Terminal(harness.Case):
 
     def test_a_plan_fits(self):
         spec = self.write("t.jobrun.yaml", "version: 1\ndevice: cpu\n"
-                          "world_size: 2\nentrypoint: [echo, a]\n").name
+                          "world_size: 2\nmaster_port: 29400\n"
+                          "entrypoint: [echo, a]\n").name
         for words in ("plan", spec), ("resolve", spec, "--explain"):
             for columns in 60, 80:
                 lines = self.on_terminal(columns, *words)
