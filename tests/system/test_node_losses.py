@@ -93,10 +93,11 @@ class Losses:
         events = self.events()
         [lost] = [event["ns"] for event in events
                   if event["event"] == "node_lost"]
-        started = [event["ns"] for event in events
-                   if event["event"] == "rank_started" and event["ns"] > lost]
+        names = [event["event"] for event in events]
+        started = [event["ns"] for event in events[names.index("restart"):]
+                   if event["event"] == "rank_started"]
         self.assertEqual(len(started), NODES)
-        return (started[-1] - lost) / 1e9
+        return (max(started) - lost) / 1e9
 
     def one(self, number, seed):
         case = type(self)("lose_one")
