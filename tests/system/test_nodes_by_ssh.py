@@ -811,6 +811,17 @@ class Apart(Disks):
         self.assertEqual((sorted(out.splitlines()), err),
                          (["[2] 2", "[3] 3"], ""))
 
+    def test_secrets_are_in_no_file_of_a_host(self):
+        self.run_apart(
+            5, 'echo "{\\"r\\": \\"$API_KEY\\"}" > "$JOBRUN_RESULT_FILE"',
+            disks=("one", "two"), more="env: {API_KEY: s3cr3t-word}\nresults: "
+            "{fields: {r: {type: integer}}}\n")
+        files = [path for path in self.folder.glob("???/**/*")
+                 if path.is_file() and path.name != "result.json"]
+        self.assertIn("results.json", [path.name for path in files])
+        for path in files:
+            self.assertNotIn(b"s3cr3t-word", path.read_bytes(), path)
+
     def test_a_host_keeps_a_part_that_goes_on(self):
         process = self.begin(FAKE_PROGRAM={"1": self.disk("disk")})
         self.assertIn("running", self.there("disk", "runs"))
