@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/pidfd.h"
-#include "cluster/controller_parts.h"
+#include "cluster/await_agents.h"
 #include "cluster/copy.h"
 #include "cluster/survey_parts.h"
 #include "eventloop/signals.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/await_agents.h"
 #include "cluster/controller_console.h"
 #include "cluster/controller_parts.h"
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "cluster/await_agents.h"
 #include "cluster/controller_run.h"
 
 #include "base/banned.h"

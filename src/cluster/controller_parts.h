@@ -1,5 +1,5 @@
-/* What the files of the controller share: controller.c waits for all agents,
- * from the start to the end; connect_agents.c has the links to them
+/* What the files of the controller share: controller.c begins and ends with all
+ * agents, await_agents.c waits for them; connect_agents.c has the links to them
  * (link.h), controller_messages.c handles their messages,
  * controller_console.c shows what all nodes print, and controller_run.c (with
  * controller_run.h) runs an attempt. connect_agents.c and controller_messages.c
@@ -138,16 +138,6 @@ void jr_controller_step_node(struct jr_controller *controller, uint32_t node,
 /* controller.c: one turn of the loop. */
 void jr_controller_turn(struct jr_controller *controller);
 
-/* The same file: wait, within timeouts.start, until all nodes are in `state`.
- * -1 with which is not, and why; `what` is what it did not do: "answer". */
-int jr_controller_await(struct jr_controller *controller,
-                        enum jr_node_state state, const char *what,
-                        struct jr_error *err);
-
-/* The same file: something is on its way to a node: timeouts.start begins
- * anew. */
-void jr_controller_wait_on(struct jr_controller *controller);
-
 /* controller_messages.c: a node cannot take part, for this reason. */
 void jr_controller_refuse(struct jr_controller *controller, uint32_t node,
                           const char *text);
@@ -155,8 +145,5 @@ void jr_controller_refuse(struct jr_controller *controller, uint32_t node,
 /* controller.c: whether a node is still in a state before `state`. */
 bool jr_controller_awaits(const struct jr_controller *controller,
                           enum jr_node_state state);
-
-/* The same file: whether any agent has said hello. */
-bool jr_controller_has_agent(const struct jr_controller *controller);
 
 #endif
