@@ -242,7 +242,9 @@ static void keeps_the_order_of_ends_during_starts(void)
     fake.planned[FIRST].argv = hub;
     fake.runner.proven = &fake.planned[0];
     clones.count = 0;
-    clones.slow = FIRST;
+    /* Where the runner sleeps until a rank executes, nothing can hold that back
+     * until it is watched. */
+    clones.slow = jr_start_width(&fake.runner.starter) > 1 ? FIRST : 0;
     clones.late = COUNT - 1;
     fake_runner_turn(&fake, is_over);
     clones.late = clones.slow = 0;
