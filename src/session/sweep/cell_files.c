@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "record/prune.h"
 #include "session/stages.h"
@@ -15,7 +17,8 @@
 
 #include "base/banned.h"
 
-#define GATHERING ".%s" /* by the name of its folder */
+#define GATHERING     ".%s" /* by the name of its folder */
+#define SYNC_EVERY_NS UINT64_C(1000000000)
 
 void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run,
                         uint32_t node)
@@ -145,13 +148,41 @@ void jr_cell_files_take(struct jr_cell_files *files, const char *bytes,
     jr_left_stream_take(&files->stream, &taker, bytes, len);
 }
 
+/* On its way to the disk, or there. What is not there needs no way. */
+static int settle_record(const struct jr_cell_files *files, const char *name,
+                         bool sync)
+{
+    JR_CLOSE int fd =
+        openat(files->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    return sync && fdatasync(fd) != 0 && errno != EINVAL ? -1 : 0;
+}
+
+/* As a run's own (write_judgement.c): a crash of the machine leaves whole
+ * records of all cells that have ended but for those of the last second. */
+static int settle_records(const struct jr_cell_files *files)
+{
+    struct jr_sweep_nodes *nodes = &files->run->nodes;
+    bool sync = nodes->synced_ns == 0 ||
+                jr_clock_ns() >= nodes->synced_ns + SYNC_EVERY_NS;
+    if (settle_record(files, "run.json", sync) != 0 ||
+        settle_record(files, "results.json", sync) != 0)
+        return -1;
+    if (sync)
+        nodes->synced_ns = jr_clock_ns();
+    return 0;
+}
+
 /* What has come is the cell's run from now on. */
 static void place_cell(struct jr_cell_files *files)
 {
     char name[32];
     name_gathering(name, files->number);
-    if (renameat(files->run->cells_fd, name, files->run->cells_fd, name + 1) !=
-        0)
+    if (settle_records(files) != 0 ||
+        renameat(files->run->cells_fd, name, files->run->cells_fd, name + 1) !=
+            0)
         fail_cell_files(files, errno);
 }
 

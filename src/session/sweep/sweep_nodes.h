@@ -41,6 +41,7 @@ struct jr_sweep_nodes {
     char **hosts;                 /* of each node of the sweep */
     bool *lost;
     struct jr_cell_files *files; /* that come from each node */
+    uint64_t synced_ns;          /* when the disk last had all of theirs */
     bool renews;                 /* the last crew has lost a node */
     bool told;                   /* that the cluster ends what runs */
     int epoll_fd;

@@ -13,6 +13,21 @@
 
 enum { NODE = 1, LINES = 10000 };
 
+/* What the disk was told to have, and how that went; in place of the C
+ * library's. */
+static struct {
+    unsigned count;
+    int error;
+} disk;
+
+int fdatasync(int fd)
+{
+    (void)fd;
+    disk.count++;
+    errno = disk.error;
+    return disk.error == 0 ? 0 : -1;
+}
+
 /* Both sides: the folder HOST/0007 there, and that of the sweep's cells. */
 struct sides {
     struct scratch host, cells;
@@ -184,6 +199,34 @@ static void gathers_what_a_run_writes(void)
     }
 }
 
+/* The disk has a cell's records before they have their place, or at least
+ * those of all cells but the last second's. */
+static void is_on_the_disk_first(void)
+{
+    static const int errors[] = {0, EINVAL, ENOSPC};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        struct sides sides;
+        bool full = errors[i] == ENOSPC;
+        start_sides(&sides);
+        make_cell(&sides);
+        send_cell(&sides, "results");
+        disk.count = 0;
+        disk.error = errors[i];
+        take_all(&sides, 1 << 20);
+        CU_ASSERT_EQUAL(disk.count, full ? 1 : 2);
+        CU_ASSERT_EQUAL(sides.process.full, full);
+        CU_ASSERT_EQUAL(has_none(&sides, "0007"), full);
+        CU_ASSERT_TRUE(has_none(&sides, ".0007"));
+        CU_ASSERT_EQUAL(renameat(sides.cells.fd, "0007", sides.cells.fd, "x"),
+                        full ? -1 : 0);
+        sides.run.nodes.synced_ns += full ? 0 : UINT64_C(3600000000000);
+        take_all(&sides, 1 << 20);
+        CU_ASSERT_EQUAL(disk.count, 2);
+        end_sides(&sides);
+    }
+    disk.error = 0;
+}
+
 static void brings_what_is_collected(void)
 {
     struct sides sides;
@@ -290,6 +333,6 @@ static void a_place_that_is_taken(void)
 }
 
 JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes),
-             CASE(brings_what_is_collected), CASE(a_cell_without_a_folder),
-             CASE(half_a_cell_is_none), CASE(what_is_no_record),
-             CASE(a_place_that_is_taken))
+             CASE(is_on_the_disk_first), CASE(brings_what_is_collected),
+             CASE(a_cell_without_a_folder), CASE(half_a_cell_is_none),
+             CASE(what_is_no_record), CASE(a_place_that_is_taken))
