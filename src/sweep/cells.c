@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "spec/sweep_options.h"
 
 #include "base/banned.h"
 
@@ -319,25 +320,6 @@ void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i)
 
 /* Which cell --cell and SWEEP/CELL mean. */
 
-const char *jr_cell_pair_end(const char *text)
-{
-    int depth = 0;
-    char quote = 0;
-    for (; *text != '\0'; text++) {
-        if (quote != 0)
-            quote = *text == quote ? 0 : quote;
-        else if (*text == '\'' || *text == '"')
-            quote = *text;
-        else if (*text == '[' || *text == '{')
-            depth++;
-        else if (*text == ']' || *text == '}')
-            depth--;
-        else if (*text == ',' && depth <= 0)
-            break;
-    }
-    return text;
-}
-
 /* The value of a text, by type; NULL where it is none. */
 static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
                                    size_t len)
@@ -514,7 +496,7 @@ static int choose_by_values(size_t *ret, const struct jr_cells *cells,
     for (size_t i = 0; status == 0 && i < cells->count; i++)
         left[i] = true;
     for (const char *at = text; status == 0;) {
-        const char *end = jr_cell_pair_end(at);
+        const char *end = jr_sweep_value_end(at);
         status = narrow_by_pair(cells, left, at, end, values, err);
         if (*end == '\0')
             break;

@@ -51,10 +51,6 @@ void jr_cells_text(struct jr_buf *out, const struct jr_cells *cells, size_t i);
 /* Append a value as --sweep takes it, without a line break. */
 void jr_cell_value_text(struct jr_buf *out, const struct jr_node *value);
 
-/* The end of the pair PATH=VALUE that begins at `text`: the comma before the
- * next one, outside of brackets and quotes, or the end. */
-const char *jr_cell_pair_end(const char *text);
-
 /* The cell that a text means: its number, or values that only one cell has,
  * "vars.lr=0.1,vars.seed=2". 0 and *ret, or -1 with `err`. */
 int jr_cells_choose(size_t *ret, const struct jr_cells *cells, const char *text,

@@ -13,6 +13,7 @@
 #include "doc/doc.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
+#include "spec/sweep_options.h"
 #include "store/run_folder.h"
 #include "sweep/cell_result.h"
 #include "sweep/cells.h"
@@ -113,7 +114,7 @@ static bool has_value(const json_t *cell, const char *text, const char *end)
 static bool has_values(const json_t *cell, const char *text)
 {
     for (;;) {
-        const char *end = jr_cell_pair_end(text);
+        const char *end = jr_sweep_value_end(text);
         if (!has_value(cell, text, end))
             return false;
         if (*end == '\0')
@@ -155,7 +156,7 @@ static void add_known_values(struct jr_buf *out, const json_t *cells,
                              const char *text)
 {
     for (;;) {
-        const char *end = jr_cell_pair_end(text);
+        const char *end = jr_sweep_value_end(text);
         struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
         struct jr_buf values JR_BUF_CLEANUP = JR_BUF_INIT;
         size_t i = 0, len = strcspn(text, "=,");

@@ -48,6 +48,41 @@ static void are_numbered_without_gaps(void)
                 "1 1|1 2|3 2|9|2 2");
 }
 
+/* What is excluded may be named by any field of an axis. */
+static void are_excluded_by_each_field(void)
+{
+    check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4], [5, "
+                "6]]}\n  exclude: [{vars.lr: 1}, {vars.seed: 6}]\n",
+                "3 4");
+}
+
+/* With `include` there can be one too many. */
+static void are_100000_at_most(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+    } vectors[] = {
+        {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, "
+         "to: 100}}}\n",
+         0},
+        {"sweep: {axes: {vars.lr: {from: 1, to: 1000}, vars.seed: {from: 1, "
+         "to: 100}}, include: [{vars.lr: 0}]}\n",
+         -1},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct swept s;
+        swept_open(&s, vectors[i].body, NULL);
+        CU_ASSERT_EQUAL(s.status, vectors[i].status);
+        CU_ASSERT_EQUAL(s.diags.errors, i);
+        if (i == 1)
+            JR_ASSERT_TEXT(s.diags.items[0].message,
+                           "the axes and `include` make more than 100000 "
+                           "cells");
+        swept_close(&s);
+    }
+}
+
 static void may_be_included_alone(void)
 {
     check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n",
@@ -202,6 +237,48 @@ static void say_which_ones_a_choice_leaves(void)
     check_choice("6", "there is no cell 6: the sweep has cells 0 to 5");
     check_choice("vars.lr=0.01", "vars.lr=0.01 is true of 3 cells (3, 4, 5): "
                                  "state more values, or a number");
+    check_choice("vars.lx=1", "'vars.lx' is not an axis of the sweep; the axes "
+                              "are vars.lr, vars.seed");
+    check_choice("latest", "'latest' is neither the number of a cell (0 to 5) "
+                           "nor its values (vars.lr=0.1,vars.seed=1)");
+    check_choice("vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or "
+                                "3");
+}
+
+static void check_choice_of(const char *body, const char *text,
+                            const char *expected)
+{
+    struct jr_error err = {0};
+    size_t cell;
+    struct swept s;
+    swept_open(&s, body, NULL);
+    CU_ASSERT_EQUAL(jr_cells_choose(&cell, &s.spec.cells, text, &err), -1);
+    JR_ASSERT_TEXT(err.text, expected);
+    swept_close(&s);
+}
+
+/* Of many, the first are told. */
+static void say_the_first_of_many(void)
+{
+    static const char two[] =
+        "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 9}}}\n";
+    static const char four[] =
+        "sweep: {axes: {vars.lr: [1, 2], vars.seed: {from: 1, to: 4}}}\n";
+    check_choice_of(two, "vars.lr=2",
+                    "vars.lr=2 is true of 9 cells (9, 10, 11, 12, ...): state "
+                    "more values, or a number");
+    check_choice_of(four, "vars.lr=2",
+                    "vars.lr=2 is true of 4 cells (4, 5, 6, 7): state more "
+                    "values, or a number");
+    check_choice_of(two, "vars.seed=0",
+                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, "
+                    "7, 8, ...");
+    check_choice_of("sweep: {axes: {vars.seed: {from: 1, to: 8}}}\n",
+                    "vars.seed=0",
+                    "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 "
+                    "or 8");
+    check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n",
+                    "vars.x=0", "'vars.x' is not an axis of the sweep");
 }
 
 /* Each place of the product, the first of an axis and the last. */
@@ -248,10 +325,11 @@ static void make_columns_as_wide_as_their_values(void)
 
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
              CASE(are_the_product_the_last_axis_fastest),
-             CASE(are_numbered_without_gaps), CASE(may_be_included_alone),
+             CASE(are_numbered_without_gaps), CASE(are_excluded_by_each_field),
+             CASE(are_100000_at_most), CASE(may_be_included_alone),
              CASE(are_not_included_once_more), CASE(count_what_ranges_hit),
              CASE(are_drawn_alike_for_all_others), CASE(leave_out_equal_draws),
              CASE(take_the_axes_of_options), CASE(have_values_by_type),
              CASE(are_chosen_by_number_or_values),
-             CASE(say_which_ones_a_choice_leaves),
+             CASE(say_which_ones_a_choice_leaves), CASE(say_the_first_of_many),
              CASE(make_columns_as_wide_as_their_values))
