@@ -2,10 +2,13 @@
  * are left out for other users. */
 #include "record/record_folder.h"
 
+#include <signal.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 #include "base/io.h"
 #include "base/proc.h"
+#include "run/companion.h"
 #include "scratch.h"
 
 enum { BOB = 64123 }; /* a user without a name */
@@ -431,7 +434,49 @@ static void an_exit_status_that_is_none_is_a_failure(void)
     CU_ASSERT_EQUAL(jr_record_folder_exit_code(NULL), 7);
 }
 
-JR_UNIT_MAIN("record_folder", CASE(what_others_may_change_is_not_ours),
+/* Where the jobrun that began a run is gone, who completes its record is known
+ * by that one's boot, number and start. */
+static void knows_who_completes_the_record(void)
+{
+    static const char record[] =
+        "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 500}";
+    static const char *const others[] = {
+        "{\"boot_id\": \"c\", \"pid\": 70, \"start_ticks\": 500}",
+        "{\"boot_id\": \"b\", \"pid\": 71, \"start_ticks\": 500}",
+        "{\"boot_id\": \"b\", \"pid\": 70, \"start_ticks\": 501}"};
+    struct scratch scratch;
+    int ready[2];
+    char byte;
+    scratch_start(&scratch);
+    scratch_write(&scratch, ".results.json", "");
+    json_t *run = jr_json_parse(record, strlen(record), NULL);
+    CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        jr_companion_hold(scratch.fd, jr_companion_key("b", 70, 500));
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    (void)close(ready[1]);
+    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+    CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), child);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        json_t *other = jr_json_parse(others[i], strlen(others[i]), NULL);
+        CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, other), 0);
+        json_decref(other);
+    }
+    CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+    CU_ASSERT_EQUAL(jr_record_folder_companion(scratch.fd, run), 0);
+    (void)close(ready[0]);
+    json_decref(run);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record),
+             CASE(what_others_may_change_is_not_ours),
              CASE(what_only_we_and_the_group_may_change_is_ours),
              CASE(a_log_dir_of_root_is_as_good_as_ours),
              CASE(files_that_are_not_there_are_not_judged),
