@@ -172,6 +172,54 @@ static void a_refusal_has_a_status_and_a_reason(void)
     }
 }
 
+static void keep_note(void *data, const char *line)
+{
+    jr_buf_str(data, line);
+}
+
+/* A spare that cannot take part is left out, by its name and its reason; the
+ * run goes on. */
+static void a_spare_that_refuses_is_left_out(void)
+{
+    static const struct {
+        const char *host, *why, *note, *loss;
+    } vectors[] = {
+        {"n2", "no GPU", "the spare n2 is left out: no GPU", "no GPU"},
+        {"n2", "", "the spare n2 is left out: it does not say why",
+         "it does not say why"},
+        {NULL, "no GPU", "the spare host is left out: no GPU", "no GPU"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf note = JR_BUF_INIT;
+        fake_controller_start(&fake);
+        all_in(JR_NODE_KNOWN);
+        fake.controller.options.nodes = 2;
+        fake.controller.options.spares = 1;
+        fake.controller.options.note = keep_note;
+        fake.controller.options.data = &note;
+        if (vectors[i].host == NULL) {
+            free(fake.nodes[2].host);
+            fake.nodes[2].host = NULL;
+        }
+        struct jr_link links[FAKE_NODES];
+        for (uint32_t k = 0; k < FAKE_NODES; k++)
+            jr_link_init(&links[k], &fake.controller, k);
+        fake.controller.links = links;
+        jr_buf_str(&fake.nodes[2].streams[JR_CHANNEL_WHY], vectors[i].why);
+        fake_controller_receive(&fake, "{\"n\": 2, \"t\": \"refuse\", "
+                                       "\"status\": 4, \"at\": 5}");
+        JR_ASSERT_TEXT(note.data == NULL ? "" : note.data, vectors[i].note);
+        JR_ASSERT_TEXT(fake.nodes[2].loss, vectors[i].loss);
+        CU_ASSERT_EQUAL(fake.nodes[2].state, JR_NODE_LOST);
+        CU_ASSERT_FALSE(fake.controller.refused);
+        CU_ASSERT_FALSE(fake.run.stopped);
+        CU_ASSERT_EQUAL(fake.nodes[0].state, JR_NODE_KNOWN);
+        fake.controller.links = &fake.link;
+        jr_buf_release(&note);
+        fake_controller_end(&fake);
+    }
+}
+
 static void a_second_agent_is_refused(void)
 {
     fake_controller_start(&fake);
@@ -471,7 +519,8 @@ JR_UNIT_MAIN(
     "controller_messages", CASE(passes_over_what_is_nobodys),
     CASE(a_line_is_a_sign_of_life), CASE(a_node_says_what_its_world_is),
     CASE(a_node_says_who_it_is), CASE(another_version_is_refused),
-    CASE(a_refusal_has_a_status_and_a_reason), CASE(a_second_agent_is_refused),
+    CASE(a_refusal_has_a_status_and_a_reason),
+    CASE(a_spare_that_refuses_is_left_out), CASE(a_second_agent_is_refused),
     CASE(a_node_that_ends_ends_the_start), CASE(a_node_that_begins_has_a_clock),
     CASE(opens_the_exit_barrier_once), CASE(a_node_that_floods_is_refused),
     CASE(hands_on_what_ranks_have_left), CASE(a_lost_node_loses_its_ranks),
