@@ -711,6 +711,8 @@ static void says_why_there_is_no_code(void)
         tell_peer(&peer, vectors[i].code);
         JR_ASSERT_TEXT(next_word(&peer), "refuse");
         JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), vectors[i].why);
+        /* What was on its way begins nothing any more. */
+        tell_peer(&peer, "{\"t\":\"code\",\"folder\":\"/a\",\"on\":true}\n");
         tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
         JR_ASSERT_TEXT(next_word(&peer), "begun");
         JR_ASSERT_TEXT(next_word(&peer), "done");
