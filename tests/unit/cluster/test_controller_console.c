@@ -185,11 +185,13 @@ static void catch_up_late(unsigned turn)
         fake.nodes[2].behind = false;
 }
 
-/* What a node has still to show is waited for as long as it takes, and what
- * comes after that is shown to nobody. */
+/* What a node has still to show is waited for as long as it takes, whatever
+ * limit the run before came to, and what comes after that is shown to nobody.
+ */
 static void waits_for_all_that_is_left(void)
 {
     start_behind();
+    fake.controller.timed_out = true;
     CU_ASSERT_TRUE(show_rest(catch_up_late, false));
     CU_ASSERT_EQUAL(step.turns, 3);
     jr_controller_show(&fake.controller, 0, "late\n", 5);
