@@ -1,6 +1,8 @@
 #include <signal.h>
 
 #include "fake_run.h"
+
+#include <errno.h>
 #include "store/outcome.h"
 #include "store/progress.h"
 
@@ -219,8 +221,12 @@ static void a_start_that_failed_says_why(void)
          "could not make a process: a limit on processes is reached (ulimit "
          "-u, the cgroup's pids.max)"},
         {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
+        {JR_STAGE_LIMITS, 0, "could not set its limits"},
+        {JR_STAGE_WORKDIR, 2,
+         "could not enter the working directory '/': No such file or "
+         "directory"},
     };
-    for (size_t c = 0; c < 3; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct fake fake;
         fake_start(&fake, 1);
         set_end(&fake, 0, 'x');
@@ -230,6 +236,61 @@ static void a_start_that_failed_says_why(void)
         JR_ASSERT_TEXT(fake.report.ranks[0].error, cases[c].text);
         fake_end(&fake);
     }
+}
+
+/* What the program may have been, and what is to be done about one that is
+ * there. */
+static void a_program_that_cannot_be_executed_is_explained(void)
+{
+    static const struct {
+        const char *program;
+        int error;
+        const char *more;
+    } cases[] = {
+        {"train", ENOENT, ": not found in PATH; did you mean './train'?"},
+        {"./trian", ENOENT,
+         ": No such file or directory; did you mean './train'?"},
+        {"sub/other", ENOENT, ": No such file or directory in "},
+        {"/no/such/file", ENOENT, ": No such file or directory"},
+        {"./train.py", EACCES, "; or put python3 before it"},
+        {"./dos.sh", ELIBACC, "; its lines end as on Windows"},
+        {"./train", ELIBACC, "loader) cannot be executed"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fake fake;
+        char *argv[] = {(char *)(uintptr_t)cases[c].program, NULL};
+        char expected[256];
+        fake_start(&fake, 1);
+        fake_write(&fake, "train", "#!/bin/sh\n");
+        fake_write(&fake, "dos.sh", "#!/bin/sh\r\necho\r\n");
+        CU_ASSERT_EQUAL(fchmodat(fake.fd, "train", 0755, 0), 0);
+        fake.ranks[0].workdir = fake.dir;
+        fake.ranks[0].argv = argv;
+        set_end(&fake, 0, 'x');
+        fake.ends[0].stage = JR_STAGE_EXEC;
+        fake.ends[0].start_errno = cases[c].error;
+        fake_judge(&fake);
+        (void)snprintf(
+            expected, sizeof expected, "%s%s", cases[c].more,
+            cases[c].more[strlen(cases[c].more) - 1] == ' ' ? fake.dir : "");
+        if (strstr(fake.report.ranks[0].error, expected) == NULL)
+            (void)printf("\n    %s\n", fake.report.ranks[0].error);
+        CU_ASSERT_PTR_NOT_NULL(strstr(fake.report.ranks[0].error, expected));
+        fake_end(&fake);
+    }
+}
+
+/* A node that is lost says how that is known, for each of its ranks. */
+static void a_lost_rank_says_how_that_is_known(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.ends[1].end = JR_END_LOST;
+    strcpy(fake.outcome.lost_text, "ssh was killed by SIGKILL");
+    fake_judge(&fake);
+    JR_ASSERT_TEXT(fake.report.ranks[1].error, "ssh was killed by SIGKILL");
+    CU_ASSERT_PTR_NULL(fake.report.ranks[0].error);
+    fake_end(&fake);
 }
 
 static void a_helper_that_failed_says_why(void)
@@ -322,6 +383,8 @@ JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(an_exception_counts_when_it_was_raised),
              CASE(an_exception_alone_is_no_failure),
              CASE(a_start_that_failed_says_why),
+             CASE(a_program_that_cannot_be_executed_is_explained),
+             CASE(a_lost_rank_says_how_that_is_known),
              CASE(a_helper_that_failed_says_why),
              CASE(what_could_not_be_called_was_not_launched),
              CASE(what_was_warned_may_yield))

@@ -114,6 +114,12 @@ static void sends_what_was_found(void)
                                       "{\"error\": \"empty\", \"reason\": "
                                       "\"result.json is empty\"}\n");
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 2));
+    fake.report.ranks[1].late_match = true;
+    fake.report.ranks[1].pattern_limits = 3;
+    json_t *more = jr_delivery_pack(&fake.report, 1);
+    CU_ASSERT_TRUE(jr_json_get_bool(more, "late_match"));
+    CU_ASSERT_EQUAL(jr_json_get_int(more, "pattern_limits"), 3);
+    json_decref(more);
     fake_end(&fake);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "judge/hang_report.h"
+#include "store/progress.h"
 
 #define MAIN(state, call, wchan, used)                                         \
     "{\"interval_seconds\": 0.5, \"silent_seconds\": 9.5, "                    \
@@ -184,6 +185,9 @@ static void names_the_limit(void)
         {JR_TIMEOUT_AFTER_FIRST_EXIT, 0,
          "not all ended within the time of the first "
          "(timeouts.after_first_exit)"},
+        {JR_TIMEOUT_PROGRESS, 900000, "no step for 15m (timeouts.progress)"},
+        {JR_TIMEOUT_FIRST_STEP, 1500,
+         "no first step within 1s500ms (timeouts.first_step)"},
         {JR_TIMEOUT_RUN, 90000,
          "longer than timeouts.run, which is 1 min 30 s"},
         {JR_TIMEOUT_RUN, 1, "longer than timeouts.run, which is 1 ms"},
@@ -198,6 +202,8 @@ static void names_the_limit(void)
             .run_ms = rows[i].ms,
             .silence_ms = rows[i].ms,
             .after_first_exit_ms = rows[i].ms,
+            .progress_ms = rows[i].ms,
+            .first_step_ms = rows[i].ms,
         };
         for (uint32_t r = 0; r < 3; r++)
             fake_stopped(&fake, r);
@@ -206,6 +212,28 @@ static void names_the_limit(void)
         JR_ASSERT_TEXT(out.data, rows[i].message);
         fake_end(&fake);
     }
+}
+
+/* A job that made steps is told by the last. */
+static void names_the_step_that_was_the_last(void)
+{
+    struct fake fake;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    fake_start(&fake, 1);
+    fake.outcome.timed_out_by = JR_TIMEOUT_PROGRESS;
+    fake.policy.timeouts.progress_ms = 900000;
+    fake.outcome.progress = jr_progress_new(1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fake.outcome.progress);
+    fake.outcome.progress->job =
+        (struct jr_steps){.any = true, .step = 100, .best = 120};
+    fake_stopped(&fake, 0);
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.status, JR_RUN_HUNG);
+    jr_hang_message(&out, &fake.report, &fake.plan);
+    JR_ASSERT_TEXT(out.data, "no step beyond 120 for 15m (timeouts.progress)");
+    jr_progress_free(fake.outcome.progress);
+    fake.outcome.progress = NULL;
+    fake_end(&fake);
 }
 
 /* What ranks did says nothing where the run only took long. */
@@ -225,4 +253,5 @@ static void blames_nobody_for_a_long_run(void)
 }
 
 JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits),
-             CASE(names_the_limit), CASE(blames_nobody_for_a_long_run))
+             CASE(names_the_limit), CASE(names_the_step_that_was_the_last),
+             CASE(blames_nobody_for_a_long_run))

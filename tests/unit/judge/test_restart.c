@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "fake_run.h"
+#include "store/outcome.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -385,6 +386,35 @@ static void straggles(struct fake *fake)
     fake->outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
 }
 
+static void falls_silent(struct fake *fake)
+{
+    times_out(fake);
+    fake->outcome.timed_out_by = JR_TIMEOUT_SILENCE;
+}
+
+static void gets_no_further(struct fake *fake)
+{
+    times_out(fake);
+    fake->outcome.timed_out_by = JR_TIMEOUT_PROGRESS;
+}
+
+static void makes_no_step(struct fake *fake)
+{
+    times_out(fake);
+    fake->outcome.timed_out_by = JR_TIMEOUT_FIRST_STEP;
+}
+
+static void loses_a_node(struct fake *fake)
+{
+    fake->ends[1].end = JR_END_LOST;
+}
+
+static void yields(struct fake *fake)
+{
+    fake->ends[1].warned_with = SIGUSR1;
+    fake->ends[1].exit_code = JR_YIELD_CODE;
+}
+
 static void withholds(struct fake *fake)
 {
     fake->policy.results =
@@ -437,6 +467,9 @@ static void knows_causes(void)
         {"timeout", times_out, "timeout stderr:/NCCL/",
          "hang exit signal:TERM stderr:/CUDA/"},
         {"result", withholds, "result", "exit signal start"},
+        {"silence", falls_silent, "hang stderr:/NCCL/", "timeout exit signal"},
+        {"progress", gets_no_further, "hang", "timeout exit result"},
+        {"lost node", loses_a_node, "lost_node", "exit signal oom start"},
     };
     for (size_t i = 0; i < COUNT(table); i++) {
         check_held(&table[i], table[i].meets, true);
@@ -456,6 +489,16 @@ static void tells_causes(void)
         {straggles,
          "not all ended within timeouts.after_first_exit of the first",
          "not all ended within timeouts.after_first_exit of the first"},
+        {falls_silent, "no rank wrote anything within timeouts.silence",
+         "no rank wrote anything within timeouts.silence"},
+        {gets_no_further,
+         "the job made no step forward within timeouts.progress",
+         "the job made no step forward within timeouts.progress"},
+        {makes_no_step, "the job made no step within timeouts.first_step",
+         "the job made no step within timeouts.first_step"},
+        {loses_a_node, "rank 1 was lost with its node",
+         "was lost with its node"},
+        {yields, "stopped for the deadline", "stopped for the deadline"},
         {withholds, "rank 0 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
         {withholds_some, "rank 1 did not deliver: result.json was not written",

@@ -51,6 +51,8 @@ static void ends_in_words(void)
         {{.pid = 5, .end = JR_END_SIGNALED, .signal = 9, .oom = true},
          "was OOM-killed: the kernel ran out of memory"},
         {{.pid = 5, .end = JR_END_LOST}, "was lost with its node"},
+        {{.pid = 5, .end = JR_END_EXITED, .mpi = JR_MPI_PART_BROKEN},
+         "broke the protocol of MPI's process manager"},
         /* What was ordered is not taken for what it looks like. */
         {{.pid = 5,
           .end = JR_END_SIGNALED,

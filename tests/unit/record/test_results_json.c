@@ -1,6 +1,8 @@
+#include "base/io.h"
 #include "fake_run.h"
 #include "record/record_facts.h"
 #include "record/results_json.h"
+#include "record/results_run.h"
 
 /*
  * What the tests write is left in this file of the current folder, for a
@@ -312,6 +314,39 @@ static void a_cause_is_told_by_what_became_of_its_rank(void)
                        "was OOM-killed: the kernel ran out of memory", ""));
 }
 
+/* A job that got no further is over for that, and its last attempt for this. */
+static void a_stall_is_the_cause_of_the_run(void)
+{
+    static const struct jr_stall stall = {
+        .attempts = 2, .stepped = true, .step = 7};
+    struct fake fake;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 3);
+    fake_judge(&fake);
+    fake.report.stall = stall;
+    jr_judgement_json_cause(&text, &fake.report, &fake.plan, &fake.outcome);
+    JR_ASSERT_TEXT(text.data, CAUSE("1", "stall", "3", "null",
+                                    "the last 2 attempts got no further than "
+                                    "step 7; the last: exited with code 3",
+                                    ""));
+    fake_end(&fake);
+}
+
+/* The schemas that are published are those of the rows that are written. */
+static void the_schema_is_as_it_is_published(void)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf published JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_schema_results(&text);
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&published, AT_FDCWD,
+                                          TEST_SOURCE_DIR
+                                          "/../schemas/results-v1.schema.json",
+                                          1 << 20, NULL),
+                          0);
+    JR_ASSERT_TEXT(text.data, published.data);
+}
+
 /* The same for a judgement that is made by hand, of ranks 0, 10, 20, 30: what
  * the record names is the rank and not its place. */
 static void expect_cause_of(struct fake *fake,
@@ -573,7 +608,9 @@ static void the_ends_of_an_mpi_world(void)
 JR_UNIT_MAIN("json", CASE(the_ends_of_an_mpi_world), CASE(begins_afresh),
              CASE(a_good_run), CASE(a_failure), CASE(nothing_delivered),
              CASE(no_such_program), CASE(stopped_by_a_signal),
-             CASE(out_of_time), CASE(what_was_compared), CASE(a_killed_runner),
+             CASE(out_of_time), CASE(what_was_compared),
+             CASE(a_stall_is_the_cause_of_the_run),
+             CASE(the_schema_is_as_it_is_published), CASE(a_killed_runner),
              CASE(a_killed_guard),
              CASE(a_cause_is_told_by_what_became_of_its_rank),
              CASE(a_cause_of_time_names_who_differs),

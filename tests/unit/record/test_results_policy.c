@@ -168,8 +168,126 @@ static void requeues_are_written_and_read(void)
     }
 }
 
-JR_UNIT_MAIN("results_policy", CASE(requeues_are_written_and_read),
-             CASE(attempts_are_written),
+/* What a member of a record of one run is, and what is read of it again. */
+static json_t *put_member(const struct jr_results_row *member,
+                          void (*put_it)(struct jr_buf *,
+                                         const struct jr_results_row *,
+                                         const struct jr_results_run *),
+                          const struct jr_results_run *run,
+                          const char *expected)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_char(&text, '{');
+    put_it(&text, member, run);
+    jr_buf_char(&text, '}');
+    JR_ASSERT_TEXT(text.data, expected);
+    return parse(text.data);
+}
+
+/* A job that got no further: after how many attempts, and where it was. */
+static void stalls_are_written_and_read(void)
+{
+    static const struct jr_results_row stall = {.key = "stall"};
+    static const struct {
+        struct jr_stall stall;
+        const char *text;
+    } vectors[] = {
+        {{0}, "{\"stall\": null}"},
+        {{.attempts = 3, .stepped = true, .step = 120},
+         "{\"stall\": {\"attempts\": 3, \"step\": 120}}"},
+        {{.attempts = 2}, "{\"stall\": {\"attempts\": 2, \"step\": null}}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const struct jr_judgement report = {.stall = vectors[i].stall};
+        const struct jr_results_run run = {.report = &report};
+        struct jr_loaded_run loaded = {0};
+        json_t *json =
+            put_member(&stall, jr_results_put_stall, &run, vectors[i].text);
+        jr_results_get_stall(&loaded, &stall, json_object_get(json, "stall"));
+        CU_ASSERT_EQUAL(loaded.report.stall.attempts,
+                        vectors[i].stall.attempts);
+        CU_ASSERT_EQUAL(loaded.report.stall.stepped, vectors[i].stall.stepped);
+        CU_ASSERT_EQUAL(loaded.report.stall.step, vectors[i].stall.step);
+        json_decref(json);
+    }
+}
+
+/* The machines in whose place a spare is, with the reason of each. */
+static void machines_that_are_left_out_are_written_and_read(void)
+{
+    static const struct jr_results_row left_out = {.key = "left_out"};
+    static const struct jr_lost_machine machines[] = {{"n1", "no \"GPU\""},
+                                                      {"n2", "gone"}};
+    static const char *const texts[] = {
+        "{\"left_out\": []}",
+        "{\"left_out\": [{\"host\": \"n1\", \"reason\": \"no "
+        "\\\"GPU\\\"\"}]}",
+        "{\"left_out\": [{\"host\": \"n1\", \"reason\": \"no "
+        "\\\"GPU\\\"\"}, {\"host\": \"n2\", \"reason\": \"gone\"}]}"};
+    for (uint32_t count = 0; count < 3; count++) {
+        const struct jr_judgement report = {.left_out = machines,
+                                            .left_out_count = count};
+        const struct jr_results_run run = {.report = &report};
+        struct jr_loaded_run loaded = {0};
+        json_t *json =
+            put_member(&left_out, jr_results_put_left_out, &run, texts[count]);
+        jr_results_get_left_out(&loaded, &left_out,
+                                json_object_get(json, "left_out"));
+        CU_ASSERT_EQUAL_FATAL(loaded.report.left_out_count, count);
+        for (uint32_t i = 0; i < count; i++) {
+            JR_ASSERT_TEXT(loaded.report.left_out[i].host, machines[i].host);
+            JR_ASSERT_TEXT(loaded.report.left_out[i].reason,
+                           machines[i].reason);
+        }
+        json_decref(json);
+        jr_arena_release(&loaded.arena);
+    }
+    struct jr_loaded_run loaded = {0};
+    json_t *odd = parse("[{}, 7]");
+    jr_results_get_left_out(&loaded, &left_out, odd);
+    CU_ASSERT_EQUAL_FATAL(loaded.report.left_out_count, 2);
+    JR_ASSERT_TEXT(loaded.report.left_out[0].host, "");
+    JR_ASSERT_TEXT(loaded.report.left_out[1].reason, "");
+    json_decref(odd);
+    jr_arena_release(&loaded.arena);
+}
+
+/* Each limit in seconds, where the run came to it. */
+static void the_limit_is_that_of_the_timeout(void)
+{
+    static const struct jr_results_row limit = {.key = "limit"};
+    static const struct {
+        enum jr_timeout by;
+        const char *text;
+    } vectors[] = {
+        {JR_TIMEOUT_NONE, "{\"limit\": null}"},
+        {JR_TIMEOUT_RUN, "{\"limit\": 1.5}"},
+        {JR_TIMEOUT_SILENCE, "{\"limit\": 2.5}"},
+        {JR_TIMEOUT_AFTER_FIRST_EXIT, "{\"limit\": 3.5}"},
+        {JR_TIMEOUT_PROGRESS, "{\"limit\": 4.5}"},
+        {JR_TIMEOUT_FIRST_STEP, "{\"limit\": 5.5}"},
+        {JR_TIMEOUT_START, "{\"limit\": 6.5}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const struct jr_policy policy = {
+            .timeouts = {.run_ms = 1500,
+                         .silence_ms = 2500,
+                         .after_first_exit_ms = 3500,
+                         .progress_ms = 4500,
+                         .first_step_ms = 5500,
+                         .start_ms = 6500}};
+        const struct jr_plan plan = {.policy = &policy};
+        const struct jr_outcome outcome = {.timed_out_by = vectors[i].by};
+        const struct jr_results_run run = {.plan = &plan, .outcome = &outcome};
+        json_decref(
+            put_member(&limit, jr_results_put_limit, &run, vectors[i].text));
+    }
+}
+
+JR_UNIT_MAIN("results_policy", CASE(stalls_are_written_and_read),
+             CASE(machines_that_are_left_out_are_written_and_read),
+             CASE(the_limit_is_that_of_the_timeout),
+             CASE(requeues_are_written_and_read), CASE(attempts_are_written),
              CASE(what_is_no_list_holds_no_attempts),
              CASE(entries_may_be_anything),
              CASE(attempts_are_read_as_they_were_written))
