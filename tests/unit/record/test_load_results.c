@@ -411,6 +411,13 @@ static void check_wrong(const struct wrong *wrong)
 static void the_ranks_that_were_the_cause_are_found(void)
 {
     static const struct wrong vectors[] = {
+        {"\"status\": \"incomplete\"",
+         "\"kind\": \"singletons\", \"rank\": null" WHY,
+         "ranks, timeout 0, signal 0, guard 0, why, -"},
+        {FAILED, "\"kind\": \"stall\", \"rank\": 5" WHY,
+         "ranks 5, timeout 0, signal 0, guard 0, -, -"},
+        {"\"status\": \"incomplete\"", "\"kind\": \"stall\", \"rank\": 5" WHY,
+         "ranks, timeout 0, signal 0, guard 0, -, -"},
         {FAILED, "\"kind\": \"nonsense\", \"rank\": 5" WHY,
          "ranks, timeout 0, signal 0, guard 0, -, -"},
         {FAILED, "\"kind\": \"exit\", \"rank\": 7" WHY,
@@ -579,6 +586,7 @@ JR_UNIT_MAIN("load_results", CASE(what_has_no_ranks_is_refused),
              CASE(hosts_are_those_of_the_nodes),
              CASE(timeouts_are_read_by_their_words),
              CASE(what_was_compared_is_read), CASE(progress_is_read),
+
              CASE(the_ranks_that_were_the_cause_are_found),
              CASE(a_cause_may_be_no_rank),
              CASE(a_status_that_is_not_known_is_no_success),

@@ -382,6 +382,24 @@ static void the_code_of_what_goes_on_stays(void)
     scratch_end(&scratch);
 }
 
+/* One folder alone, with what it came to; one that is not there is gone. */
+static void a_folder_goes_by_its_name(void)
+{
+    struct scratch scratch;
+    struct jr_pruned pruned = {0};
+    scratch_start(&scratch);
+    add_folder(&scratch, "a");
+    add_folder(&scratch, "a/b");
+    add_file(&scratch, "a/b", "file", "12345");
+    add_folder(&scratch, "other");
+    CU_ASSERT_EQUAL(jr_prune_folder(&pruned, scratch.fd, "a"), 0);
+    CU_ASSERT_FALSE(exists(&scratch, "a"));
+    CU_ASSERT_TRUE(exists(&scratch, "other"));
+    CU_ASSERT_TRUE(pruned.bytes > 0);
+    CU_ASSERT_EQUAL(jr_prune_folder(&pruned, scratch.fd, "a"), 0);
+    scratch_end(&scratch);
+}
+
 /* Each node has a copy of its own; what else it has stays. */
 static void the_code_of_all_parts_goes(void)
 {
@@ -475,7 +493,7 @@ JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
              CASE(a_record_stays_with_results_that_are_anothers),
              CASE(the_newest_stay), CASE(the_young_stay),
              CASE(the_code_of_what_goes_on_stays),
-             CASE(the_code_of_all_parts_goes),
+             CASE(the_code_of_all_parts_goes), CASE(a_folder_goes_by_its_name),
              CASE(a_run_of_the_future_is_young),
              CASE(all_of_a_run_goes_and_nothing_else),
              CASE(a_run_in_parts_goes), CASE(a_folder_may_be_200_deep),

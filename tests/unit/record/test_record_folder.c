@@ -434,6 +434,22 @@ static void an_exit_status_that_is_none_is_a_failure(void)
     CU_ASSERT_EQUAL(jr_record_folder_exit_code(NULL), 7);
 }
 
+/* What is told by the word of somebody else is told as that. */
+static void says_whose_word_it_is(void)
+{
+    struct place place;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    place_start(&place);
+    CU_ASSERT_FALSE(jr_record_folder_doubt(&text, place.scratch.dir, "run"));
+    CU_ASSERT_FALSE(jr_record_folder_doubt(&text, place.scratch.dir, "absent"));
+    CU_ASSERT_EQUAL(text.len, 0);
+    change(&place, "run", 0777, 0);
+    CU_ASSERT_TRUE(jr_record_folder_doubt(&text, place.scratch.dir, "run"));
+    JR_ASSERT_TEXT(text.data, "run is a folder that everybody may write to, so "
+                              "what follows need not be true");
+    place_end(&place);
+}
+
 /* Where the jobrun that began a run is gone, who completes its record is known
  * by that one's boot, number and start. */
 static void knows_who_completes_the_record(void)
@@ -476,6 +492,7 @@ static void knows_who_completes_the_record(void)
 }
 
 JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record),
+             CASE(says_whose_word_it_is),
              CASE(what_others_may_change_is_not_ours),
              CASE(what_only_we_and_the_group_may_change_is_ours),
              CASE(a_log_dir_of_root_is_as_good_as_ours),

@@ -101,6 +101,28 @@ static void what_cannot_be_read_is_listed_as_damaged(void)
     fake_end(&fake);
 }
 
+static void a_step_is_told_with_the_last(void)
+{
+    static const char *const vectors[][2] = {
+        {"{\"step\": 120, \"of\": 1000}", "120/1000"},
+        {"{\"step\": 120, \"of\": null}", "120"},
+        {"{\"step\": 0}", "0"},
+        {"{\"step\": null, \"of\": 9}", "-"},
+        {NULL, "-"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        const struct jr_record record = {
+            .progress = vectors[i][0] == NULL
+                            ? NULL
+                            : jr_json_parse(vectors[i][0],
+                                            strlen(vectors[i][0]), NULL)};
+        jr_record_step(&text, &record);
+        JR_ASSERT_TEXT(text.data, vectors[i][1]);
+        json_decref(record.progress);
+    }
+}
+
 static void unfinished_runs_are_told_apart(void)
 {
     struct fake fake;
@@ -516,7 +538,8 @@ static void the_record_tells_of_this_process(void)
     fake_end(&fake);
 }
 
-JR_UNIT_MAIN("record", CASE(what_is_no_run_is_not_listed),
+JR_UNIT_MAIN("record", CASE(a_step_is_told_with_the_last),
+             CASE(what_is_no_run_is_not_listed),
              CASE(what_cannot_be_read_is_listed_as_damaged),
              CASE(unfinished_runs_are_told_apart),
              CASE(finished_runs_newest_first),

@@ -56,6 +56,34 @@ static void are_excluded_by_each_field(void)
                 "3 4");
 }
 
+/* An entry that names no cell is a warning, and one that says what another has
+ * said is refused. */
+static void are_named_by_entries_that_say_something(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *message;
+    } vectors[] = {
+        {"sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1.0}]}\n", 0,
+         "no combination of the axes has these values"},
+        {"sweep: {include: [{vars.lr: 1, vars.seed: 2}, {vars.lr: 2}, "
+         "{vars.seed: 2, vars.lr: 1}]}\n",
+         -1, "this cell is included twice"},
+        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct swept s;
+        swept_open(&s, vectors[i].body, NULL);
+        CU_ASSERT_EQUAL(s.status, vectors[i].status);
+        CU_ASSERT_EQUAL(s.diags.errors, vectors[i].status != 0);
+        CU_ASSERT_EQUAL_FATAL(s.diags.count, vectors[i].message != NULL);
+        if (vectors[i].message != NULL)
+            JR_ASSERT_TEXT(s.diags.items[0].message, vectors[i].message);
+        swept_close(&s);
+    }
+}
+
 /* With `include` there can be one too many. */
 static void are_100000_at_most(void)
 {
@@ -326,10 +354,11 @@ static void make_columns_as_wide_as_their_values(void)
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
              CASE(are_the_product_the_last_axis_fastest),
              CASE(are_numbered_without_gaps), CASE(are_excluded_by_each_field),
-             CASE(are_100000_at_most), CASE(may_be_included_alone),
-             CASE(are_not_included_once_more), CASE(count_what_ranges_hit),
-             CASE(are_drawn_alike_for_all_others), CASE(leave_out_equal_draws),
-             CASE(take_the_axes_of_options), CASE(have_values_by_type),
-             CASE(are_chosen_by_number_or_values),
+             CASE(are_100000_at_most),
+             CASE(are_named_by_entries_that_say_something),
+             CASE(may_be_included_alone), CASE(are_not_included_once_more),
+             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
+             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options),
+             CASE(have_values_by_type), CASE(are_chosen_by_number_or_values),
              CASE(say_which_ones_a_choice_leaves), CASE(say_the_first_of_many),
              CASE(make_columns_as_wide_as_their_values))

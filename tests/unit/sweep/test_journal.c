@@ -119,6 +119,46 @@ static void reads_back_what_was_written(void)
     scratch_end(&scratch);
 }
 
+static void take_place(void *data, enum jr_journal_event event,
+                       const json_t *line)
+{
+    const char *host = jr_json_get_str(line, "host");
+    const char *job = jr_json_get_str(line, "job");
+    struct read_lines *lines = data;
+    jr_buf_printf(&lines->text, "%d:%s:%s:%s ", (int)event,
+                  host == NULL ? "-" : host, job == NULL ? "-" : job,
+                  jr_json_get_str(line, "time") != NULL &&
+                          json_is_integer(json_object_get(line, "ns"))
+                      ? "timed"
+                      : "");
+}
+
+/* Where a line was written, or its cell runs. */
+static void says_where_it_was(void)
+{
+    static const struct jr_journal_line rows[] = {
+        {.event = JR_JOURNAL_SWEEP_STARTED,
+         .cell = JR_JOURNAL_NO_CELL,
+         .host = "n1",
+         .job = "77"},
+        {.event = JR_JOURNAL_CELL_STARTED, .host = "n2"}};
+    struct scratch scratch;
+    struct jr_journal journal;
+    struct read_lines lines = {JR_BUF_INIT};
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    for (size_t i = 0; i < 2; i++)
+        jr_journal_add(&journal, &rows[i]);
+    jr_journal_close(&journal);
+    CU_ASSERT_TRUE(jr_journal_read(dir, take_place, &lines));
+    JR_ASSERT_TEXT(lines.text.data, "0:n1:77:timed 2:n2:-:timed ");
+    jr_buf_release(&lines.text);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
 /* Of a first line that was torn, a byte may be there. */
 static void a_torn_byte_takes_no_line(void)
 {
@@ -300,7 +340,7 @@ static void reads_all_of_a_long_one(void)
 }
 
 JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
-             CASE(reads_back_what_was_written),
+             CASE(reads_back_what_was_written), CASE(says_where_it_was),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),

@@ -69,5 +69,26 @@ static void are_held_to_the_spec(void)
     swept_close(&s);
 }
 
+static void have_256_fields_at_most(void)
+{
+    struct swept s;
+    struct jr_diags diags;
+    begin(&s);
+    for (int count = 256; count < 258; count++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        for (int i = 0; i < count; i++)
+            jr_buf_printf(&text, "%s\"env.V%d\": %d", i == 0 ? "{" : ", ", i,
+                          i);
+        jr_buf_char(&text, '}');
+        CU_ASSERT_EQUAL(propose(&s, text.data, &diags), count == 256 ? 0 : -1);
+        CU_ASSERT_EQUAL(s.spec.cells.count, 1);
+        if (count > 256)
+            JR_ASSERT_TEXT(diags.items[0].message,
+                           "a cell with more than 256 fields");
+        jr_diags_release(&diags);
+    }
+    swept_close(&s);
+}
+
 JR_UNIT_MAIN("proposals", CASE(are_cells_in_their_order),
-             CASE(are_held_to_the_spec))
+             CASE(have_256_fields_at_most), CASE(are_held_to_the_spec))
