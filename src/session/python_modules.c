@@ -22,7 +22,8 @@ enum { LIMIT_MS = 20000, MOST_BYTES = 1 << 20 };
  * and "venv NAME" of those in the working directory that have it. It imports
  * only what the interpreter has in itself, lest a file beside the job take the
  * place of a module of Python's. What is loaded, or a package that changes
- * where its modules are, may have any. */
+ * where its modules are, may have any; so may a file that acts as one, as that
+ * of six does. */
 static const char PROGRAM[] =
     "import sys\n"
     "here = sys.path[:1] == [''] and sys.path.pop(0)\n"
@@ -37,7 +38,7 @@ static const char PROGRAM[] =
     "    return external.PathFinder.find_spec(name, "
     "[os.path.abspath(folder)])\n"
     "def is_open(spec):\n"
-    "    if not spec.origin or spec.submodule_search_locations is None:\n"
+    "    if not spec.origin or not os.path.isfile(spec.origin):\n"
     "        return False\n"
     "    with open(spec.origin, errors='replace') as file:\n"
     "        text = file.read()\n"

@@ -48,6 +48,7 @@ static void make_job(void)
     make_file("w/pkg/deep/inner.py", "");
     make_file("w/spread/there.py", "");
     make_file("w/lazy/__init__.py", "__path__ = []");
+    make_file("w/facade.py", "__path__ = []");
     make_file("more/extra.py", "");
     make_file(
         "more/sitecustomize.py",
@@ -105,6 +106,7 @@ static void finds_what_is_there(void)
                                         "xml.dom",
                                         "spread.there",
                                         "lazy.made",
+                                        "facade.made",
                                         "concurrent.futures"};
     make_job();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
