@@ -21,6 +21,8 @@ struct known {
     const char *ends;
 };
 
+#define NO_FILE "No such file or directory: '"
+
 static const struct known rows[] = {
     {{"\\r': No such file", "\\r\342\200\231: No such file",
       "\r': No such file", "$'\\r': command not found"},
@@ -99,13 +101,13 @@ static const struct known rows[] = {
      "state `backends: gloo`, or install a torch with CUDA",
      NULL},
     {{"can't start new thread", "pthread_create failed",
-      "Resource temporarily unavailable"},
+      "fork: Resource temporarily unavailable"},
      "a limit on processes is reached: ulimit -u, or `threads: 1` in the spec",
      NULL},
     {{"version `GLIBC_"},
      "it was built on a newer system: build it here, or run it in a container",
      NULL},
-    {{"No such file or directory: '"},
+    {{NO_FILE},
      "'%s' is looked for in the working directory of the ranks, which "
      "`workdir` states",
      "'\n"},
@@ -131,12 +133,15 @@ static bool add_known(struct jr_buf *out, const struct known *row,
 {
     const char *slot = strstr(row->step, "%s");
     size_t len = row->ends == NULL ? 0 : strcspn(name, row->ends);
-    bool absolute = name[0] == '/';
+    /* a bare word may be that of a program */
+    bool below = name[0] != '/' && (memchr(name, '/', len) != NULL ||
+                                    memchr(name, '.', len) != NULL);
     if (slot == NULL) {
         jr_buf_str(out, row->step);
         return true;
     }
-    if (len == 0 || len > LONGEST_NAME || absolute)
+    if (len == 0 || len > LONGEST_NAME ||
+        (strcmp(row->texts[0], NO_FILE) == 0 && !below))
         return false;
     jr_buf_add(out, row->step, (size_t)(slot - row->step));
     jr_buf_escaped(out, name, len);

@@ -113,6 +113,8 @@ No such file or directory in FOLDER   exit status 7
                  "in the working directory of the ranks, which `workdir` "
                  "states"),
                 ("exec python3 -c 'open(\"/no/x\")'", None),
+                ("exec python3 -c 'import os; os.execvp(\"nvcc\", [\"nvcc\"])'",
+                 None),
                 ("echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried "
                  "to' >&2; exit 1", "use a smaller batch, or more devices; "
                  "nvidia-smi or rocm-smi lists who else holds memory of this "
