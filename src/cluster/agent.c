@@ -131,7 +131,8 @@ void jr_agent_ready(struct jr_agent *agent)
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_READY,
                                               .mpi = answer->mpi,
                                               .library = answer->library,
-                                              .obstacle = answer->obstacle});
+                                              .obstacle = answer->obstacle,
+                                              .on = answer->apart});
 }
 
 static void on_spec(struct jr_agent *agent, const struct jr_message *spec)

@@ -34,6 +34,7 @@ struct jr_agent_answer {
     struct jr_buf resources; /* node_resources.h */
     const char *mpi;         /* see protocol.h: ready; borrowed, NULL: none */
     const char *library, *obstacle; /* the same */
+    bool apart;                     /* for cells, it has a folder of its own */
 };
 
 /* A cell of a sweep that is over. */
@@ -58,8 +59,9 @@ struct jr_agent_cell_ends {
  * They outlive nothing: once the last is told of, nothing is left of it. */
 struct jr_agent_cell_hooks {
     /* See whether they would write where the sweep reads (protocol.h: share);
-     * *ret_own: they have a folder of this node's own. -1 with `err`. */
-    int (*share)(void *data, const struct jr_message *word, bool *ret_own,
+     * *ret_apart: they have a folder of this node's own. JR_AGENT_WANTS_CODE:
+     * they can run once the code is taken, too. -1 with `err`. */
+    int (*share)(void *data, const struct jr_message *word, bool *ret_apart,
                  struct jr_error *err);
     /* Begin one, in a process that leaves descriptors 0 to 2 alone. -1 with
      * `err`. */

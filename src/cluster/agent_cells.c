@@ -122,13 +122,16 @@ static int open_children(struct jr_agent *agent)
 
 void jr_agent_share_cells(struct jr_agent *agent, const struct jr_message *word)
 {
+    const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    bool own = false;
-    if (agent->hooks->cells->share(agent->hooks->data, word, &own, &err) != 0)
+    int failed =
+        hooks->cells->share(hooks->data, word, &agent->answer.apart, &err);
+    if (failed == JR_AGENT_WANTS_CODE)
+        jr_agent_await_code(agent, NULL);
+    else if (failed != 0)
         jr_agent_refuse(agent, &err);
     else
-        jr_agent_send(
-            agent, &(struct jr_message){.type = JR_FROM_NODE_READY, .on = own});
+        jr_agent_ready(agent);
 }
 
 void jr_agent_serve_cells(struct jr_agent *agent, const struct jr_message *word)

@@ -5,22 +5,26 @@
 
 #include "base/clock.h"
 #include "cluster/await_agents.h"
+#include "cluster/controller_code.h"
 #include "cluster/controller_console.h"
 #include "cluster/controller_parts.h"
 
 #include "base/banned.h"
 
-int jr_controller_share(struct jr_controller *controller, const char *cells,
-                        const char *token, const char *collect,
+int jr_controller_share(struct jr_controller *controller,
+                        const struct jr_cells_place *place,
                         struct jr_error *err)
 {
     jr_controller_send(controller,
                        &(struct jr_message){.type = JR_TO_NODES_SHARE,
-                                            .cells = cells,
-                                            .token = token,
-                                            .collect = collect});
-    return jr_controller_await(controller, JR_NODE_READY,
-                               "look for the folder of the sweep", err);
+                                            .cells = place->cells,
+                                            .token = place->token,
+                                            .collect = place->collect,
+                                            .on = place->frozen});
+    int failed = jr_controller_await(controller, JR_NODE_READY,
+                                     "look for the folder of the sweep", err);
+    jr_controller_code_close(controller);
+    return failed;
 }
 
 void jr_controller_serve(struct jr_controller *controller,

@@ -59,13 +59,20 @@ struct jr_cell_watcher {
     void (*lost)(void *data, uint32_t node, const char *why);
 };
 
-/* Ask the nodes, whose facts are there, whether the folder `cells`, which is
- * absolute, has the mark `token` there (folder_mark.h), and wait for their
- * answers: one that does not see it makes a folder of its own, and sends what
- * cells leave there and `collect` names, words with commas. -1 with what the
- * first says that cannot. */
-int jr_controller_share(struct jr_controller *controller, const char *cells,
-                        const char *token, const char *collect,
+/* Where cells are. */
+struct jr_cells_place {
+    const char *cells;   /* their folder, absolute */
+    const char *token;   /* its mark: folder_mark.h */
+    const char *collect; /* what comes back besides: words with commas */
+    bool frozen;         /* their code is */
+};
+
+/* Ask the nodes, whose facts are there, whether they see the folder, and wait
+ * for their answers: one that does not makes a folder of its own, sends what
+ * cells leave there, and gets their code, if that is frozen (open_code). -1
+ * with what the first says that cannot. */
+int jr_controller_share(struct jr_controller *controller,
+                        const struct jr_cells_place *place,
                         struct jr_error *err);
 
 /* From now on the nodes, whose facts are there, run cells. The watcher is

@@ -86,9 +86,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     /* SIGTERM came there, or a rank died of it. */                            \
     FROM(TERMINATED, "terminated", 0)                                          \
     /* A cell is over, and nothing is left of it there. `status` is the exit   \
-       status of its process; `devices` are those of its own that are not      \
-       there any more. `on`: what it has left has been sent, as far as it was  \
-       to be had; `full`: there is no room for another one. */                 \
+       status of its process; `devices` are those of its own that are gone.    \
+       `on`: what it has left was sent before; `full`: no other has room. */   \
     FROM(CELL_ENDED, "cell_ended",                                             \
          JR_KEY(CELL) | JR_KEY(STATUS) | JR_KEY(DEVICES) | JR_KEY(ON) |        \
              JR_KEY(FULL))                                                     \
@@ -126,8 +125,10 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
        JR_KEY(FOLDER) | JR_KEY(NAME) | JR_KEY(BYTES) | JR_KEY(ON))             \
     /* Cells will come, in the folder `cells`: is it there, with the mark      \
      * `token`? Where it is not, the node makes one of its own, and what cells \
-     * leave there comes back. The answer is `ready`, or `refuse`. */          \
-    TO(SHARE, "share", JR_KEY(CELLS) | JR_KEY(TOKEN) | JR_KEY(COLLECT))        \
+     * leave there comes back; `on`: it needs their code, too. The answer is   \
+     * `ready`, or `refuse`. */                                                \
+    TO(SHARE, "share",                                                         \
+       JR_KEY(CELLS) | JR_KEY(TOKEN) | JR_KEY(COLLECT) | JR_KEY(ON))           \
     /* They come now. */                                                       \
     TO(SERVE, "serve", JR_KEY(HEARTBEATS))                                     \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \

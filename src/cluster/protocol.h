@@ -50,6 +50,8 @@
  *
  *   facts... hello          ->
  *                           <-   share     by ssh
+ *   want                    ->             where the code is not there
+ *                           <-   code...
  *   ready, or
  *   why... refuse           ->
  *                           <-   serve     once

@@ -16,6 +16,7 @@
 #include "cluster/protocol.h"
 #include "record/prune.h"
 #include "session/session.h"
+#include "session/submission.h"
 
 #include "base/banned.h"
 
@@ -50,29 +51,57 @@ static pid_t start_tar(const struct jr_session *session, char **argv,
     return pid;
 }
 
-int jr_far_code_open(void *data, struct jr_code_archive *ret,
-                     struct jr_error *err)
+/* A file without a name that has all of a folder, with times as exact as they
+ * are: by them a file is known to be the one that was frozen. */
+static int pack_folder(int *ret_fd, struct jr_session *session,
+                       const char *folder, struct jr_error *err)
 {
-    struct jr_session *session = data;
-    const struct jr_frozen *frozen = &session->frozen;
-    char pack[] = "tar", to[] = "-cf", out[] = "-", in[] = "-C", all[] = ".";
-    char *copy = frozen->copy == NULL
-                     ? NULL
-                     : jr_arena_strdup(&session->arena, frozen->copy);
-    char *argv[] = {pack, to, out, in, copy, all, NULL};
-    if (copy == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "there is no copy of the code here");
+    char pack[] = "tar", exact[] = "--format=posix", to[] = "-cf", out[] = "-",
+         in[] = "-C", all[] = ".";
+    char *from = jr_arena_strdup(&session->arena, folder);
+    char *argv[] = {pack, exact, to, out, in, from, all, NULL};
     JR_CLOSE int fd = openat(session->dir.fd, ARCHIVE,
                              O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || unlinkat(session->dir.fd, ARCHIVE, 0) != 0)
+    if (from == NULL || fd < 0 || unlinkat(session->dir.fd, ARCHIVE, 0) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's " ARCHIVE);
     const int fds[3] = {-1, fd, STDERR_FILENO};
     pid_t pid = start_tar(session, argv, fds, err);
     if (pid < 0 || await_tar(pid, "pack", err) != 0)
         return -1;
-    *ret =
-        (struct jr_code_archive){jr_steal_fd(&fd), frozen->top, frozen->name};
+    *ret_fd = jr_steal_fd(&fd);
+    return 0;
+}
+
+/* Of all cells of a sweep: with the record of the code, and as it is now. */
+static int open_cells_code(struct jr_session *first,
+                           struct jr_code_archive *ret, struct jr_error *err)
+{
+    const struct jr_frozen *frozen = &first->frozen;
+    const char *folder;
+    int fd;
+    if (jr_submission_make_cells(first, &folder, err) != JR_STATUS_OK)
+        return -1;
+    int failed = pack_folder(&fd, first, folder, err);
+    jr_submission_discard(first);
+    if (failed == 0)
+        *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
+    return failed;
+}
+
+int jr_far_code_open(void *data, struct jr_code_archive *ret,
+                     struct jr_error *err)
+{
+    struct jr_session *session = data;
+    const struct jr_frozen *frozen = &session->frozen;
+    int fd;
+    if (session->first_cell != NULL)
+        return open_cells_code(session->first_cell, ret, err);
+    if (frozen->copy == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "there is no copy of the code here");
+    if (pack_folder(&fd, session, frozen->copy, err) != 0)
+        return -1;
+    *ret = (struct jr_code_archive){fd, frozen->top, frozen->name};
     return 0;
 }
 
@@ -95,20 +124,15 @@ static void set_older_code_aside(const struct jr_session *session)
         (void)jr_prune_folder(&pruned, session->dir.fd, JR_CODE_DIR);
 }
 
+/* In a folder that is there. */
 static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
-                           struct jr_error *err)
+                           const char *folder, struct jr_error *err)
 {
-    const struct jr_run_folder *dir = &session->dir;
     char unpack[] = "tar", from[] = "-xpf", in[] = "-", to[] = "-C";
-    char *copy = jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
-                                 session->resolution.job.log_dir, dir->path);
+    char *copy = jr_arena_strdup(&session->arena, folder);
     char *argv[] = {unpack, from, in, to, copy, NULL};
     int ends[2];
-    set_older_code_aside(session);
-    if (copy == NULL || mkdirat(dir->fd, JR_CODE_DIR, dir->dir_mode) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s",
-                            dir->path, JR_CODE_DIR);
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (copy == NULL || pipe2(ends, O_CLOEXEC) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "a pipe for tar");
     const int fds[3] = {ends[0], STDERR_FILENO, STDERR_FILENO};
     pid_t pid = start_tar(session, argv, fds, err);
@@ -116,6 +140,20 @@ static int begin_unpacking(struct jr_session *session, struct jr_far_code *code,
     code->fd = ends[1];
     code->pid = pid < 0 ? 0 : pid;
     return pid < 0 ? -1 : 0;
+}
+
+static int make_copy(struct jr_session *session, struct jr_far_code *code,
+                     struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    const char *copy =
+        jr_arena_printf(&session->arena, "%s/%s/" JR_CODE_DIR,
+                        session->resolution.job.log_dir, dir->path);
+    set_older_code_aside(session);
+    if (copy == NULL || mkdirat(dir->fd, JR_CODE_DIR, dir->dir_mode) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s/%s",
+                            dir->path, JR_CODE_DIR);
+    return begin_unpacking(session, code, copy, err);
 }
 
 static int end_unpacking(struct jr_far_code *code, struct jr_error *err)
@@ -142,24 +180,42 @@ static int unpack_bytes(struct jr_far_code *code, const char *text,
                : end_unpacking(code, err);
 }
 
-int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
-                     const struct jr_message *message, struct jr_error *err)
+/* The bytes of a message, and with the last one the end. */
+static int take_code_bytes(struct jr_far_code *code,
+                           const struct jr_message *message,
+                           struct jr_error *err)
 {
-    if (!code->begun && begin_unpacking(session, code, err) != 0)
-        return -1;
     code->begun = true;
     if (unpack_bytes(code, message->bytes, err) != 0)
         return -1;
+    return message->on && code->pid != 0 ? end_unpacking(code, err) : 0;
+}
+
+int jr_far_code_take(struct jr_session *session, struct jr_far_code *code,
+                     const struct jr_message *message, struct jr_error *err)
+{
+    if ((!code->begun && make_copy(session, code, err) != 0) ||
+        take_code_bytes(code, message, err) != 0)
+        return -1;
     if (!message->on)
         return 0;
-    if (code->pid != 0 && end_unpacking(code, err) != 0)
-        return -1;
     session->code_top = jr_arena_strdup(&session->arena, message->folder);
     session->code_name = jr_arena_strdup(&session->arena, message->name);
     return session->code_top != NULL && session->code_name != NULL
                ? 0
                : jr_error_set(err, JR_STATUS_LAUNCH,
                               "the controller did not say whose code it is");
+}
+
+int jr_far_code_take_cells(struct jr_session *session, struct jr_far_code *code,
+                           const char *folder, const struct jr_message *message,
+                           struct jr_error *err)
+{
+    if (!code->begun && mkdir(folder, S_IRWXU) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    if (!code->begun && begin_unpacking(session, code, folder, err) != 0)
+        return -1;
+    return take_code_bytes(code, message, err);
 }
 
 void jr_far_code_close(struct jr_far_code *code)

@@ -315,6 +315,9 @@ static int take_agent_code(void *data, const struct jr_message *code,
                            struct jr_error *err)
 {
     struct node_session *agent = data;
+    if (agent->cells.code != NULL)
+        return jr_far_code_take_cells(agent->session, &agent->code,
+                                      agent->cells.code, code, err);
     int failed = jr_far_code_take(agent->session, &agent->code, code, err);
     if (failed != 0)
         jr_own_folder_discard(agent->session);
@@ -374,12 +377,13 @@ static void show_replay(void *data)
 /* Cells of a sweep. */
 
 static int share_agent_cells(void *data, const struct jr_message *word,
-                             bool *ret_own, struct jr_error *err)
+                             bool *ret_apart, struct jr_error *err)
 {
     struct node_session *agent = data;
     int failed = jr_node_cells_share(&agent->cells, word, agent->node, err);
-    *ret_own = agent->cells.own.dir != NULL;
-    return failed;
+    *ret_apart = agent->cells.own.dir != NULL;
+    return failed == 0 && agent->cells.code != NULL ? JR_AGENT_WANTS_CODE
+                                                    : failed;
 }
 
 static int begin_agent_cell(void *data, const struct jr_message *word,

@@ -94,8 +94,10 @@ struct jr_session {
     struct jr_host *cell_hosts; /* of the nodes of a sweep, which an agent is on
                                    each of: cell_hosts.h; NULL: this machine */
     uint32_t cell_hosts_count;
-    bool cells_by_ssh; /* these are `hosts` */
-    bool placed;       /* a cell of one node, which an agent runs on it */
+    bool cells_by_ssh;             /* these are `hosts` */
+    struct jr_session *first_cell; /* of the sweep, resolved: for its code;
+                                      NULL: none wants that */
+    bool placed; /* a cell of one node, which an agent runs on it */
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 
 import harness
@@ -293,11 +294,65 @@ class Apart(SweepHosts, by_ssh.Disks):
         self.assertEqual(len(list(self.folder.glob("disk-1/2*/cells/*/node_1.1"))),
                          3)
 
-    def test_frozen_code(self):
+    def frozen(self, cells=8):
+        """A sweep of a repository, which only the controller has."""
+        tree = self.folder / "tree"
+        (tree / "lib").mkdir(parents=True)
+        (tree / "lib/model.py").write_text("LAYERS = 2\n")
+        spec = self.sweep_spec(
+            f"ls -F; cat lib/model.py; touch made; {sweeps.DELIVER}", cells,
+            "log_dir: ../runs\ncode: freeze\n")
+        os.rename(spec, tree / spec.name)
+        for words in (("init", "-q"), ("add", "-A"), (
+                "-c", "user.name=n", "-c", "user.email=n@example.org",
+                "commit", "-qm", "m")):
+            subprocess.run(["git", *words], cwd=tree, check=True,
+                           capture_output=True)
+        return tree, tree / spec.name
+
+    def test_frozen_code_comes_along(self):
+        """As it was when the sweep began, or was gone on with."""
+        tree, spec = self.frozen()
+        own = {"1": self.disk("disk-1", tree)}
+        self.on_nodes(spec, nodes=2, FAKE_PROGRAM=own)
+        near, far = self.cell(0), self.cell(1)
+        read = lambda cell: (cell / "attempt_0/0/stdout.log").read_text()
+        self.assertEqual(read(far),
+                         "lib/\nscan.jobrun.yaml\nLAYERS = 2\n")
+        self.assertEqual(read(far), read(near))
+        self.assertTrue((self.there(far, 1) / "code/made").exists())
+        codes = [json.loads((cell / "run.json").read_text())["code"]
+                 for cell in (near, far)]
+        for key in ("commit", "tree", "frozen", "top"):
+            self.assertEqual(codes[0][key], codes[1][key], key)
+        self.assertEqual(os.listdir(self.folder / "runs/.submitted"),
+                         [".gitignore"])
+        (tree / "lib/model.py").write_text("LAYERS = 3\n")
+        done = self.on_nodes(spec, "--resume", nodes=2, FAKE_PROGRAM=own)
+        self.assertIn("8 cells that delivered ran with other code", done.stderr)
+        self.on_nodes(spec, "--resume", "--rerun-changed", nodes=2,
+                      FAKE_PROGRAM=own)
+        self.assertEqual({read(self.latest() / cell["run"]).splitlines()[-1]
+                          for cell in self.cells()}, {"LAYERS = 3"})
+        self.assertIn(1, self.nodes_of())
+        self.nobody_is_left()
+
+    def test_code_that_cannot_be_frozen(self):
+        """Nothing begins, and nothing is left."""
         spec = self.sweep_spec(cells=4, more="code: freeze\n")
         done = self.on_nodes(spec, nodes=2, code=7)
-        self.assertRegex(done.stderr, "n2 does not see the folder of the sweep, "
-                         ".*/cells, and `code: freeze` .*: no other cell begins")
+        self.assertRegex(done.stderr, r"node 1 \(n2\): code: freeze: .* is in no git "
+                                      "work tree, .*: no other cell begins")
+        self.assertEqual(set(self.statuses()), {"not_started"})
+        self.nobody_is_left()
+
+    def test_no_room_for_the_code(self):
+        tree, spec = self.frozen()
+        (tree / "large").write_bytes(os.urandom(3_000_000))
+        small = {"1": self.small_disk("there", "2m", harness.JOBRUN)}
+        done = self.on_nodes(spec, nodes=2, code=7, FAKE_PROGRAM=small)
+        self.assertRegex(done.stderr, r"node 1 \(n2\): tar could not unpack the "
+                         "code of the run")
         self.assertEqual(set(self.statuses()), {"not_started"})
         self.nobody_is_left()
 

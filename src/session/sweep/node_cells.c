@@ -120,6 +120,7 @@ static int run_cell(struct beginning *beginning)
     const struct jr_session_options options = {
         .envp = beginning->cells->node->options.envp,
         .run_id = beginning->folder,
+        .code_of = beginning->cells->code,
         .inject = beginning->word->inject,
         .end_children = true,
         .note = say_line,
@@ -261,9 +262,14 @@ int jr_node_cells_share(struct jr_node_cells *cells,
     if (fd >= 0 && jr_folder_mark_is(&shared, word->token))
         return 0;
     cells->collect = strdup(word->collect == NULL ? "" : word->collect);
-    return cells->collect == NULL
-               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-               : jr_own_cells_make(&cells->own, word, node, err);
+    if (cells->collect == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (jr_own_cells_make(&cells->own, word, node, err) != 0)
+        return -1;
+    if (!word->on || asprintf(&cells->code, "%s/frozen", cells->own.dir) >= 0)
+        return 0;
+    cells->code = NULL;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
 }
 
 int jr_node_cells_begin(struct jr_node_cells *cells,
@@ -491,7 +497,8 @@ void jr_node_cells_release(struct jr_node_cells *cells)
         drop_cell(cells, &cells->cells[0]);
     free(cells->cells);
     free(cells->collect);
+    free(cells->code);
     jr_own_cells_release(&cells->own);
     cells->cells = NULL;
-    cells->collect = NULL;
+    cells->collect = cells->code = NULL;
 }

@@ -42,6 +42,8 @@ struct jr_node_cells {
     struct jr_own_cells own;       /* where they are, if not with the sweep */
     char *collect; /* of what comes back then: words with commas, malloc'ed;
                       NULL: nothing does */
+    char *code;    /* the folder of their frozen code there; NULL: it is not, or
+                      is here; the same */
     bool leaves;   /* nobody takes it any more */
     struct jr_agent_cell_ends ends;
     struct jr_node_cell *cells; /* count of them, malloc'ed */

@@ -42,27 +42,6 @@ static const char *list_collected(const struct jr_ssh *ssh)
                            : "";
 }
 
-/* A host without the folder of the cells would freeze the code that it has
- * itself. */
-static int check_code(const struct jr_sweep_run *run,
-                      const struct jr_controller *controller,
-                      const struct jr_policy *policy, struct jr_error *err)
-{
-    for (uint32_t i = 0; i < run->needs.nodes; i++) {
-        const struct jr_controller_node node =
-            jr_controller_node(controller, i);
-        if (node.apart && policy->code.mode == JR_CODE_MODE_FREEZE)
-            return jr_error_set(
-                err, JR_STATUS_LAUNCH,
-                "%s does not see the folder of the sweep, %s, and `code: "
-                "freeze` sends the code of a run there, but not yet that of "
-                "the cells of a sweep: state a log_dir that all hosts see, or "
-                "leave `code` out and have the code on each host",
-                node.host, run->cells_dir);
-    }
-    return 0;
-}
-
 /* Agents of hosts that ssh reaches may not see the folder of the cells. */
 static int share_folder(const struct jr_sweep_run *run,
                         struct jr_controller *controller, struct jr_error *err)
@@ -76,13 +55,19 @@ static int share_folder(const struct jr_sweep_run *run,
         return 0;
     if (jr_folder_mark_make(&cells, token, err) != 0)
         return -1;
+    const struct jr_cells_place place = {
+        .cells = run->cells_dir,
+        .token = token,
+        .collect = list_collected(policy->engine.ssh),
+        .frozen = policy->code.mode == JR_CODE_MODE_FREEZE};
     JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
     int before = jr_controller_heed(controller, stop_fd);
-    int failed = jr_controller_share(controller, run->cells_dir, token,
-                                     list_collected(policy->engine.ssh), err);
+    run->session->first_cell = run->code.session;
+    int failed = jr_controller_share(controller, &place, err);
+    run->session->first_cell = NULL;
     (void)jr_controller_heed(controller, before);
     jr_folder_mark_remove(&cells, token);
-    return failed != 0 ? failed : check_code(run, controller, policy, err);
+    return failed;
 }
 
 void jr_sweep_nodes_open(struct jr_sweep_run *run)

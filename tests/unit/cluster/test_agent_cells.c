@@ -115,16 +115,26 @@ static size_t hook_count(void *data)
 }
 
 /* Tokens of a folder that is seen, and of one that is not. */
-static int hook_share(void *data, const struct jr_message *word, bool *ret_own,
-                      struct jr_error *err)
+static int hook_share(void *data, const struct jr_message *word,
+                      bool *ret_apart, struct jr_error *err)
 {
     (void)data;
-    *ret_own = strcmp(word->token, "10") == 0 &&
-               strcmp(word->collect, "results,logs") == 0;
+    *ret_apart = strcmp(word->token, "10") == 0 &&
+                 strcmp(word->collect, "results,logs") == 0;
     return strcmp(word->cells, "/runs/s/cells") == 0 &&
-                   (*ret_own || strcmp(word->token, "0f") == 0)
-               ? 0
+                   (*ret_apart || strcmp(word->token, "0f") == 0)
+               ? word->on ? JR_AGENT_WANTS_CODE : 0
                : jr_error_set(err, JR_STATUS_LAUNCH, "it cannot be made");
+}
+
+/* Code that is "no" cannot be taken. */
+static int hook_take_code(void *data, const struct jr_message *code,
+                          struct jr_error *err)
+{
+    (void)data;
+    return code->bytes == NULL || strcmp(code->bytes, "no") != 0
+               ? 0
+               : jr_error_set(err, JR_STATUS_LAUNCH, "there is no room");
 }
 
 static _Noreturn void serve(int in, int out)
@@ -137,6 +147,7 @@ static _Noreturn void serve(int in, int out)
     const struct jr_agent_hooks calls = {.data = &hooks,
                                          .describe = hook_describe,
                                          .offer = hook_offer,
+                                         .take_code = hook_take_code,
                                          .cells = &cells};
     (void)dup2(in, STDIN_FILENO);
     (void)dup2(out, STDOUT_FILENO);
@@ -323,6 +334,31 @@ static void hands_on_what_a_cell_has_left(void)
     end(&peer);
 }
 
+static void wants_the_code_of_cells(void)
+{
+    static const struct jr_message word = {.type = JR_TO_NODES_SHARE,
+                                           .cells = "/runs/s/cells",
+                                           .token = "10",
+                                           .collect = "results,logs",
+                                           .on = true};
+    struct jr_message code = {.type = JR_TO_NODES_CODE, .bytes = "YWI="};
+    struct peer peer;
+    start(&peer);
+    tell(&peer, &word);
+    JR_ASSERT_TEXT(next_word(&peer), "want");
+    tell(&peer, &code);
+    code = (struct jr_message){.type = JR_TO_NODES_CODE, .on = true};
+    tell(&peer, &code);
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "on"));
+    tell(&peer, &word);
+    JR_ASSERT_TEXT(next_word(&peer), "want");
+    code = (struct jr_message){.type = JR_TO_NODES_CODE, .bytes = "no"};
+    tell(&peer, &code);
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    end(&peer);
+}
+
 static void says_why_it_refuses(void)
 {
     struct peer peer;
@@ -390,7 +426,7 @@ static void hands_on_what_ranks_print(void)
 
 JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
              CASE(hands_on_what_ranks_print),
-             CASE(hands_on_what_a_cell_has_left),
+             CASE(hands_on_what_a_cell_has_left), CASE(wants_the_code_of_cells),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
              CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
              CASE(tells_that_the_cluster_ends_it),
