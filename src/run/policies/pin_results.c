@@ -127,23 +127,6 @@ static bool must_deliver(const struct jr_rank_run *rank)
            jr_set_has(&pinning->required, rank->plan->rank);
 }
 
-void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
-{
-    struct jr_pin *pin = &rank->outcome->result;
-    unsigned long long dev, ino, size;
-    long long changed, touched;
-    if (!must_deliver(rank) || !rank->runner->plan->returns ||
-        sscanf(identity, " %llu %llu %llu %lld %lld", &dev, &ino, &size,
-               &changed, &touched) != 5)
-        return;
-    *pin = (struct jr_pin){.there = true,
-                           .dev = dev,
-                           .ino = ino,
-                           .size = size,
-                           .mtime_ns = changed,
-                           .ctime_ns = touched};
-}
-
 uint64_t jr_pin_digest(const void *bytes, size_t len)
 {
     char hex[JR_HASH_SIZE];
@@ -176,8 +159,26 @@ static void pin_file(struct jr_rank_run *rank)
         return;
     if (!pin->there)
         jr_pin_fill(pin, &st);
-    if (S_ISREG(st.st_mode) && jr_pin_is(pin, &st, false))
+    if (pin->digest == 0 && S_ISREG(st.st_mode) && jr_pin_is(pin, &st, false))
         pin->digest = digest_of_file(path);
+}
+
+void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
+{
+    struct jr_pin *pin = &rank->outcome->result;
+    unsigned long long dev, ino, size;
+    long long changed, touched;
+    if (!must_deliver(rank) || !rank->runner->plan->returns ||
+        sscanf(identity, " %llu %llu %llu %lld %lld", &dev, &ino, &size,
+               &changed, &touched) != 5)
+        return;
+    *pin = (struct jr_pin){.there = true,
+                           .dev = dev,
+                           .ino = ino,
+                           .size = size,
+                           .mtime_ns = changed,
+                           .ctime_ns = touched};
+    pin_file(rank); /* what it holds now */
 }
 
 /* How many bytes the rank, and what it started, has put into its stream. */

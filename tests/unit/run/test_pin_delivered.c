@@ -167,6 +167,30 @@ static void what_a_rank_has_said_stays(void)
     end();
 }
 
+/* And what it held then, too. */
+static void what_a_file_held_at_the_return_stays(void)
+{
+    struct stat st;
+    char said[128];
+    start(JR_FROM_RETURN, NULL);
+    fake.plan.returns = true;
+    fake_runner_open(&fake, &jr_pin_results_policy);
+    CU_ASSERT_EQUAL(fstatat(fake.scratch.fd, "result.json", &st, 0), 0);
+    (void)snprintf(
+        said, sizeof said, " %llu %llu %llu %lld %lld",
+        (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+        (unsigned long long)st.st_size,
+        (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+        (long long)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
+    jr_pin_returned(&fake.ranks[3], said);
+    CU_ASSERT_EQUAL(fake.outcomes[3].result.digest, jr_pin_digest("{}", 2));
+    fake.outcomes[3].result.digest = 5; /* as of what it held then */
+    CU_ASSERT_EQUAL(let_end(3, JR_END_EXITED, 0)->result.digest, 5);
+    CU_ASSERT_EQUAL(let_end(2, JR_END_EXITED, 0)->result.digest,
+                    jr_pin_digest("{}", 2));
+    end();
+}
+
 /* Of one node of several, what is noted is another machine's. */
 static void a_node_of_several_is_far(void)
 {
@@ -231,5 +255,7 @@ static void notes_no_artifacts_of_others(void)
 JR_UNIT_MAIN("pin_delivered", CASE(notes_who_has_to_deliver),
              CASE(notes_what_it_is_delivered_by),
              CASE(notes_that_there_is_nothing), CASE(notes_a_link_as_a_link),
-             CASE(what_a_rank_has_said_stays), CASE(a_node_of_several_is_far),
-             CASE(notes_artifacts), CASE(notes_no_artifacts_of_others))
+             CASE(what_a_rank_has_said_stays),
+             CASE(what_a_file_held_at_the_return_stays),
+             CASE(a_node_of_several_is_far), CASE(notes_artifacts),
+             CASE(notes_no_artifacts_of_others))
