@@ -83,6 +83,8 @@ class ForgottenDashes(Case):
                  "type jobrun plan SPEC --on PROFILE"),
                 (["apply", "-f", "train.jobrun.yaml"],
                  "        jobrun run train.jobrun.yaml"),
+                (["explain", "restart.retries"],
+                 "did you mean 'restart.max'?"),
                 (["show"], "no runs in runs")):
             done = self.jobrun(*words)
             self.assertIn(done.returncode, (2, 3), words)

@@ -7,6 +7,7 @@
 #include "spec/field.h"
 #include "spec/foreign_names.h"
 #include "spec/jsonschema.h"
+#include "spec/lint_unknown.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"
@@ -266,6 +267,21 @@ static void fields_with(struct jr_buf *out, const char **paths,
         jr_buf_clear(out);
 }
 
+/* The member that others call so: "restart.retries" is restart.max. */
+static void add_member(struct jr_buf *out, struct jr_arena *arena,
+                       const char *word)
+{
+    bool sure;
+    const char *dot = strrchr(word, '.');
+    const char *group =
+        dot == NULL ? NULL
+                    : jr_arena_strndup(arena, word, (size_t)(dot - word));
+    const char *name =
+        group == NULL ? NULL : jr_member_meant(group, dot + 1, &sure);
+    if (out->len == 0 && name != NULL)
+        jr_buf_printf(out, "'%s.%s'", group, name);
+}
+
 /* Append what was probably meant by a word that is no field: "'nodes'". */
 static void add_near_fields(struct jr_buf *out, const char *word)
 {
@@ -273,6 +289,7 @@ static void add_near_fields(struct jr_buf *out, const char *word)
     const char **paths = jr_field_paths(&arena);
     if (paths != NULL)
         same_end(out, paths, word);
+    add_member(out, &arena, word);
     const char *near = paths != NULL ? jr_did_you_mean(word, paths) : NULL;
     if (out->len == 0 && near != NULL)
         jr_buf_printf(out, "'%s'", near);
