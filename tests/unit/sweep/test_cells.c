@@ -56,6 +56,24 @@ static void are_excluded_by_each_field(void)
                 "3 4");
 }
 
+/* Which value of each axis a cell has; what is included has none of them. */
+static void know_their_places_in_the_product(void)
+{
+    static const long expected[][2] = {{0, 0}, {0, 1}, {0, 2},  {1, 0},
+                                       {1, 1}, {1, 2}, {-1, -1}};
+    struct swept s;
+    swept_open(&s,
+               "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2, 3]}, "
+               "include: [{vars.lr: 9}]}\n",
+               NULL);
+    CU_ASSERT_EQUAL_FATAL(s.spec.cells.count, 7);
+    for (size_t i = 0; i < 7; i++)
+        for (size_t axis = 0; axis < 2; axis++)
+            CU_ASSERT_EQUAL(jr_cells_value_index(&s.spec.cells, i, axis),
+                            expected[i][axis]);
+    swept_close(&s);
+}
+
 /* An entry that names no cell is a warning, and one that says what another has
  * said is refused. */
 static void are_named_by_entries_that_say_something(void)
@@ -354,7 +372,7 @@ static void make_columns_as_wide_as_their_values(void)
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
              CASE(are_the_product_the_last_axis_fastest),
              CASE(are_numbered_without_gaps), CASE(are_excluded_by_each_field),
-             CASE(are_100000_at_most),
+             CASE(are_100000_at_most), CASE(know_their_places_in_the_product),
              CASE(are_named_by_entries_that_say_something),
              CASE(may_be_included_alone), CASE(are_not_included_once_more),
              CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),

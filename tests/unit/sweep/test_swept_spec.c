@@ -30,6 +30,21 @@ static void put_values_in_their_places(void)
     swept_close(&s);
 }
 
+/* The hosts of a cell are those that its sweep has, and not where it runs. */
+static void have_the_hosts_of_the_sweep(void)
+{
+    struct jr_spec_file *cell = NULL;
+    struct swept s;
+    swept_open(&s,
+               "hosts: [a, b]\nengine: {ssh: {}}\n"
+               "sweep: {axes: {vars.lr: [1, 2]}}\n",
+               NULL);
+    load_cell(&s, 1, &cell);
+    CU_ASSERT_TRUE(jr_spec_pools_hosts(cell));
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
 static void know_the_number_of_the_cell(void)
 {
     struct jr_spec_file *cell = NULL;
@@ -204,6 +219,7 @@ static void may_not_share_files(void)
 JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
              CASE(put_values_in_their_places),
              CASE(know_the_number_of_the_cell),
+             CASE(have_the_hosts_of_the_sweep),
              CASE(take_other_parents_and_read_each_once),
              CASE(keep_the_parents_as_they_were_read),
              CASE(read_their_parents_as_they_are_told),
