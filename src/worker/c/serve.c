@@ -66,35 +66,16 @@ static _Noreturn void fail_helper_stage(const char *stage, const char *why)
     _exit(1);
 }
 
-/* Call `visit` with the name of each entry of a folder of /proc until it says
- * true; returns how many there were. */
-static unsigned each_entry(const char *folder, bool (*visit)(const char *name))
-{
-    DIR *dir = opendir(folder);
-    unsigned count = 0;
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        count++;
-        if (visit != NULL && visit(entry->d_name))
-            break;
-    }
-    if (dir != NULL)
-        (void)closedir(dir);
-    return count;
-}
-
-/* A device that a descriptor is open on does not survive a fork. */
-static bool refuse_device(const char *name)
+/* A device that a descriptor is open on does not survive a fork. `name` is its
+ * number, in the folder `fds`; what is none leads nowhere. */
+static void refuse_device(int fds, const char *name)
 {
     static const char *const devices[] = {"/dev/nvidia", "/dev/kfd",
                                           "/dev/dri/render", "/dev/davinci",
                                           "/dev/accel/"};
-    char link[64], path[64] = "", why[256];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%s", name);
-    if (readlink(link, path, sizeof path - 1) < 0)
-        return false;
+    char path[64] = "", why[256];
+    if (readlinkat(fds, name, path, sizeof path - 1) < 0)
+        return;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         if (strncmp(path, devices[i], strlen(devices[i])) != 0)
             continue;
@@ -105,7 +86,16 @@ static bool refuse_device(const char *name)
                        path);
         fail_helper_stage("fork", why);
     }
-    return false;
+}
+
+static void refuse_open_devices(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        refuse_device(dirfd(dir), entry->d_name);
+    if (dir != NULL)
+        (void)closedir(dir);
 }
 
 /* Threads that loading has left: report them, or fork no rank. */
@@ -139,7 +129,7 @@ static void load_step_library(const char *path, bool refuse_threads)
     if (jr_worker_load(path, &err) == NULL)
         fail_helper_stage("import", err.text);
     judge_threads(refuse_threads);
-    (void)each_entry("/proc/self/fd", refuse_device);
+    refuse_open_devices();
     (void)fflush(NULL); /* or every rank would print it again */
 }
 
