@@ -56,6 +56,8 @@ void jr_controller_send_code(struct jr_controller *controller, uint32_t node)
     const struct jr_controller_options *options = &controller->options;
     struct jr_controller_code *code = &controller->code;
     struct jr_error err = {0};
+    if (controller->leaves) /* nobody waits for the node any more */
+        return;
     (void)jr_error_set(&err, JR_STATUS_LAUNCH,
                        "it wants a copy of the code, and there is none");
     if (code->sent == NULL)

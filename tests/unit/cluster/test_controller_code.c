@@ -224,7 +224,23 @@ static void a_node_gets_it_before_the_run(void)
     end(&bench);
 }
 
+/* A node that wants it while all are let go of. */
+static void nobody_gets_it_at_the_end(void)
+{
+    struct bench bench;
+    begin(&bench);
+    bench.fake.controller.run = NULL;
+    bench.fake.controller.leaves = true;
+    jr_controller_send_code(&bench.fake.controller, 1);
+    CU_ASSERT_PTR_NULL(bench.links[1].feed);
+    CU_ASSERT_PTR_NULL(bench.fake.controller.code.sent);
+    CU_ASSERT_TRUE(bench.fake.controller.code.archive.fd < 0);
+    CU_ASSERT_FALSE(bench.fake.controller.refused);
+    end(&bench);
+}
+
 JR_UNIT_MAIN("controller_code", CASE(a_node_gets_it_before_the_run),
+             CASE(nobody_gets_it_at_the_end),
              CASE(goes_to_each_node_that_wants_it),
              CASE(a_run_without_it_is_refused),
              CASE(a_run_ends_where_it_cannot_be_read))
