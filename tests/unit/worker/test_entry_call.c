@@ -347,7 +347,7 @@ static void delivers_what_the_step_set(void)
     struct desk desk;
     struct stat st;
     begin(&desk);
-    (void)umask(027);
+    (void)umask(026);
     CU_ASSERT_EQUAL(call(&desk, "place", (char[]){"x"}), 0);
     JR_ASSERT_TEXT(content(desk.result),
                    "[1,2,3,4,5,6,7,8,[9,10,11,12,13,\"a\"],"
