@@ -408,6 +408,11 @@ static void a_lost_node_loses_its_ranks(void)
         CU_ASSERT_EQUAL(fake.outcomes[1].end, JR_END_NONE);
         CU_ASSERT_EQUAL(fake.outcomes[4].end, JR_END_NONE);
         JR_ASSERT_TEXT(fake.outcome.lost_text, "gone");
+        bool refused = true;
+        JR_ASSERT_TEXT(jr_controller_loss(&fake.controller, 1, &refused),
+                       "gone");
+        CU_ASSERT_FALSE(refused);
+        CU_ASSERT_PTR_NULL(jr_controller_loss(&fake.controller, 0, &refused));
         CU_ASSERT_TRUE(fake.nodes[1].returned);
         CU_ASSERT_EQUAL(fake.run.stopped, !goes_on);
         CU_ASSERT_EQUAL(fake.link.in.fd >= 0, goes_on);
