@@ -215,6 +215,7 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
     enum jr_status status = jr_session_run(session, &console, &err);
     int code = print_end_texts(session, cli, status, &err);
     cli->session = NULL;
+    jr_session_leave_nodes(session);
     (void)jr_hold_end();
     return code;
 }

@@ -149,7 +149,7 @@ const char *jr_controller_loss(const struct jr_controller *controller,
                : describe_absence(controller, node);
 }
 
-static bool is_told_to_stop(const struct jr_controller *controller)
+bool jr_controller_is_told(const struct jr_controller *controller)
 {
     struct pollfd fd = {.fd = controller->options.stop_fd, .events = POLLIN};
     return fd.fd > 0 && poll(&fd, 1, 0) > 0;
@@ -175,7 +175,7 @@ static bool is_in_patience(const struct jr_controller *controller,
 {
     return !controller->refused && !controller->agent_exited &&
            !controller->ended && !controller->timed_out &&
-           !is_told_to_stop(controller) &&
+           !jr_controller_is_told(controller) &&
            jr_controller_awaits(controller, state);
 }
 
@@ -189,7 +189,8 @@ static int end_patience(struct jr_controller *controller,
         *err = controller->refusal;
     if (controller->refused)
         return -1;
-    if (is_told_to_stop(controller) && jr_controller_awaits(controller, state))
+    if (jr_controller_is_told(controller) &&
+        jr_controller_awaits(controller, state))
         return jr_error_set(err, JR_STATUS_LAUNCH, "jobrun was told to stop");
     return jr_controller_awaits(controller, state)
                ? report_missing_nodes(controller, state, what, err)

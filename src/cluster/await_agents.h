@@ -21,6 +21,9 @@ int jr_controller_await(struct jr_controller *controller,
                         enum jr_node_state state, const char *what,
                         struct jr_error *err);
 
+/* Whether nobody is to wait any longer (jr_controller_heed). */
+bool jr_controller_is_told(const struct jr_controller *controller);
+
 /* Whether any agent has said hello. */
 bool jr_controller_has_agent(const struct jr_controller *controller);
 

@@ -272,8 +272,11 @@ static void end_programs(struct jr_controller *controller)
     for (uint32_t i = 0; i < controller->links_count; i++)
         if (controller->links[i].pid > 0 && !has_reader(controller, i))
             (void)kill(controller->links[i].pid, SIGTERM);
-    while (is_program_left(controller) && !controller->timed_out)
+    while (is_program_left(controller) && !controller->timed_out &&
+           !jr_controller_is_told(controller))
         jr_controller_turn(controller);
+    if (!controller->timed_out) /* they need not be told of */
+        controller->forsaken = true;
     kill_programs(controller);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/cleanup.h"
 #include "cluster/controller.h"
 #include "eventloop/signals.h"
 #include "session/on_end.h"
@@ -99,4 +100,14 @@ int jr_session_create_file(const struct jr_session *session, const char *name)
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
                       (session->dir.kept ? 0 : O_EXCL);
     return openat(session->dir.fd, name, flags, session->dir.file_mode);
+}
+
+void jr_session_leave_nodes(struct jr_session *session)
+{
+    if (session->controller == NULL)
+        return;
+    JR_CLOSE int stop_fd = jr_signals_open_stops(session->plan.policy);
+    (void)jr_controller_heed(session->controller, stop_fd);
+    jr_controller_close(session->controller);
+    session->controller = NULL;
 }

@@ -57,4 +57,9 @@ const char *jr_session_run_name(const struct jr_session *session);
  * where it is there. */
 int jr_session_create_file(const struct jr_session *session, const char *name);
 
+/* All is said: let the agents go, and wait for the programs that reached them;
+ * not any longer once a stop signal comes, which are blocked: the exit status
+ * is decided. Nothing where there are no agents. */
+void jr_session_leave_nodes(struct jr_session *session);
+
 #endif

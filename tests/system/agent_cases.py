@@ -653,6 +653,23 @@ class Ends:
     def test_by_a_signal_to_the_head(self):
         self.stop_by(signal.SIGTERM)
 
+    def test_by_a_signal_when_all_is_said(self):
+        """The agent of node 1 has yet to end: the status is the run's."""
+        slow = self.write("slow", f"#!/bin/sh\n'{harness.JOBRUN}' \"$@\"\nsleep 3\n")
+        slow.chmod(0o700)
+        for script, code in (("true", 0), ("exit 3", 1)):
+            process = self.start(self.spec(script), env=self.allocation(
+                2, FAKE_PROGRAM={"1": str(slow)}))
+            while "(jobrun " not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            until = time.monotonic() + harness.LIMIT
+            while harness.name_of(self.agents()[0]) == "jobrun":
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            self.finish(process, code)
+            self.assertEqual(self.results()["exit_code"], code)
+
     def test_by_an_interrupt(self):
         self.stop_by(signal.SIGINT)
 
