@@ -576,6 +576,7 @@ static void says_that_the_runner_cannot_be_told(void)
         bool told;
     } vectors[] = {{"close_control", 1, true},
                    {"take_control", 1, true},
+                   {"take_control_by_a_socket", 1, true},
                    {"close_control_and_fail", 9, false}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
