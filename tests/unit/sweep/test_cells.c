@@ -335,7 +335,8 @@ static void are_not_included_once_more(void)
         char body[160];
         (void)snprintf(body, sizeof body,
                        "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
-                       "include: [{vars.lr: %d, vars.seed: %d}]}\n",
+                       "include: [{vars.lr: 7}, {vars.lr: %d, vars.seed: "
+                       "%d}]}\n",
                        1 + i / 2, 1 + i % 2);
         swept_open(&s, body, NULL);
         CU_ASSERT_EQUAL(s.status, -1);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "scratch.h"
 
 struct read_lines {
@@ -125,23 +126,27 @@ static void take_place(void *data, enum jr_journal_event event,
     const char *host = jr_json_get_str(line, "host");
     const char *job = jr_json_get_str(line, "job");
     struct read_lines *lines = data;
-    jr_buf_printf(&lines->text, "%d:%s:%s:%s ", (int)event,
+    JR_FREE char *values =
+        json_dumps(json_object_get(line, "values"), JSON_COMPACT);
+    jr_buf_printf(&lines->text, "%d:%s:%s:%s:%s ", (int)event,
                   host == NULL ? "-" : host, job == NULL ? "-" : job,
+                  values == NULL ? "-" : values,
                   jr_json_get_str(line, "time") != NULL &&
                           json_is_integer(json_object_get(line, "ns"))
                       ? "timed"
                       : "");
 }
 
-/* Where a line was written, or its cell runs. */
+/* Where a line was written, or its cell runs, and with which values. */
 static void says_where_it_was(void)
 {
-    static const struct jr_journal_line rows[] = {
+    json_t *values = json_pack("{s:i}", "vars.n", 3);
+    const struct jr_journal_line rows[] = {
         {.event = JR_JOURNAL_SWEEP_STARTED,
          .cell = JR_JOURNAL_NO_CELL,
          .host = "n1",
          .job = "77"},
-        {.event = JR_JOURNAL_CELL_STARTED, .host = "n2"}};
+        {.event = JR_JOURNAL_CELL_STARTED, .values = values, .host = "n2"}};
     struct scratch scratch;
     struct jr_journal journal;
     struct read_lines lines = {JR_BUF_INIT};
@@ -153,8 +158,10 @@ static void says_where_it_was(void)
         jr_journal_add(&journal, &rows[i]);
     jr_journal_close(&journal);
     CU_ASSERT_TRUE(jr_journal_read(dir, take_place, &lines));
-    JR_ASSERT_TEXT(lines.text.data, "0:n1:77:timed 2:n2:-:timed ");
+    JR_ASSERT_TEXT(lines.text.data,
+                   "0:n1:77:-:timed 2:n2:-:{\"vars.n\":3}:timed ");
     jr_buf_release(&lines.text);
+    json_decref(values);
     (void)close(dir);
     scratch_end(&scratch);
 }
