@@ -228,8 +228,11 @@ static bool read_option(struct line *line)
         word[1] == '-' ? jr_option_by_name(word + 2, strcspn(word + 2, "="))
                        : jr_option_by_letter(word[1]);
     const struct jr_foreign_option *row = jr_foreign_option_find(word, verb);
-    bool exact = own != NULL && jr_option_allowed(own, verb) &&
-                 (word[1] == '-' || row == NULL || word[2] == '\0');
+    bool whole = word[1] == '-' ? own != NULL && strlen(own->name) ==
+                                                     strcspn(word + 2, "=")
+                                : word[2] == '\0';
+    bool exact =
+        own != NULL && jr_option_allowed(own, verb) && (row == NULL || whole);
     if (exact)
         return read_own(line, own);
     return row != NULL && read_foreign(line, row);

@@ -22,8 +22,8 @@
 /* Options of torchrun, accelerate, DeepSpeed, Paddle, Open MPI, MPICH, Slurm,
  * Hydra and Docker; the first row that fits. */
 static const struct jr_foreign_option rows[] = {
-    {"-np --np --nprocs --num-proc --num-processes --ntasks --world-size", JOB,
-     JR_FOREIGN_RANKS, NUMBER, "world_size"},
+    {"-np --np --n --nprocs --num-proc --num-processes --ntasks --world-size",
+     JOB, JR_FOREIGN_RANKS, NUMBER, "world_size"},
     {"--nproc-per-node --ntasks-per-node --npernode -npernode --ppn -ppn "
      "--num-gpus --local-world-size --nproc",
      JOB, JR_FOREIGN_LOCAL, NUMBER, "local_world_size"},

@@ -150,28 +150,31 @@ static int read_option(struct reading *reading, int value)
                         optarg != NULL ? optarg : "");
 }
 
-/* Whether a word that begins with one dash is the name of an option. */
+/* Whether a word is the name of an option behind its dashes. */
 static bool is_long_name(const char *word)
 {
-    size_t len = strcspn(word + 1, "=");
-    const struct jr_option *row = jr_option_by_name(word + 1, len);
+    const char *name = word + 1 + (word[1] == '-');
+    size_t len = strcspn(name, "=");
+    const struct jr_option *row = jr_option_by_name(name, len);
     return row != NULL && strlen(row->name) == len;
 }
 
 /* Note a word such as -np of mpirun, which getopt_long(3) would take for -n p,
- * or -set, which it would take for -s et. Returns whether it is one. */
+ * or -set, which it would take for -s et, or --n, which it would take for
+ * --node-rank. Returns whether it is one. */
 static bool note_foreign_word(struct reading *reading)
 {
     const struct jr_cli *cli = reading->cli;
     const char *word = reading->argv[reading->at];
-    if (reading->at >= reading->end || word[0] != '-' || word[1] == '-' ||
-        word[1] == '\0' || word[2] == '\0')
+    if (reading->at >= reading->end || word[0] != '-' || word[1] == '\0' ||
+        word[2] == '\0')
         return false;
+    bool two = word[1] == '-', own = is_long_name(word);
     const struct jr_verb *verb =
         cli->words_count == 0 ? NULL : jr_verb_find(cli->words[0]);
-    if (jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) ==
-            NULL &&
-        !is_long_name(word))
+    bool foreign =
+        jr_foreign_option_find(word, verb == NULL ? "run" : verb->name) != NULL;
+    if (two ? own || !foreign : !own && !foreign)
         return false;
     reading->unknown = word;
     return true;

@@ -60,6 +60,13 @@ static void names_the_line_to_type(void)
          "device"},
         {"-np 4 ./train x -np 3", "'run' has no option '-np'; type:\n        "
                                   "jobrun -n 4 -- ./train x -np 3"},
+        {"--n 4 ./train",
+         "'run' has no option '--n'; type:\n        jobrun -n 4 "
+         "-- ./train"},
+        {"plan a.yaml --n=4",
+         "'plan' has no option '--n'; type:\n        "
+         "jobrun plan a.yaml -s world_size=4\n        or, "
+         "if it is the job's: jobrun plan a.yaml -- --n=4"},
         {"-np four ./train", "'run' has no option '-np'; type -s world_size=N, "
                              "or before a command -n N"},
         {"plan -np 4 ./train", "'plan' has no option '-np'; type:\n        "
@@ -198,7 +205,7 @@ static void names_the_line_to_type(void)
                       "states it itself: jobrun a.yaml"},
         {"logs latest -n 10", "'logs' has no option '-n'; type:\n        "
                               "jobrun logs latest --tail 10"},
-        {"logs --run x --since 5m",
+        {"logs x --since 5m",
          "'logs' has no option '--since'; type --tail N for the last N lines "
          "of each log"},
         {"stop --force latest",
