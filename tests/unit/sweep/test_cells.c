@@ -323,6 +323,11 @@ static void say_the_first_of_many(void)
                     "vars.seed=0",
                     "no cell has vars.seed=0: vars.seed is 1, 2, 3, 4, 5, 6, 7 "
                     "or 8");
+    check_choice_of(
+        "sweep: {axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4]]}}\n",
+        "vars.x=0",
+        "'vars.x' is not an axis of the sweep; the axes are "
+        "vars.lr, vars.seed");
     check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n",
                     "vars.x=0", "'vars.x' is not an axis of the sweep");
 }

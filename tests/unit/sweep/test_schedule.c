@@ -392,6 +392,21 @@ static void begins_nothing_on_a_node_that_is_lost(void)
     finish(&play, "b0 b1 e0 e1 b2 e2 b3 ");
 }
 
+/* A cell of several nodes waits for each of them. */
+static void waits_for_the_last_node_too(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1, .alone = true}};
+    static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, kinds, 1, all_zero, 1, rooms, 2, 0);
+    jr_schedule_lose(&play.schedule, 1);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.schedule.running, 0);
+    jr_schedule_regain(&play.schedule, 1);
+    begin(&play);
+    finish(&play, "b0 ");
+}
+
 static void counts_the_limit_over_all_nodes(void)
 {
     static const struct jr_node_room rooms[] = {{.cores = 2}, {.cores = 2}};
@@ -467,6 +482,7 @@ JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
              CASE(knows_which_devices_of_each_node_will_do),
              CASE(gives_all_nodes_to_a_cell_of_several),
              CASE(begins_nothing_on_a_node_that_is_lost),
+             CASE(waits_for_the_last_node_too),
              CASE(counts_the_limit_over_all_nodes),
              CASE(puts_what_has_no_room_where_least_runs),
              CASE(gives_what_is_lost_to_nobody))
