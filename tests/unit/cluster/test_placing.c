@@ -41,6 +41,7 @@ static void is_refused_without_memory(void)
     struct jr_arena arena = {.failed = true};
     struct jr_placing placing;
     CU_ASSERT_EQUAL(jr_placing_make(&placing, &arena, hosts, 3, 2), -1);
+    jr_arena_release(&arena);
 }
 
 struct step {
