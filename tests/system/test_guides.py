@@ -39,8 +39,7 @@ KINDS = {"console": r"( status=\d+| stand-in( status=\d+)?)?", "text": "",
 PART = "version: 1\nentrypoint: [python3, train.py]\n"
 PAGES = ["README", "docs/first-job", "docs/runs", "docs/slurm", "docs/ssh", "docs/nodes",
          "docs/recovery", "docs/machines", "docs/progress", "docs/frozen-code",
-         "docs/sweeps", "docs/mpi",
-         "docs/ci/README"]
+         "docs/versioning", "docs/sweeps", "docs/mpi", "docs/ci/README"]
 # Their blocks are no commands for readers, or are held by these.
 OTHERS = {"architecture": "tests/map.py", "library": "tests/install/test_install.py",
           "diagnostics": "tests/golden/run.sh", "spec": "tools/pages/main.c",
