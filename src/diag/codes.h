@@ -152,7 +152,7 @@
     X(STREAM_RULE_BEYOND_RANKS, 440,                                           \
       "a stream rule for a local rank that does not exist")                    \
     X(RANK_ENTRY_BEYOND_WORLD, 441,                                            \
-      "an entry for a rank that does not exist")                               \
+      "a rank is named that does not exist")                                   \
     X(FIELD_STILL_MISSING, 450, "a field is still MISSING")                    \
     X(LOCK_DIFFERS, 451, "the spec does not resolve to its lock")              \
     X(LOCK_UNREADABLE, 452, "there is no lock")                                \

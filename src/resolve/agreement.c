@@ -321,28 +321,40 @@ static void check_stream_rules(struct jr_resolver *r)
         check_stream_rule(r, "tee", i, spec->tee[i].ranks);
 }
 
-static void check_per_rank(struct jr_resolver *r)
+/* Ranks of the job that a field names; `where` is the place in it. */
+static void check_ranks(struct jr_resolver *r, const char *field,
+                        const char *where, const char *ranks)
 {
-    const struct jr_spec *spec = r->spec;
     uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number, last;
     struct jr_set set;
     const char *bad;
+    if (ranks == NULL || !jr_set_parse(&set, r->arena, ranks, &bad) ||
+        !jr_set_max(&set, &last) || last < world)
+        return;
+    struct jr_diag *diag =
+        jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
+                       "%s names rank %u, but there is %s", field, last,
+                       jr_field_value_say(r, JR_WORLD_SIZE));
+    struct jr_span span = jr_spec_where(r->file, where);
+    if (span.line != 0)
+        diag->span = span;
+    if (!jr_field_values_filled(r, BIT(WORLD_SIZE)))
+        jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
+}
+
+static void check_rank_sets(struct jr_resolver *r)
+{
+    const struct jr_spec *spec = r->spec;
+    const struct jr_policy *policy = &spec->policy;
     for (uint32_t i = 0; i < spec->per_rank_count; i++) {
         const char *ranks = spec->per_rank[i].ranks;
-        if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
-            !jr_set_max(&set, &last) || last < world)
-            continue;
-        struct jr_diag *diag =
-            jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
-                           "per_rank names rank %u, but there is %s", last,
-                           jr_field_value_say(r, JR_WORLD_SIZE));
-        struct jr_span span = jr_spec_where(
-            r->file, jr_arena_printf(r->arena, "per_rank.%s", ranks));
-        if (span.line != 0)
-            diag->span = span;
-        if (!jr_field_values_filled(r, BIT(WORLD_SIZE)))
-            jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
+        check_ranks(r, "per_rank",
+                    jr_arena_printf(r->arena, "per_rank.%s", ranks), ranks);
     }
+    check_ranks(r, "results.required", "results.required",
+                policy->results.required);
+    check_ranks(r, "console.ranks", "console.ranks", policy->console.ranks);
+    check_ranks(r, "progress.ranks", "progress.ranks", policy->progress.ranks);
 }
 
 /* A check, and the cells without which it has nothing to look at. */
@@ -366,7 +378,7 @@ static const struct check checks[] = {
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_cpu_count},
     {BIT(DEVICE), jr_check_backends},
     {BIT(LOCAL), check_stream_rules},
-    {BIT(WORLD_SIZE), check_per_rank},
+    {BIT(WORLD_SIZE), check_rank_sets},
 };
 
 void jr_checks_run(struct jr_resolver *r)

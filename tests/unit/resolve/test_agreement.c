@@ -301,6 +301,29 @@ static void holds_rules_to_ranks(void)
          {.on = "1x4:H100"},
          JR_STATUS_OK,
          ""},
+        {"results: {required: 0-3}\nconsole: {ranks: 2-3}\n"
+         "progress: {pattern: '(?<step>[0-9])', ranks: 3}\n",
+         {.on = "1x4:H100"},
+         JR_STATUS_OK,
+         ""},
+        {"results: {required: 0-4}\n",
+         {.on = "1x4:H100"},
+         UNRESOLVED,
+         "t.jobrun.yaml:3:21: error: results.required names rank 4, but there "
+         "is world_size 4 (--on 1x4:H100: 4 NVIDIA H100 on this node) "
+         "[JR0441]\nranks go from 0 to 3\n"},
+        {"console: {ranks: 0-5}\n",
+         {.on = "1x4:H100"},
+         UNRESOLVED,
+         "t.jobrun.yaml:3:18: error: console.ranks names rank 5, but there is "
+         "world_size 4 (--on 1x4:H100: 4 NVIDIA H100 on this node) "
+         "[JR0441]\nranks go from 0 to 3\n"},
+        {"progress: {pattern: '(?<step>[0-9])', ranks: 4}\n",
+         {.on = "1x4:H100"},
+         UNRESOLVED,
+         "t.jobrun.yaml:3:46: error: progress.ranks names rank 4, but there is "
+         "world_size 4 (--on 1x4:H100: 4 NVIDIA H100 on this node) "
+         "[JR0441]\nranks go from 0 to 3\n"},
         {"devices: [0, 1, 2]\nlocal_world_size: 2\n",
          {.job_nodes = 2},
          INVALID,
