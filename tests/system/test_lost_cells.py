@@ -14,7 +14,7 @@ from test_sweeps import BLOCKS, Sweep
 
 SHELL = """\
 echo $N >> ran
-echo $$ > pid.new.$N; mv pid.new.$N pid.$N
+echo $$ > new.$N; mv new.$N pid.$N
 while [ ! -e go ]; do sleep 0.05; done"""
 
 
