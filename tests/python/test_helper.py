@@ -60,7 +60,7 @@ class Ranks(Case):
                 ctypes.CDLL(None).prctl(2, ctypes.byref(sig))
                 libc = ctypes.CDLL(None)
                 libc.getenv.restype = ctypes.c_char_p
-                print(json.dumps({
+                sys.stdout.write(json.dumps({
                     "rank": os.environ["RANK"],
                     "c": libc.getenv(b"RANK").decode(),
                     "forked": heavy.born != os.getpid(),
@@ -68,7 +68,7 @@ class Ranks(Case):
                     "death": sig.value, "parent": os.getppid(),
                     "path": sys.path[0],
                     "fds": sorted(int(n) for n in os.listdir("/proc/self/fd"))
-                    }))
+                    }) + "\\n")
                 print("wrong", file=sys.stderr)
             """)
         self.assertEqual(self.call("f:f", ranks=20,
