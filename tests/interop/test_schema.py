@@ -218,7 +218,7 @@ class Schema(unittest.TestCase):
         for path in sorted(ROOT.glob("tests/golden/err/*/spec.yaml")):
             try:
                 text = path.read_text("utf-8-sig")
-                instance.read(text)
+                instance.read(text, LOADER)
             except (UnicodeDecodeError, instance.Unreadable):
                 continue
             texts.append(text)
