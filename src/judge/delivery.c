@@ -36,6 +36,8 @@ json_t *jr_delivery_pack(const struct jr_judgement *report, size_t i)
                         jr_result_error_word(rank->result_error));
         jr_json_set_str(object, "reason", rank->reason);
     }
+    if (rank->unwritten)
+        jr_json_set_bool(object, "unwritten", true);
     if (rank->late_match)
         jr_json_set_bool(object, "late_match", true);
     if (rank->pattern_limits > 0)
@@ -59,6 +61,7 @@ void jr_delivery_take(struct jr_judge *judge, size_t i, const json_t *delivery)
     const char *error = jr_json_get_str(delivery, "error");
     const char *reason = jr_json_get_str(delivery, "reason");
     rank->result = json_incref(json_object_get(delivery, "result"));
+    rank->unwritten = jr_json_get_bool(delivery, "unwritten");
     rank->late_match = jr_json_get_bool(delivery, "late_match");
     rank->pattern_limits = jr_json_get_u32(delivery, "pattern_limits");
     if (error == NULL)

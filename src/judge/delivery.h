@@ -4,7 +4,7 @@
  * is judged. It is a JSON object in which what is nothing is left out:
  *
  *   {"result": {"loss": 0.1}, "error": "field", "reason": "...",
- *    "late_match": true, "pattern_limits": 1,
+ *    "unwritten": true, "late_match": true, "pattern_limits": 1,
  *    "job": [null, {"error": "missing", "reason": "was not written"}]}
  *
  * `job` is how each of `artifacts` stands on the node, where that is the job's,

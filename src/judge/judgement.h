@@ -21,6 +21,8 @@ struct jr_rank_judgement {
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
     uint32_t pattern_limits; /* lines that took results.pattern too many steps
                               */
+    bool unwritten;     /* it wrote nothing to the file that JOBRUN_RESULT_FILE
+                           names */
     bool late_match;    /* more that matches it came after the rank's end */
     const char *error;  /* its exception, or why it could not start; NULL */
     const char *where;  /* of the exception: "train.py:88 in step"; NULL */

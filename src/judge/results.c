@@ -43,7 +43,11 @@ static void report_unreadable(struct jr_judge *judge, size_t i,
 {
     if (!jr_judge_required(judge, i))
         return;
-    if (err->sys == ENOENT || err->sys == ENOTDIR)
+    bool absent = err->sys == ENOENT || err->sys == ENOTDIR;
+    judge->report->ranks[i].unwritten = absent && !judge->plan->returns &&
+                                        judge->wants->from == JR_FROM_FILE &&
+                                        judge->wants->file == NULL;
+    if (absent)
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not written", name);
     else if (err->sys == ELOOP)
         jr_judge_fault(judge, i, JR_RESULT_MISSING,

@@ -230,9 +230,7 @@ static void add_said(struct jr_buf *said, const struct jr_page *page, size_t i)
 void jr_print_result_step(const struct jr_page *page)
 {
     size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
-    const char *reason =
-        i < page->report->count ? page->report->ranks[i].reason : NULL;
-    if (reason != NULL && strcmp(reason, "result.json was not written") == 0)
+    if (i < page->report->count && page->report->ranks[i].unwritten)
         jr_buf_printf(page->out,
                       "  %-12seach rank writes JSON to the file that "
                       "JOBRUN_RESULT_FILE names; `from: stdout` and a "

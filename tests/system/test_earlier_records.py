@@ -51,8 +51,6 @@ jobrun: INCOMPLETE: every rank exited with 0, but 2 of 4 did not deliver   \
 exit status 5
   rank 1    result.json was not written
   rank 3    result.json: 'loss' is 3, more than 2
-  try:        each rank writes JSON to the file that JOBRUN_RESULT_FILE names; \
-`from: stdout` and a `pattern` read it from the output
   0 processes left
   runs/incomplete   (jobrun logs incomplete --rank 1)
 """,

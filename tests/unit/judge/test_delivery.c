@@ -26,6 +26,7 @@ static void takes_what_another_node_has_found(void)
     struct fake fake;
     json_t *delivery = read_json("{\"result\": {\"loss\": 0.25}, "
                                  "\"late_match\": true, "
+                                 "\"unwritten\": true, "
                                  "\"pattern_limits\": 3}");
     start_apart(&fake, delivery);
     fake_judge(&fake);
@@ -34,6 +35,7 @@ static void takes_what_another_node_has_found(void)
     CU_ASSERT_EQUAL(rank->state, JR_RANK_SUCCEEDED);
     CU_ASSERT_EQUAL(jr_json_get_real(rank->result, "loss"), 0.25);
     CU_ASSERT_TRUE(rank->late_match);
+    CU_ASSERT_TRUE(rank->unwritten);
     CU_ASSERT_EQUAL(rank->pattern_limits, 3);
     fake_end(&fake);
     json_decref(delivery);
@@ -115,9 +117,11 @@ static void sends_what_was_found(void)
                                       "\"result.json is empty\"}\n");
     CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 2));
     fake.report.ranks[1].late_match = true;
+    fake.report.ranks[1].unwritten = true;
     fake.report.ranks[1].pattern_limits = 3;
     json_t *more = jr_delivery_pack(&fake.report, 1);
     CU_ASSERT_TRUE(jr_json_get_bool(more, "late_match"));
+    CU_ASSERT_TRUE(jr_json_get_bool(more, "unwritten"));
     CU_ASSERT_EQUAL(jr_json_get_int(more, "pattern_limits"), 3);
     json_decref(more);
     fake_end(&fake);

@@ -45,12 +45,31 @@ static void undelivered_by_reason(void)
             fake_write_rank(&fake, 0, "result.json", cases[c].text);
         fake_judge(&fake);
         CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, cases[c].error);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].unwritten, cases[c].text == NULL);
         CU_ASSERT_EQUAL(fake.report.ranks[0].state, JR_RANK_INCOMPLETE);
         CU_ASSERT_EQUAL(fake.report.exit_code, 5);
         CU_ASSERT_PTR_NULL(fake.report.ranks[0].result);
         CU_ASSERT_PTR_NOT_NULL(fake.report.ranks[0].reason);
         if (cases[c].reason != NULL && c != 2)
             expect(&fake, 0, cases[c].error, cases[c].reason);
+        fake_end(&fake);
+    }
+}
+
+/* A file that the spec names is not the one that JOBRUN_RESULT_FILE does, and a
+ * function writes none. */
+static void is_unwritten_where_the_rank_should_write(void)
+{
+    for (int c = 0; c < 2; c++) {
+        struct fake fake;
+        fake_start(&fake, 1);
+        fake.policy.results.stated = true;
+        if (c == 0)
+            fake.policy.results.file = (char *)"out.json";
+        fake.plan.returns = c == 1;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_MISSING);
+        CU_ASSERT_FALSE(fake.report.ranks[0].unwritten);
         fake_end(&fake);
     }
 }
@@ -189,6 +208,7 @@ static void yesterdays_result_is_stale(void)
 }
 
 JR_UNIT_MAIN("result", CASE(undelivered_by_reason),
+             CASE(is_unwritten_where_the_rank_should_write),
              CASE(anything_json_is_a_result),
              CASE(links_fifos_and_folders_are_no_results),
              CASE(only_the_required_must_deliver),
