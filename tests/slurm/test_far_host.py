@@ -1,21 +1,12 @@
 """A real ssh to a host behind a link that is cut: it is in a network namespace of
 its own, with an sshd of its own."""
-import os
 import subprocess
-import sys
 import time
 import unittest
 
-INSIDE = "JOBRUN_TEST_OWN_NETWORK"
-if INSIDE not in os.environ:
-    tried = subprocess.run(["unshare", "-n", "sh", "-c", "ip link add near "
-                            "type veth peer name far"], capture_output=True)
-    if tried.returncode != 0:
-        print("SKIPPED: no link between network namespaces can be made here "
-              "(as root, by iproute2):", tried.stderr.decode())
-        sys.exit(77)
-    os.environ[INSIDE] = "1"
-    os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
+import own_links
+
+own_links.enter()
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 import cluster  # noqa: E402
