@@ -48,6 +48,7 @@ static void begin(struct side *side, bool runs)
                                               .links = &side->link,
                                               .links_count = 1,
                                               .nodes = side->nodes,
+                                              .code.archive.fd = -1,
                                               .run = runs ? &side->run : NULL};
     jr_link_init(&side->link, &side->controller, 0);
     jr_controller_open_console(&side->controller, -1, -1);
@@ -62,6 +63,7 @@ static void begin(struct side *side, bool runs)
 static void end(struct side *side)
 {
     jr_controller_mpi_close(&side->run);
+    jr_controller_code_close(&side->controller);
     jr_console_writer_close(&side->controller.console);
     jr_buf_release(&side->link.outbox);
     jr_buf_release(&side->run.events.lines);
