@@ -42,8 +42,9 @@ void jr_set_write(struct jr_buf *out, const struct jr_set *set);
 /* Ascending ranks as compact text: "0-2,4,6-7"; "none" for no rank. */
 void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count);
 
-/* CPUs as text, for sched_setaffinity(2) with a mask of `size` bytes. False for
- * what is no set of numbers, or names one beyond the mask. */
+/* CPUs as text, for sched_setaffinity(2) with a mask of `size` bytes. False,
+ * with none in it, for what is no set of numbers, or names one beyond the mask.
+ */
 bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text);
 
 #endif

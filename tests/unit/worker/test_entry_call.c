@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -179,12 +180,9 @@ struct image {
     ElfW(Shdr) * sections, *symbols, *strings;
 };
 
-static void image_start(struct image *image)
+/* Where its parts are, which moves as it grows. */
+static void image_find(struct image *image)
 {
-    *image = (struct image){.bytes = JR_BUF_INIT};
-    CU_ASSERT_EQUAL_FATAL(
-        jr_io_read_file(&image->bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL),
-        0);
     image->head = (void *)image->bytes.data;
     image->sections = (void *)(image->bytes.data + image->head->e_shoff);
     for (unsigned i = 0; i < image->head->e_shnum; i++)
@@ -192,6 +190,29 @@ static void image_start(struct image *image)
             image->symbols = &image->sections[i];
     CU_ASSERT_PTR_NOT_NULL_FATAL(image->symbols);
     image->strings = &image->sections[image->symbols->sh_link];
+}
+
+static void image_start(struct image *image)
+{
+    *image = (struct image){.bytes = JR_BUF_INIT};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_io_read_file(&image->bytes, AT_FDCWD, TEST_LIBRARY, 16 << 20, NULL),
+        0);
+    image_find(image);
+}
+
+/* Put the names of its symbols last, but for this text. */
+static void put_strings_last(struct image *image, const char *behind)
+{
+    size_t at = image->bytes.len, len = image->strings->sh_size;
+    char *strings = malloc(len);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(strings);
+    memcpy(strings, image->bytes.data + image->strings->sh_offset, len);
+    jr_buf_add(&image->bytes, strings, len);
+    jr_buf_add(&image->bytes, behind, strlen(behind) + (*behind != '\0'));
+    free(strings);
+    image_find(image);
+    image->strings->sh_offset = at;
 }
 
 static void check_suggestion(const struct image *image, size_t len,
@@ -243,7 +264,7 @@ static void bend_image(struct image *image, enum bend bend)
         image->head->e_shnum = 65535;
         break;
     case LINK_BEYOND:
-        image->symbols->sh_link = image->head->e_shnum;
+        image->head->e_shnum = (ElfW(Half))image->symbols->sh_link;
         break;
     case SYMBOLS_BEYOND:
         image->symbols->sh_offset = (len & ~(size_t)7) + 4096;
@@ -304,6 +325,7 @@ static void suggests_functions_that_are_there(void)
     for (int kind = 0; kind < 3; kind++) {
         struct image image;
         image_start(&image);
+        put_strings_last(&image, "place");
         ElfW(Sym) *all = (void *)(image.bytes.data + image.symbols->sh_offset);
         size_t count = image.symbols->sh_size / sizeof *all;
         for (size_t i = 0; i < count; i++) {
@@ -319,6 +341,17 @@ static void suggests_functions_that_are_there(void)
     }
 }
 
+/* The strings may end with the file, as any other part may. */
+static void suggests_by_strings_that_come_last(void)
+{
+    struct image image;
+    image_start(&image);
+    put_strings_last(&image, "");
+    check_suggestion(&image, image.bytes.len, ": did you mean 'place'?");
+    check_suggestion(&image, image.bytes.len - 1, "");
+    jr_buf_release(&image.bytes);
+}
+
 static void says_that_it_cannot_write_why(void)
 {
     struct desk desk;
@@ -327,6 +360,41 @@ static void says_that_it_cannot_write_why(void)
     CU_ASSERT_EQUAL(call(&desk, "absent", NULL), JR_WORKER_UNSTARTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "has no symbol"));
     CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "/nonexistent"));
+    end(&desk);
+}
+
+/* As one line, which tells the process. */
+static void writes_why_as_torch_does(void)
+{
+    struct desk desk;
+    struct jr_error why = {0};
+    begin(&desk);
+    (void)jr_error_set(&why, JR_STATUS_LAUNCH, "there is no \"step\"");
+    CU_ASSERT_EQUAL(jr_worker_refuse(&why), JR_WORKER_UNSTARTED);
+    const char *text = content(desk.error);
+    CU_ASSERT_PTR_NULL(strchr(text, '\n'));
+    json_t *error = jr_json_parse(text, strlen(text), NULL);
+    CU_ASSERT_EQUAL(jr_json_get_int(error, "pid"), getpid());
+    JR_ASSERT_TEXT(
+        jr_json_get_str(json_object_get(error, "message"), "message"),
+        "there is no \"step\"");
+    json_decref(error);
+    end(&desk);
+}
+
+/* A process may call one that is not started, and one that is: what it had is
+ * freed. */
+static void calls_in_the_same_process(void)
+{
+    struct desk desk;
+    struct jr_worker worker = {
+        .path = TEST_LIBRARY, .symbol = "thrice", .control = -1};
+    begin(&desk);
+    CU_ASSERT_EQUAL(jr_worker_run(&worker), 0);
+    JR_ASSERT_TEXT(content(desk.result), "{\"n\":1}\n");
+    worker.symbol = "plaec";
+    CU_ASSERT_EQUAL(jr_worker_run(&worker), JR_WORKER_UNSTARTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.error), "did you mean 'place'"));
     end(&desk);
 }
 
@@ -517,6 +585,46 @@ static void waits_on_when_a_signal_comes(void)
     }
 }
 
+static double read_clock_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* How long a rank that failed lives on, once the runner has noted it. */
+static double time_noted_failure(const struct desk *desk)
+{
+    int ends[2];
+    char text[128], *argv[] = {(char[]){"1"}, NULL};
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid = start(
+        desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
+        ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_EQUAL(hear(ends[0], text), 3);
+    JR_ASSERT_TEXT(text, "x 1");
+    double noted = read_clock_s();
+    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(wait_for(pid), 1);
+    (void)close(ends[0]);
+    return read_clock_s() - noted;
+}
+
+/* It ends at once, unless the machine is busy, and not at the end of the second
+ * that a stopped runner gets. */
+static void ends_as_soon_as_its_failure_is_noted(void)
+{
+    struct desk desk;
+    double took = 1;
+    begin(&desk);
+    for (int i = 0; i < 20 && took > 0.5; i++)
+        took = time_noted_failure(&desk);
+    CU_ASSERT_TRUE(took <= 0.5);
+    end(&desk);
+}
+
 /* Of a failure the runner hears at once; one that is gone is not waited for. */
 static void tells_of_a_failure(void)
 {
@@ -553,7 +661,7 @@ static void passes_by_a_runner_that_is_stopped(void)
 {
     struct desk desk;
     int ends[2];
-    char text[128], *argv[] = {(char[]){"9"}, NULL};
+    char text[128], *argv[] = {(char[]){"1"}, NULL};
     begin(&desk);
     CU_ASSERT_EQUAL_FATAL(
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -562,7 +670,7 @@ static void passes_by_a_runner_that_is_stopped(void)
         ends[1]);
     (void)close(ends[1]);
     CU_ASSERT_EQUAL(hear(ends[0], text), 3);
-    CU_ASSERT_EQUAL(wait_for(pid), 9);
+    CU_ASSERT_EQUAL(wait_for(pid), 1);
     (void)close(ends[0]);
     end(&desk);
 }
@@ -626,6 +734,8 @@ JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
              CASE(suggests_nothing_from_a_broken_library),
              CASE(suggests_nothing_from_a_torn_library),
              CASE(suggests_functions_that_are_there),
+             CASE(suggests_by_strings_that_come_last),
+             CASE(writes_why_as_torch_does), CASE(calls_in_the_same_process),
              CASE(says_that_it_cannot_write_why),
              CASE(refuses_to_run_without_a_rank),
              CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
@@ -633,5 +743,6 @@ JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
              CASE(says_that_a_path_is_too_long), CASE(prints_before_it_waits),
              CASE(waits_on_when_a_signal_comes),
              CASE(tells_the_runner_and_waits), CASE(tells_of_a_failure),
+             CASE(ends_as_soon_as_its_failure_is_noted),
              CASE(passes_by_a_runner_that_is_stopped),
              CASE(says_that_the_runner_cannot_be_told))

@@ -13,7 +13,7 @@ static void appends_lines(void)
     struct stat st;
     char path[64];
     scratch_start(&scratch);
-    (void)umask(027);
+    (void)umask(022);
     (void)snprintf(path, sizeof path, "%s/3.jsonl", scratch.dir);
     (void)setenv("JOBRUN_PROGRESS_FILE", path, 1);
     CU_ASSERT_EQUAL(jr_progress(&rank, 0, 0, NULL), 0);
@@ -26,7 +26,7 @@ static void appends_lines(void)
                    "{\"step\": 5, \"of\": 90, \"loss\": 2, \"x\": null}\n"
                    "{\"step\": 1, \"of\": 1}\n");
     CU_ASSERT_EQUAL(fstatat(scratch.fd, "3.jsonl", &st, 0), 0);
-    CU_ASSERT_EQUAL(st.st_mode & 0777, 0640);
+    CU_ASSERT_EQUAL(st.st_mode & 0777, 0644);
     scratch_end(&scratch);
 }
 

@@ -139,6 +139,9 @@ static _Noreturn void be_helper(const char *path, enum start start, int channel)
     if (start == ONE_PROCESS || start == TWO_PROCESSES)
         (void)dup2(copy_library(), STDIN_FILENO);
     (void)dup2(said, STDOUT_FILENO);
+    if (start == BELOW)
+        (void)dup2(openat(bench.scratch.fd, "told", O_WRONLY | O_CREAT, 0600),
+                   STDERR_FILENO);
     (void)dup2(channel, CHANNEL);
     for (int fd = CHANNEL + 1; fd < 1024; fd++)
         (void)close(fd);
@@ -243,23 +246,18 @@ static void send_text(const char *text, const int *fds, size_t count)
     CU_ASSERT_TRUE(sendmsg(bench.channel, &message, MSG_NOSIGNAL) >= 0);
 }
 
-/* Ask for a rank whose request is these bytes; its files are "out" and "err"
+/* Ask for a rank by this file, which is closed; its files are "out" and "err"
  * with its number. `control`: with a socket too, whose other end is returned.
  */
-static int ask(unsigned rank, const char *request, size_t len, bool control)
+static int ask_by(unsigned rank, int request, bool control)
 {
     char out[16], err[16], text[16];
     int ends[2] = {-1, -1};
     (void)snprintf(out, sizeof out, "out%u", rank);
     (void)snprintf(err, sizeof err, "err%u", rank);
     (void)snprintf(text, sizeof text, "rank %u", rank);
-    int fds[MOST_FDS] = {open_file("request"), open("/dev/null", O_RDONLY),
-                         open_file(out), open_file(err), -1};
-    CU_ASSERT_EQUAL(ftruncate(fds[0], 0), 0);
-    CU_ASSERT_EQUAL(write(fds[0], request, len), (ssize_t)len);
-    (void)close(fds[0]);
-    fds[0] = openat(bench.scratch.fd, "request", O_RDONLY);
-    (void)unlinkat(bench.scratch.fd, "request", 0);
+    int fds[MOST_FDS] = {request, open("/dev/null", O_RDONLY), open_file(out),
+                         open_file(err), -1};
     if (control) {
         CU_ASSERT_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         fds[4] = ends[1];
@@ -269,6 +267,18 @@ static int ask(unsigned rank, const char *request, size_t len, bool control)
         if (fds[i] >= 0)
             (void)close(fds[i]);
     return ends[0];
+}
+
+/* The same by these bytes. */
+static int ask(unsigned rank, const char *request, size_t len, bool control)
+{
+    int fd = open_file("request");
+    CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
+    CU_ASSERT_EQUAL(write(fd, request, len), (ssize_t)len);
+    (void)close(fd);
+    fd = openat(bench.scratch.fd, "request", O_RDONLY);
+    (void)unlinkat(bench.scratch.fd, "request", 0);
+    return ask_by(rank, fd, control);
 }
 
 /* The exit code of the rank that the helper names next; -1: none was made. */
@@ -384,6 +394,19 @@ static void refuses_too_many(void)
     end_failed("failed fork\nmore ranks were asked for than it takes at once");
 }
 
+/* The rank that was asked for last is none, and says why. */
+static void check_no_rank(unsigned rank, const char *why)
+{
+    char name[16], line[128];
+    send_text("go", NULL, 0);
+    CU_ASSERT_EQUAL(await(rank), 127);
+    JR_ASSERT_TEXT(hear(), "done");
+    (void)snprintf(name, sizeof name, "err%u", rank);
+    (void)snprintf(line, sizeof line,
+                   "jobrun: a rank could not be made of the helper: %s\n", why);
+    JR_ASSERT_TEXT(content(name), line);
+}
+
 /* A request that is none, or asks for what is not there, is no rank. */
 static void a_bad_request_is_no_rank(void)
 {
@@ -422,17 +445,11 @@ static void a_bad_request_is_no_rank(void)
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
     for (unsigned i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        char name[16], line[128];
         (void)ask(i, vectors[i].bytes, vectors[i].len, false);
-        send_text("go", NULL, 0);
-        CU_ASSERT_EQUAL(await(i), 127);
-        JR_ASSERT_TEXT(hear(), "done");
-        (void)snprintf(name, sizeof name, "err%u", i);
-        (void)snprintf(line, sizeof line,
-                       "jobrun: a rank could not be made of the helper: %s\n",
-                       vectors[i].why);
-        CU_ASSERT_PTR_NOT_NULL(strstr(content(name), line));
+        check_no_rank(i, vectors[i].why);
     }
+    (void)ask_by(99, open("/", O_RDONLY), false);
+    check_no_rank(99, "Is a directory");
     end();
 }
 
@@ -453,8 +470,13 @@ static void passes_over_other_words(void)
 {
     begin(TEST_LIBRARY, PLAIN);
     JR_ASSERT_TEXT(hear(), "ready");
-    send_text("nonsense", NULL, 0);
-    send_text("gone", NULL, 0);
+    char longest[6000];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    const char *const words[] = {"x",    "nonsense", "gone",
+                                 "rank", "rank x",   longest};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        send_text(words[i], NULL, 0);
     send_text("go", NULL, 0);
     JR_ASSERT_TEXT(hear(), "done");
     (void)ask(3,
@@ -528,6 +550,9 @@ static void a_rank_is_the_runners(void)
     send_text("go", NULL, 0);
     CU_ASSERT_EQUAL(await(4), 127);
     JR_ASSERT_TEXT(hear(), "done");
+    /* It has not taken its files yet: the helper's log tells of it. */
+    JR_ASSERT_TEXT(content("told"), "jobrun: a rank could not be made of the "
+                                    "helper: No such process\n");
     end();
 }
 
@@ -621,6 +646,21 @@ static void sizes_the_pools_of_a_rank(void)
     end();
 }
 
+/* What loading has printed is there, if no rank is forked, too. */
+static void prints_before_it_fails(void)
+{
+    (void)setenv("LIBRARY_DOES", "print thread", 1);
+    begin(TEST_LIBRARY, REFUSE);
+    (void)unsetenv("LIBRARY_DOES");
+    CU_ASSERT_PTR_NOT_NULL(strstr(hear(), "failed fork\n"));
+    JR_ASSERT_TEXT(hear(), "");
+    JR_ASSERT_TEXT(content("said"), "limit 1.");
+    end();
+}
+
+#define TEN  "0123456789"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 /* A device that loading has opened is a reason to fork no rank. Other files in
  * /dev are not. */
 static void refuses_devices(void)
@@ -632,7 +672,7 @@ static void refuses_devices(void)
         {"/dev/nvidia0", true},          {"/dev/kfd", true},
         {"/dev/dri/renderD128", true},   {"/dev/davinci0", true},
         {"/dev/accel/accel0", true},     {"/dev/dri/card0", false},
-        {"/dev/shm/dev/nvidia0", false},
+        {"/dev/shm/dev/nvidia0", false}, {"/dev/nvidia" LONG, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char expected[256];
@@ -641,7 +681,7 @@ static void refuses_devices(void)
         (void)unsetenv("LIBRARY_OPENS");
         (void)snprintf(expected, sizeof expected,
                        "failed fork\nloading the library initialised a device "
-                       "(%s), which does not survive a fork: do that in the "
+                       "(%.63s), which does not survive a fork: do that in the "
                        "step, or use start_method: spawn",
                        vectors[i].path);
         const char *text = hear();
@@ -687,5 +727,5 @@ JR_UNIT_MAIN("serve", CASE(a_library_has_to_load),
              CASE(a_rank_is_the_runners), CASE(ends_when_nobody_hears),
              CASE(waits_on_when_a_signal_comes),
              CASE(tells_of_threads_of_the_library),
-             CASE(sizes_the_pools_of_a_rank), CASE(refuses_devices),
-             CASE(says_that_it_cannot_fork))
+             CASE(sizes_the_pools_of_a_rank), CASE(prints_before_it_fails),
+             CASE(refuses_devices), CASE(says_that_it_cannot_fork))
