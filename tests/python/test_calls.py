@@ -1,6 +1,9 @@
 """What jobrun.launch makes of its arguments, and of what a job leaves behind,
 value by value: its modules by themselves, in this process."""
+import collections
 import ctypes
+import functools
+import hashlib
 import json
 import os
 import pickle
@@ -10,15 +13,30 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.environ["SUPPORT"], "python"))
+import jobrun
 from jobrun import _exchange, _function, _job, _launch
 
 
 def train(lr, steps=1):
     return lr * steps
+
+
+def collect(*args, **kwargs):
+    return [sys.argv[1:], args, kwargs]
+
+
+class Odd(Exception):
+    """One that can be pickled, and not be read again."""
+    def __init__(self, one, other):
+        super().__init__(one + other)
+
+
+Pair = collections.namedtuple("Pair", "x y")
 
 
 class Case(unittest.TestCase):
@@ -392,6 +410,255 @@ class Calls(Case):
                     __file__=file, __spec__=None)):
                 self.says(ValueError, "a function that was defined at a "
                           "prompt", _function.main_of)
+
+
+class Exchanges(Case):
+    """Objects on their way, without a job."""
+
+    def again(self, value, by_code=False):
+        return _exchange.loads(_exchange.dumps(value, "it", by_code))
+
+    def test_what_is_found_by_its_name(self):
+        def inner():
+            pass
+        for function, found in ((train, True), (inner, False),
+                                (lambda: 0, False),
+                                (Case.says, True), (os.path.join, True)):
+            self.assertIs(_exchange.is_found_by_name(function), found)
+        inner.__module__ = "no.such.module"
+        self.assertFalse(_exchange.is_found_by_name(inner))
+
+    def test_functions_by_their_code(self):
+        two, unfilled = 2, None
+
+        def inner(x, y=3, *, z=4):
+            """What it does."""
+            return x * two + y + z
+
+        def later():
+            return unfilled
+        del unfilled
+
+        def again(n):
+            return n and [n, again(n - 1)]
+        inner.tag = Pair(1, 2)
+        inner.__annotations__ = {"x": int}
+        got = self.again(inner, True)
+        self.assertIsNot(got, inner)
+        self.assertEqual((got(1), got(1, 0, z=0), got.tag, got.__doc__,
+                          got.__name__, got.__qualname__, got.__module__,
+                          got.__annotations__),
+                         (9, 2, (1, 2), "What it does.", "inner",
+                          inner.__qualname__, "__main__", {"x": int}))
+        self.assertEqual(self.again(again, True)(2), [2, [1, 0]])
+        self.assertRaises(NameError, self.again(later, True))
+        self.assertIs(self.again(train, True), train) # it has a name
+        self.assertEqual(self.again([lambda: 5], True)[0](), 5)
+        self.assertIs(self.again({"m": json}, True)["m"], json)
+        self.assertIsNone(self.again(lambda: 0, True).__closure__)
+
+    def test_what_cannot_be_pickled(self):
+        with self.assertRaises(_exchange.Unfit) as caught:
+            _exchange.dumps(lambda: 0, "the result")
+        self.assertRegex(str(caught.exception), r"^the result of type function "
+                         r"cannot be pickled: \w+: .*<lambda>")
+        self.assertIsNotNone(caught.exception.__cause__)
+        self.says(_exchange.Unfit, "args of type module cannot be pickled: "
+                  "TypeError: ", _exchange.dumps, json, "args")
+
+    def test_the_oldest_python_reads_them(self):
+        self.assertEqual(_exchange.dumps([1], "x")[:2], b"\x80\x04")
+
+    def test_tensors_go_by_the_cpu(self):
+        class Tensor:
+            def __init__(self, device, grad=True, of=None):
+                self.device = types.SimpleNamespace(type=device)
+                self.requires_grad, self.of = grad, of
+
+            def detach(self):
+                return Tensor(self.device.type, False, "detached")
+
+            def cpu(self):
+                return Tensor("cpu", False, self.of)
+
+            def requires_grad_(self, grad):
+                self.requires_grad = grad
+                return self
+
+            def __reduce_ex__(self, protocol):
+                return str, ("%s %s %s %d" % (self.device.type, self.of,
+                                              self.requires_grad, protocol),)
+        with mock.patch.dict(sys.modules, torch=mock.Mock(Tensor=Tensor)):
+            for device, grad, expected in (
+                    ("cpu", True, "cpu None True 4"),
+                    ("cuda", True, "cpu detached True 4"),
+                    ("xpu", False, "cpu detached False 4")):
+                self.assertEqual(self.again(Tensor(device, grad)), expected)
+        self.assertEqual(self.again(Tensor("cuda")), "cuda None True 4")
+
+        class Other:
+            stop_gradient = False
+
+            def numpy(self):
+                return [1.5]
+        paddle = mock.Mock(Tensor=Other)
+        paddle.to_tensor = lambda *what, **more: [what, more]
+        with mock.patch.dict(sys.modules, paddle=paddle):
+            self.assertEqual(self.again(Other()), [
+                ([1.5],), {"place": "cpu", "stop_gradient": False}])
+
+    def test_the_main_module_has_the_name_of_ranks(self):
+        text = b"c__mp_main__\ntrain\n."  # as a rank pickles one of them
+        with mock.patch.dict(sys.modules):
+            sys.modules.pop("__mp_main__", None)
+            self.assertIs(_exchange.loads(text), train)
+            sys.modules["__mp_main__"] = types.SimpleNamespace(train=5)
+            self.assertEqual(_exchange.loads(text), 5) # there is one already
+            del sys.modules["__mp_main__"], sys.modules["__main__"]
+            self.assertEqual(_exchange.loads(pickle.dumps({2})), {2})
+            self.assertNotIn("__mp_main__", sys.modules)
+
+
+class Ranks(Case):
+    """What a rank does with the file of a call."""
+
+    def setUp(self):
+        super().setUp()
+        for patch in (
+                mock.patch.dict(sys.modules), mock.patch.object(sys, "argv", []),
+                mock.patch.object(jobrun.result, "delivered", False),
+                mock.patch.dict(os.environ,
+                                JOBRUN_RESULT_FILE=self.dir + "/result.json",
+                                JOBRUN_ERROR_FILE=self.dir + "/error.json")):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.module = types.ModuleType("of_the_test")
+        sys.modules["of_the_test"] = self.module
+        self.module.collect, self.module.holder = collect, Case
+
+    def call(self, *indices, **what):
+        what = dict({"module": "of_the_test", "name": "collect", "main": None,
+                     "argv": ["main.py", "-x"], "pickled": False,
+                     "calls": [[[], {}], []]}, **what)
+        return _function.call(self.write("call.json", json.dumps(what)),
+                              *indices)
+
+    def pickled(self, value, name="pickled", by_code=False):
+        return self.write(name, _exchange.dumps(value, "x", by_code))
+
+    def test_arguments(self):
+        own = [[["a"], {"x": 1}], [["b", "c"], {"x": 2, "y": 3}], [[], {}]]
+        for indices, args, kwargs in (
+                ([], (1,), {"z": 0}), ([0], (1, "a"), {"z": 0, "x": 1}),
+                ([0, 1], (1, "a", "b", "c"), {"z": 0, "x": 2, "y": 3}),
+                ([2], (1,), {"z": 0})):
+            self.assertEqual(
+                self.call(*indices, calls=[[[1], {"z": 0}], own]),
+                [["-x"], args, kwargs])
+        self.assertEqual(sys.argv, ["main.py", "-x"])
+
+    def test_functions(self):
+        self.module.holder = types.SimpleNamespace(
+            deep=types.SimpleNamespace(er=lambda: 7))
+        self.assertEqual(self.call(name="holder.deep.er"), 7)
+        two = 2
+        self.assertEqual(self.call(
+            name=None, calls=[[[4], {}], []],
+            function=self.pickled(lambda x: x * two, by_code=True)), 8)
+
+    def test_the_main_module(self):
+        path = self.write("app.py", """\
+import jobrun
+from jobrun import _function
+NAMES = [__name__, _function.loading_main]
+def names():
+    import sys
+    return NAMES + [_function.loading_main, __name__] + [
+        sys.modules[name].__dict__["NAMES"] is NAMES
+        for name in ("__main__", "__mp_main__")]
+""")
+        expected = ["__mp_main__", True, False, "__mp_main__", True, True]
+        self.assertEqual(self.call(main={"path": path}, module="__main__",
+                                   name="names"), expected)
+        with mock.patch.object(sys, "path", [self.dir] + sys.path):
+            self.assertEqual(self.call(main={"module": "app"},
+                                       module="__main__", name="names"),
+                             expected)
+            # One whose own code needs it, and which is of another module.
+            self.assertEqual(self.call(main={"module": "app"}),
+                             [["-x"], (), {}])
+        path = self.write("bad.py", "1 / 0\n")
+        self.assertRaises(ZeroDivisionError, self.call, main={"path": path})
+        self.assertFalse(_function.loading_main)
+
+    def test_objects(self):
+        def returns(value):
+            def give(*args):
+                self.given = args
+                return value
+            self.module.give = give
+            return self.call(name="give", pickled=True, calls=self.pickled(
+                (([{5}], {}), [])))
+        told = returns({1: {2}})
+        self.assertEqual(self.given, ({5},))
+        with open(self.dir + "/result.pickle", "rb") as file:
+            text = file.read()
+        self.assertEqual(pickle.loads(text), {1: {2}})
+        self.assertEqual(told, {
+            "pickle": "result.pickle", "type": "dict", "bytes": len(text),
+            "sha256": hashlib.sha256(text).hexdigest()})
+        self.assertEqual(returns(None)["type"], "NoneType")
+        os.unlink(self.dir + "/result.pickle")
+        jobrun.result.delivered = True # by itself
+        self.assertIsNone(returns(None))
+        self.assertFalse(os.path.exists(self.dir + "/result.pickle"))
+        self.assertEqual(returns(3)["type"], "int")
+
+    def test_exceptions(self):
+        def raises(error, forked=False):
+            def fail():
+                if forked: # what it raises is not the rank's
+                    patch = mock.patch("os.getpid", return_value=4711)
+                    patch.start()
+                    self.addCleanup(patch.stop)
+                raise error
+            self.module.fail = fail
+            with self.assertRaises(type(error)) as caught:
+                self.call(name="fail", pickled=True,
+                          calls=self.pickled((([], {}), [])))
+            self.assertIs(caught.exception, error)
+            return sorted(name for name in os.listdir(self.dir)
+                          if name.startswith("error"))
+        self.assertEqual(raises(Odd("a", "b")), []) # cannot be read again
+        self.assertEqual(raises(ValueError(lambda: 0)), [])
+        self.assertEqual(raises(SystemExit(3)), []) # no failure of its own
+        self.assertEqual(raises(ValueError("x"), forked=True), [])
+
+    def test_an_exception_is_kept(self):
+        self.module.fail = lambda: [][5]
+        with self.assertRaises(IndexError) as caught:
+            self.call(name="fail", pickled=True,
+                      calls=self.pickled((([], {}), [])))
+        with open(self.dir + "/error.pickle", "rb") as file:
+            self.assertEqual(repr(pickle.load(file)), repr(caught.exception))
+
+    def test_a_fork_delivers_nothing(self):
+        def fork():
+            patch = mock.patch("os.getpid", return_value=4711)
+            patch.start()
+            self.addCleanup(patch.stop)
+            return 5
+        self.module.fork = fork
+        self.assertIsNone(self.call(name="fork", pickled=True, calls=self.pickled(
+            (([], {}), []))))
+        self.assertFalse(os.path.exists(self.dir + "/result.pickle"))
+
+    def test_titles(self):
+        for fn, pickled, title in (
+                (train, False, "train"), ("os.path:join", False, "join"),
+                (train, True, "train"), (Pair(1, 2).index, True, "Pair.index"),
+                (functools.partial(train, 1), True, "partial")):
+            self.assertEqual(_function.Call(fn, pickled, False).title(), title)
 
 
 class Errors(Case):
