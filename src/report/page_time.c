@@ -129,9 +129,9 @@ static void add_labels(const struct chart *chart)
                   "aria-hidden=\"true\">",
                   chart->rows * chart->height + LABEL_HEIGHT);
     for (uint32_t row = 0; row < chart->rows; row += step)
-        jr_buf_printf(out, "<text x=\"58\" y=\"%u\">%u</text>",
-                      row * chart->height + 11,
-                      chart->first + row * chart->per_row);
+        jr_buf_printf(
+            out, "<text x=\"58\" y=\"%u\">%u</text>", row * chart->height + 11,
+            chart->html->loaded->plan.ranks[row * chart->per_row].rank);
     jr_buf_str(out, "</svg>");
 }
 

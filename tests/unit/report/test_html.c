@@ -14,9 +14,9 @@ static void holds(struct jr_buf *out, const char *expected)
 static void text_is_no_markup(void)
 {
     static const char *const vectors[][2] = {
-        {"<b>", "&lt;b&gt;"},   {"a&b", "a&amp;b"},
-        {"\"'", "&quot;&#39;"}, {"a\nb\033[2J", "a\\x0ab\\x1b[2J"},
-        {"\xff", "\\xff"},      {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
+        {"<b>", "&lt;b&gt;"},     {"a&b", "a&amp;b"},
+        {"\"'", "&quot;&#39;"},   {"a\nb\033[2J", "a\\x0ab\\x1b[2J"},
+        {"\xff", "\\xff"},        {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
         {"\xc3\xa9", "\xc3\xa9"}, {"", ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {

@@ -78,7 +78,8 @@ static void many_fields_are_cut(void)
           "\"g\": 7, \"h\": 8}");
 }
 
-JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show), CASE(one_rank_shows_its_values),
+JR_UNIT_MAIN("report.verdict_text", CASE(nothing_to_show),
+             CASE(one_rank_shows_its_values),
              CASE(several_ranks_show_what_they_have_in_common),
              CASE(ranks_that_lack_a_field_or_a_result),
              CASE(many_fields_are_cut))

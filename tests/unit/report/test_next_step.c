@@ -1,0 +1,227 @@
+/* What to try about an end, by what the rank wrote, by its exception, and by
+ * how it ended. */
+#include "report/next_step.h"
+
+#include <signal.h>
+
+#include "fake_run.h"
+#include "report/summary.h"
+
+/* What is told of rank 0 of a run that was judged; "": nothing. */
+static void check_step(struct fake *fake, const char *expected)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf whole JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_page page = {.out = &out,
+                                 .report = &fake->report,
+                                 .plan = &fake->plan,
+                                 .outcome = &fake->outcome,
+                                 .run_fd = fake->fd};
+    fake_judge(fake);
+    jr_print_next_step(&page, 0);
+    if (*expected != '\0')
+        jr_buf_printf(&whole, "  try:        %s\n", expected);
+    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
+                   whole.data == NULL ? "" : whole.data);
+    fake_end(fake);
+}
+
+#define PATH_80                                                                \
+    "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"       \
+    "0123456789/012"
+#define IN_FOLDER                                                              \
+    " is looked for in the working directory of the ranks, which `workdir` "   \
+    "states"
+#define BY_SETUP                                                               \
+    "activate an environment that has it in `setup` (. .venv/bin/activate), "  \
+    "or set PYTHONPATH in `env`"
+#define SHEBANG                                                                \
+    ", which is not in PATH: correct it, or load what has it in `setup`"
+#define SH "/bin/sh reads `setup` and `shell`"
+
+static void goes_by_what_was_said(void)
+{
+    static const struct {
+        const char *said, *step;
+    } vectors[] = {
+        {"/usr/bin/env: \342\200\230bash\\r\342\200\231: No such file",
+         "its lines end as on Windows: sed -i 's/\\r$//' on the script"},
+        {"a.sh: line 2: $'\\r': command not found",
+         "its lines end as on Windows: sed -i 's/\\r$//' on the script"},
+        {"/usr/bin/env: \342\200\230pyhton\342\200\231: No such file",
+         "the first line of the script names 'pyhton'" SHEBANG},
+        {"env: 'pyhton': No such file",
+         "the first line of the script names 'pyhton'" SHEBANG},
+        {"sh: 1: source: not found", SH ", and has no `source`: write . FILE"},
+        {"sh: 1: [[: not found", SH "; for bash, write [bash, -c, TEXT]"},
+        {"sh: 1: Bad substitution", SH "; for bash, write [bash, -c, TEXT]"},
+        {"ModuleNotFoundError: No module named 'torch'",
+         "the Python of the ranks has no 'torch': " BY_SETUP},
+        {"ModuleNotFoundError: No module named 'a\033'",
+         "the Python of the ranks has no 'a\\x1b': " BY_SETUP},
+        {"ModuleNotFoundError: No module named ''", ""},
+        {"RuntimeError: Torch not compiled with CUDA enabled",
+         "the Python of the ranks has a torch without CUDA: install one with "
+         "it, or state `device: cpu`"},
+        {"OSError: [Errno 24] Too many open files",
+         "allow more of them: limits: {nofile: 65536}"},
+        {"./a: error while loading shared libraries: libx.so.1: cannot open",
+         "the loader does not find libx.so.1: load its module in `setup`, or "
+         "set LD_LIBRARY_PATH in `env`"},
+        {"No such file or directory: 'data/x.csv'", "'data/x.csv'" IN_FOLDER},
+        {"No such file or directory: 'x.csv'", "'x.csv'" IN_FOLDER},
+        {"No such file or directory: '/data/x.csv'", ""},
+        {"No such file or directory: 'git'", ""}, /* may be a program */
+        {"No such file or directory: '" PATH_80 "'", "'" PATH_80 "'" IN_FOLDER},
+        {"No such file or directory: '" PATH_80 "3'", ""},
+        {"nothing that is known", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct fake fake;
+        fake_start(&fake, 1);
+        fake_exit(&fake, 0, 1);
+        fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
+        check_step(&fake, vectors[i].step);
+    }
+}
+
+/* Its exception, then standard error, then standard output; and of a rank
+ * without a process what was before it. */
+static void looks_where_it_is_said(void)
+{
+    static const char full[] = "Disk quota exceeded";
+    static const char step[] = "quota -s tells your limits; jobrun prune "
+                               "removes old runs";
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 1);
+    fake_write_rank(&fake, 0, "stdout.log", full);
+    check_step(&fake, step);
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 1);
+    fake_write_rank(&fake, 0, "stderr.log", "words\n");
+    fake_write_rank(&fake, 0, "stdout.log", full);
+    check_step(&fake, "");
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 1);
+    fake_write_rank(&fake, 0, "error.json",
+                    "{\"message\": {\"message\": \"OSError: Disk quota "
+                    "exceeded\", \"extraInfo\": {\"py_callstack\": \"\", "
+                    "\"timestamp\": \"1800000000\"}}}");
+    fake_write_rank(&fake, 0, "stderr.log", "words\n");
+    check_step(&fake, step);
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {
+            "attempt_0/helper.log", "node_0/attempt_0/helper.log",
+            "attempt_0/setup.log", "node_0/attempt_0/setup.log"};
+        fake_start(&fake, 1);
+        (void)mkdirat(fake.fd, "node_0", 0700);
+        (void)mkdirat(fake.fd, "node_0/attempt_0", 0700);
+        fake.ends[0] = (struct jr_rank_outcome){.end = JR_END_START};
+        fake_write(&fake, names[i], full);
+        check_step(&fake, step);
+    }
+    fake_start(&fake, 1);
+    fake.ends[0] = (struct jr_rank_outcome){.end = JR_END_START};
+    fake_write_rank(&fake, 0, "stderr.log", full); /* of an earlier one */
+    check_step(&fake, "");
+}
+
+static void goes_by_what_shells_say(void)
+{
+    static const struct {
+        int code;
+        const char *said, *step;
+    } vectors[] = {
+        {127, "sh: 1: train: not found",
+         "a program of the working directory is called ./NAME; `setup` can "
+         "load the module that has it, or set PATH"},
+        {126, "sh: 1: ./train: Permission denied",
+         "make the program executable: chmod +x"},
+        {1, "sh: 1: train: not found", ""},
+        {127, "words", ""},
+        {126, "words", ""},
+        {127, "Permission denied", ""},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct fake fake;
+        fake_start(&fake, 1);
+        fake_exit(&fake, 0, vectors[i].code);
+        fake_write_rank(&fake, 0, "stderr.log", vectors[i].said);
+        check_step(&fake, vectors[i].step);
+    }
+}
+
+static void goes_by_the_signal(void)
+{
+    static const struct {
+        int signal;
+        const char *step;
+    } vectors[] = {
+        {SIGKILL, "journalctl -k or dmesg tells whether the kernel ran out of "
+                  "memory"},
+        {SIGBUS, "a mapped file was cut short, or /dev/shm is full: df -h "
+                 "/dev/shm"},
+        {SIGILL, "the program was built for another kind of CPU, or is "
+                 "damaged: build it on this machine"},
+        {SIGSEGV, "--debug 7 gives this rank a terminal of its own, for gdb or "
+                  "pdb"},
+        {SIGFPE, "--debug 7 gives this rank a terminal of its own, for gdb or "
+                 "pdb"},
+        {SIGTERM, ""},
+        {SIGUSR1, ""},
+    };
+    struct fake fake;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        fake_start(&fake, 1);
+        fake_signal(&fake, 0, vectors[i].signal);
+        fake.ranks[0].rank = 7;
+        check_step(&fake, vectors[i].step);
+        fake_start(&fake, 1); /* a rehearsal: it is known who did it */
+        fake_signal(&fake, 0, vectors[i].signal);
+        fake.plan.inject = "kill@0";
+        check_step(&fake, "");
+    }
+    fake_start(&fake, 1);
+    fake_signal(&fake, 0, SIGKILL);
+    fake.ends[0].oom = true;
+    check_step(&fake, "allow more memory (`engine.slurm.mem`, or the limit of "
+                      "the container), or run fewer ranks on a node");
+    fake_start(&fake, 1); /* what it said goes first */
+    fake_signal(&fake, 0, SIGSEGV);
+    fake_write_rank(&fake, 0, "stderr.log", "Too many open files\n");
+    check_step(&fake, "allow more of them: limits: {nofile: 65536}");
+}
+
+/* The first rank whose result does not count says why for all. */
+static void says_how_results_are_written(void)
+{
+    for (int i = 0; i < 3; i++) {
+        struct fake fake;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        const struct jr_page page = {.out = &out,
+                                     .report = &fake.report,
+                                     .plan = &fake.plan,
+                                     .outcome = &fake.outcome};
+        fake_start(&fake, 2);
+        fake_judge(&fake);
+        fake.report.ranks[0].state = JR_RANK_SUCCEEDED;
+        fake.report.ranks[1].state =
+            i == 0 ? JR_RANK_SUCCEEDED : JR_RANK_INCOMPLETE;
+        fake.report.ranks[0].unwritten = true; /* which matters to nobody */
+        fake.report.ranks[1].unwritten = i == 2;
+        jr_print_result_step(&page);
+        JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
+                       i < 2 ? ""
+                             : "  try:        each rank writes JSON to the "
+                               "file that JOBRUN_RESULT_FILE names; `from: "
+                               "stdout` and a `pattern` read it from the "
+                               "output\n");
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said),
+             CASE(looks_where_it_is_said), CASE(goes_by_what_shells_say),
+             CASE(goes_by_the_signal), CASE(says_how_results_are_written))
