@@ -236,8 +236,190 @@ static void bare_names_are_results(void)
     jr_row_table_release(&table);
 }
 
-JR_UNIT_MAIN("row_table", CASE(conditions_choose_rows),
-             CASE(conditions_are_joined), CASE(mistakes_are_told),
-             CASE(without_rows_any_name_is_good), CASE(rows_are_ordered),
-             CASE(formats_have_their_marks), CASE(words_are_no_marks),
-             CASE(json_has_the_columns_alone), CASE(bare_names_are_results))
+/* A status that is none is refused, and what others call so is told; of other
+ * names any text is good. */
+static void statuses_are_those_of_runs(void)
+{
+    static const struct {
+        const char *text, *meant; /* NULL: it is none of ours, and no mistake */
+    } vectors[] = {
+        {"done", "succeeded"},      {"finished", "succeeded"},
+        {"completed", "succeeded"}, {"complete", "succeeded"},
+        {"success", "succeeded"},   {"ok", "succeeded"},
+        {"PASSED", "succeeded"},    {"error", "failed"},
+        {"crashed", "failed"},      {"killed", "stopped"},
+        {"cancelled", "stopped"},   {"canceled", "stopped"},
+        {"aborted", "stopped"},     {"timeout", "timed_out"},
+        {"pending", "not_started"}, {"queued", "not_started"},
+        {"active", "running"},      {"broken", "damaged"},
+        {"faild", "failed"},        {"launch", "launch_failed"},
+        {"failed", NULL},           {"lost", NULL},
+        {"running", NULL},          {"damaged", NULL},
+        {"anything", NULL},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_row_table table;
+        struct jr_error err = {0};
+        char status[64], team[64], told[256];
+        (void)snprintf(status, sizeof status, "status=%s", vectors[i].text);
+        (void)snprintf(team, sizeof team, "id=%s", vectors[i].text);
+        char *conditions[] = {status, NULL}, *others[] = {team, NULL};
+        open_rows(&table, "[{\"id\": \"a\", \"status\": \"failed\"}]", &kind,
+                  JR_ROWS_TEXT);
+        int result = jr_row_table_filter(&table, conditions, &err);
+        CU_ASSERT_EQUAL(result, vectors[i].meant == NULL ? 0 : -1);
+        (void)snprintf(told, sizeof told,
+                       "--where: no run has the status '%s'; did you mean "
+                       "status=%s?",
+                       vectors[i].text, vectors[i].meant);
+        JR_ASSERT_TEXT(err.text, vectors[i].meant == NULL ? "" : told);
+        CU_ASSERT_EQUAL(jr_row_table_filter(&table, others, &err), 0);
+        jr_row_table_release(&table);
+    }
+}
+
+/* A field of the results goes before a name of every row that yields. */
+static void some_names_yield_to_results(void)
+{
+    static const char *const yielding[] = {"id", "seconds", NULL};
+    static const struct jr_row_kind yields = {
+        .what = "cell", .always = always, .yielding = yielding, .bare = true};
+    struct jr_row_table table;
+    open_rows(&table, "[{\"id\": \"a\", \"results.seconds\": 3}]", &yields,
+              JR_ROWS_TEXT);
+    JR_ASSERT_TEXT(jr_row_table_name(&table, "seconds", 7), "results.seconds");
+    JR_ASSERT_TEXT(jr_row_table_name(&table, "id", 2), "id");
+    jr_row_table_release(&table);
+}
+
+static void check_values(enum jr_row_format format, const char *expected)
+{
+    static const char rows[] =
+        "[{\"id\": \"a\", \"cell\": 7, \"seconds\": 1.26, \"started\": "
+        "86399.5, "
+        "\"x\": true, \"y\": \"two\\nlines\", \"z\": [1, \"b\"]}, "
+        "{\"id\": \"b\", \"cell\": \"none\", \"seconds\": \"long\", "
+        "\"started\": null, \"x\": 0.1, \"y\": \"q\\\"\", \"z\": {\"mean\": "
+        "0.5, \"min\": 0.25, \"max\": 0.75}}]";
+    struct jr_row_table table;
+    struct jr_buf out = JR_BUF_INIT;
+    open_rows(&table, rows, &kind, format);
+    CU_ASSERT_EQUAL(
+        jr_row_table_choose(&table, "cell,seconds,started,x,y,z", NULL), 0);
+    jr_row_table_print(&out, &table, NULL);
+    JR_ASSERT_TEXT(out.data, expected);
+    jr_buf_release(&out);
+    jr_row_table_release(&table);
+}
+
+static void values_are_written_as_what_they_are(void)
+{
+    check_values(
+        JR_ROWS_TEXT,
+        "id   cell   seconds   started                x      y              z\n"
+        "a    0007   1.3       1970-01-01T23:59:59Z   true   two\\x0alines   "
+        "[1, \"b\"]\n"
+        "b    none   long      -                      0.1    q\"             "
+        "0.25 .. 0.75\n");
+    check_values(JR_ROWS_CSV,
+                 "id,cell,seconds,started,x,y,z\n"
+                 "a,7,1.26,86399.5,true,\"two\nlines\",\"[1, \"\"b\"\"]\"\n"
+                 "b,none,long,,0.1,\"q\"\"\",0.5\n");
+}
+
+/* Numbers first, then texts, then those without; equal ones as they came. */
+static void values_of_every_kind_are_ordered(void)
+{
+    static const char rows[] =
+        "[{\"id\": \"a\", \"x\": \"t\"}, {\"id\": \"b\"}, "
+        "{\"id\": \"c\", \"x\": true}, {\"id\": \"d\", \"x\": 0.5}, "
+        "{\"id\": \"e\", \"x\": \"s\"}, {\"id\": \"f\", \"x\": false}, "
+        "{\"id\": \"g\", \"x\": 1}, {\"id\": \"h\"}]";
+    struct jr_row_table table;
+    open_rows(&table, rows, &kind, JR_ROWS_TEXT);
+    CU_ASSERT_EQUAL(jr_row_table_sort(&table, "x", NULL), 0);
+    check_shown(&table, "fdcgeabh");
+    CU_ASSERT_EQUAL(jr_row_table_sort(&table, "-x", NULL), 0);
+    check_shown(&table, "aecgdfbh");
+    jr_row_table_release(&table);
+}
+
+static const char *mark_row(const void *data, const json_t *row)
+{
+    return strcmp(jr_json_get_str(row, "id"), data) == 0 ? "* " : "  ";
+}
+
+static void add_id(const void *data, struct jr_buf *out, const json_t *row)
+{
+    jr_buf_printf(out, "<%s of %s>", jr_json_get_str(row, "id"),
+                  (const char *)data);
+}
+
+static void people_see_what_stands_beside(void)
+{
+    const struct jr_row_margin margin = {mark_row, add_id, "b"};
+    struct jr_row_table table;
+    struct jr_buf out = JR_BUF_INIT;
+    open_rows(&table, ROWS, &kind, JR_ROWS_TEXT);
+    CU_ASSERT_EQUAL(jr_row_table_choose(&table, "vars.lr", NULL), 0);
+    jr_row_table_print(&out, &table, &margin);
+    JR_ASSERT_TEXT(out.data, "  id   vars.lr\n"
+                             "  a    0.1       <a of b>\n"
+                             "* b    10        <b of b>\n"
+                             "  c    9         <c of b>\n");
+    jr_buf_release(&out);
+    jr_row_table_release(&table);
+}
+
+/* So many names are told, and that there are more. */
+static void the_first_names_are_told(void)
+{
+    for (int names = 22; names <= 23; names++) {
+        struct jr_row_table table;
+        struct jr_error err = {0};
+        json_t *row = json_object(), *rows = json_array();
+        char name[16];
+        jr_json_set_str(row, "id", "a");
+        for (int i = 0; i < names; i++) {
+            (void)snprintf(name, sizeof name, "n%02d", i);
+            jr_json_set_int(row, name, i);
+        }
+        jr_json_append(rows, row);
+        jr_row_table_init(&table, rows, &kind, JR_ROWS_TEXT);
+        CU_ASSERT_EQUAL(jr_row_table_sort(&table, "qqqq", &err), -1);
+        size_t len = strlen(err.text);
+        const char *end = names == 22 ? ", n20, n21" : ", n20, n21, ...";
+        CU_ASSERT_TRUE(len > strlen(end) &&
+                       strcmp(err.text + len - strlen(end), end) == 0);
+        jr_row_table_release(&table);
+    }
+}
+
+/* What a row has stays; what it lacks gets its prefix. */
+static void members_are_added(void)
+{
+    static const char own[] = "{\"v.a\": 1}",
+                      others[] = "{\"a\": 2, \"b\": [3]}";
+    json_t *row = jr_json_parse(own, sizeof own - 1, NULL);
+    json_t *more = jr_json_parse(others, sizeof others - 1, NULL);
+    struct jr_buf text = JR_BUF_INIT;
+    jr_row_add_members(row, more, "v.");
+    jr_row_add_members(row, NULL, "w.");
+    jr_json_print(&text, row, 0);
+    JR_ASSERT_TEXT(text.data, "{\"v.a\": 1, \"v.b\": [3]}");
+    jr_buf_release(&text);
+    json_decref(more);
+    json_decref(row);
+}
+
+JR_UNIT_MAIN("row_table", CASE(statuses_are_those_of_runs),
+             CASE(some_names_yield_to_results),
+             CASE(values_are_written_as_what_they_are),
+             CASE(values_of_every_kind_are_ordered),
+             CASE(people_see_what_stands_beside),
+             CASE(the_first_names_are_told), CASE(members_are_added),
+             CASE(conditions_choose_rows), CASE(conditions_are_joined),
+             CASE(mistakes_are_told), CASE(without_rows_any_name_is_good),
+             CASE(rows_are_ordered), CASE(formats_have_their_marks),
+             CASE(words_are_no_marks), CASE(json_has_the_columns_alone),
+             CASE(bare_names_are_results))
