@@ -8,8 +8,10 @@ that has to notice the mutants.
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 MUTATE = pathlib.Path(__file__).resolve().with_name("mutate")
@@ -114,6 +116,18 @@ int is_weekend(int day);
 int main(void)
 {
     return %s ? 0 : 1;
+}
+"""
+
+ENDLESS = """
+#include <fcntl.h>
+#include <unistd.h>
+
+int main(void)
+{
+    (void)open("/tmp/begun", O_CREAT | O_WRONLY, 0600);
+    for (;;)
+        (void)pause();
 }
 """
 
@@ -245,6 +259,46 @@ class Mutate(unittest.TestCase):
               PY_TEST % "small.is_big(6) and not small.is_big(5)")
         self.assertEqual(self.survivors(self.mutate(*words, status=0)), [])
         self.assertIn("size > 5\n", (PROJECT / "src/base/small.py").read_text())
+
+    def start_endless(self, folder):
+        """It runs a test that does not end, and keeps what it makes there."""
+        write("tests/test_age.c", ENDLESS)
+        started = subprocess.Popen(
+            [sys.executable, PROJECT / "tests" / "mutate", "base/age.c",
+             "--tests", "^unit.base.age$"], env={**os.environ, "TMPDIR": folder},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        limit = time.monotonic() + 300
+        while not list(folder.rglob("begun")):
+            self.assertIsNone(started.poll())
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.05)
+        return started
+
+    def test_what_was_made_is_removed_after_a_signal(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            folder = PROJECT / f"left_{number}"
+            folder.mkdir()
+            started = self.start_endless(folder)
+            started.send_signal(number)
+            self.assertEqual(started.wait(60), 128 + number)
+            self.assertEqual(list(folder.iterdir()), [])
+
+    def test_what_a_killed_run_has_left_is_removed_by_the_next(self):
+        folder = PROJECT / "left"
+        folder.mkdir()
+        words = [sys.executable, PROJECT / "tests" / "mutate", "--list", "base"]
+
+        def look():
+            subprocess.run(words, env={**os.environ, "TMPDIR": folder},
+                           stdout=subprocess.DEVNULL, check=True)
+            return len(list(folder.iterdir()))
+        started = self.start_endless(folder)
+        self.assertEqual(look(), 1)
+        started.kill()
+        started.wait()
+        self.assertEqual(look(), 0)
 
     def test_what_is_not_there_is_said(self):
         self.assertIn("bsae is no folder of src, and no file",
