@@ -69,6 +69,13 @@ endfunction()
 if(JR_MEMCHECK)
   find_program(JR_VALGRIND valgrind REQUIRED)
 endif()
+# jr_starves(TARGET): what our own files ask the allocator for goes through
+# tests/unit/support/starve.h, which has the n-th request fail.
+function(jr_starves target)
+  target_link_options(${target} PRIVATE
+    LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc)
+endfunction()
+
 # The unit tests that are run in valgrind, too: those of folders that work in
 # memory. The others start processes, which valgrind (3.19) does not follow: it
 # knows no pidfd_open(2), clone(2) by itself, close_range(2) or openat2(2).
@@ -98,13 +105,17 @@ foreach(name ${JR_NO_MEMCHECK} ${JR_LONG_MEMCHECK})
 endforeach()
 
 # jr_unit_test(FOLDER MODULE): tests/unit/FOLDER/test_MODULE.c with CUnit, which
-# sees the headers of all layers.
+# sees the headers of all layers. Each request of its arenas is a block of its own,
+# so that a sanitizer sees who reads beyond one.
 function(jr_unit_test folder module)
   if(NOT TARGET PkgConfig::CUNIT)
     return()
   endif()
   set(target unit_${folder}_${module})
   add_executable(${target} test_${module}.c)
+  if(NOT "${folder}.${module}" STREQUAL "base.arena")
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:jr_starved_arena>)
+  endif()
   target_include_directories(${target} PRIVATE
     ${PROJECT_SOURCE_DIR}/tests/unit/support)
   target_compile_definitions(${target} PRIVATE

@@ -7,14 +7,19 @@
 
 #include "base/banned.h"
 
-/* With JR_STARVED each request has a block of its own, so that a test can have
- * any one of them fail. */
+/* With JR_STARVED each request has a block of its own, no larger than it is, so
+ * that a test can have any one of them fail, and a sanitizer sees who reads
+ * beyond it. */
 #ifdef JR_STARVED
-enum { FIRST_BLOCK = 0, LARGEST_BLOCK = 0 };
+enum { FIRST_BLOCK = 0, LARGEST_BLOCK = 0, FIRST_ITEMS = 1, ALIGN = 1 };
 #else
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+enum {
+    FIRST_BLOCK = 4096,
+    LARGEST_BLOCK = 1 << 20,
+    FIRST_ITEMS = 4,
+    ALIGN = _Alignof(max_align_t)
+};
 #endif
-enum { FIRST_ITEMS = 4 };
 
 struct jr_arena_block {
     struct jr_arena_block *next;
@@ -60,7 +65,7 @@ static struct jr_arena_block *add_block(struct jr_arena *arena, size_t size)
 
 void *jr_arena_alloc(struct jr_arena *arena, size_t size)
 {
-    const size_t align = _Alignof(max_align_t);
+    const size_t align = ALIGN;
     if (size > SIZE_MAX / 2)
         return fail_arena(arena);
     size = size == 0 ? align : (size + align - 1) / align * align;

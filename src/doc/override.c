@@ -142,14 +142,15 @@ static struct jr_node *refuse_step(const struct override *o,
     return refuse_entry(o, node, before, start, end);
 }
 
-/* Give what was made on the way the position of the step. */
+/* Give what was made on the way the position of the step. Without memory for
+ * its first pair it has none. */
 static void place_made_node(const struct override *o, struct jr_node *node,
                             const char *start, const char *end)
 {
     struct jr_span span = option_span(o, start + (*start == '.'), end);
     if (node->span.line == 0)
         node->span = span;
-    if (node->kind == JR_NODE_MAPPING &&
+    if (node->kind == JR_NODE_MAPPING && node->count > 0 &&
         node->pairs[node->count - 1].key->span.line == 0)
         node->pairs[node->count - 1].key->span = span;
 }

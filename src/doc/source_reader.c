@@ -278,7 +278,9 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
     source->text = jr_arena_strdup(&ret->arena, text);
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
-    char *value = blank_text_before(&ret->arena, text, from);
+    char *value = source->text == NULL
+                      ? NULL
+                      : blank_text_before(&ret->arena, text, from);
     if (value != NULL && value[strspn(value, " ")] == '\0')
         ret->root = null_at_end(ret);
     else if (value != NULL)

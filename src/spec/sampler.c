@@ -67,7 +67,7 @@ int jr_sweep_axes_propose(struct jr_sweep_axes *axes, struct jr_spec_file *file,
                                        .diags = diags};
     struct jr_sweep_choice choice;
     jr_sweep_read_include(&reading, &choice, values);
-    if (diags->errors == errors)
+    if (diags->errors == errors && !reading.arena->failed)
         jr_sweep_put_choice(&reading, &choice);
     if (diags->errors > errors)
         return -1;

@@ -5,11 +5,15 @@
 
 #include "sweep/cells.h"
 
+struct jr_cell_column {
+    const char *path; /* of the field */
+    size_t width;     /* of the widest value or the heading */
+};
+
 struct jr_cell_columns {
     struct jr_arena arena;
     const struct jr_cells *cells;
-    const char **paths;
-    size_t *widths; /* of the widest value or the heading */
+    struct jr_cell_column *items;
     size_t count;
     struct jr_stated_value *values; /* room for those of a cell */
 };
@@ -22,7 +26,8 @@ void jr_cell_columns_init(struct jr_cell_columns *ret,
 void jr_cell_columns_release(struct jr_cell_columns *columns);
 
 /* Append the headings, with two blanks behind each: a name of `vars` without
- * that, others as they are. */
+ * that, others as they are. Where the arena has failed, so has `out` then, and
+ * by the rows. */
 void jr_cell_columns_head(struct jr_buf *out,
                           const struct jr_cell_columns *columns);
 

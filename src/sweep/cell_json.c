@@ -60,8 +60,7 @@ static json_t *make_host(const struct jr_sweep_record *record, size_t i)
 static json_t *make_seconds(const struct jr_sweep_record *record, size_t i)
 {
     const struct jr_cell_state *state = &record->states[i];
-    json_t *seconds = has_begun(state) ? json_real(state->seconds) : NULL;
-    return seconds == NULL ? json_null() : seconds;
+    return has_begun(state) ? json_real(state->seconds) : json_null();
 }
 
 static json_t *make_result(const struct jr_sweep_record *record, size_t i)

@@ -1,5 +1,6 @@
 #include "sweep/cell_result.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/banned.h"
@@ -31,10 +32,8 @@ static void add_rank_value(struct field *field, const json_t *value)
     field->common &= json_equal(field->first, value) != 0;
     field->numbers &= json_is_number(value);
     field->sum += number;
-    if (number < field->min)
-        field->min = number;
-    if (number > field->max)
-        field->max = number;
+    field->min = fmin(field->min, number);
+    field->max = fmax(field->max, number);
 }
 
 /* The whole of a field. */
@@ -55,10 +54,10 @@ static json_t *field_value(const struct field *field)
 static void gather_field(json_t *out, const json_t *ranks, const char *name)
 {
     struct field field = {0};
-    for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const json_t *result = rank_result(json_array_get(ranks, i));
-        const json_t *value =
-            result == NULL ? NULL : json_object_get(result, name);
+    size_t i;
+    const json_t *rank;
+    json_array_foreach(ranks, i, rank) {
+        const json_t *value = json_object_get(rank_result(rank), name);
         if (value != NULL)
             add_rank_value(&field, value);
     }
@@ -68,11 +67,13 @@ static void gather_field(json_t *out, const json_t *ranks, const char *name)
 json_t *jr_cell_result(const json_t *results)
 {
     const json_t *ranks = json_object_get(results, "ranks");
-    json_t *out = NULL;
-    for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const json_t *result = rank_result(json_array_get(ranks, i));
-        if (result != NULL && out == NULL)
-            out = json_object();
+    const json_t *rank;
+    json_t *out = json_object();
+    bool counts = false;
+    size_t i;
+    json_array_foreach(ranks, i, rank) {
+        const json_t *result = rank_result(rank);
+        counts |= result != NULL;
         for (void *at = json_object_iter((json_t *)result); at != NULL;
              at = json_object_iter_next((json_t *)result, at)) {
             const char *name = json_object_iter_key(at);
@@ -80,16 +81,17 @@ json_t *jr_cell_result(const json_t *results)
                 gather_field(out, ranks, name);
         }
     }
-    return out;
+    if (counts)
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 bool jr_cell_result_number(const json_t *result,
                            const struct jr_sweep_best *best, double *ret)
 {
     static const char *const keys[] = {"mean", "min", "max", "first"};
-    const json_t *value = best->field == NULL || result == NULL
-                              ? NULL
-                              : json_object_get(result, best->field);
+    const json_t *value = json_object_get(result, best->field);
     if (json_is_object(value))
         value = json_object_get(value, keys[best->of]);
     if (!json_is_number(value))

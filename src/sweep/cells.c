@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/num.h"
 #include "spec/sweep_options.h"
 
@@ -53,7 +54,7 @@ static bool exclude_below(struct expansion *expansion,
 static void exclude_cells(struct expansion *expansion)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
-    for (size_t i = 0; axes->count > 0 && i < axes->excludes_count; i++) {
+    for (size_t i = 0; i < axes->excludes_count; i++) {
         const struct jr_sweep_choice *choice = &axes->excludes[i];
         if (exclude_below(expansion, choice, 0, 0))
             continue;
@@ -95,19 +96,6 @@ static long find_cell_place(const struct jr_sweep_axes *axes,
     return whole ? (long)place : -1;
 }
 
-/* An entry by what it says, whatever the order of its fields. */
-struct entry {
-    char *text;
-    size_t index;
-};
-
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    int order = strcmp(a->text, b->text);
-    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
-}
-
 json_t *jr_cell_value_json(const struct jr_node *node)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
@@ -145,32 +133,33 @@ static json_t *choice_json(const struct jr_sweep_choice *choice)
     return object;
 }
 
+/* Note what an entry says, whatever the order of its fields, as said. Whether
+ * none before it says the same; without memory the arena has failed. */
+static bool note_entry(struct expansion *expansion, json_t *said,
+                       const struct jr_sweep_choice *choice)
+{
+    json_t *object = choice_json(choice);
+    JR_FREE char *text = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT);
+    json_decref(object);
+    if (text != NULL && json_object_get(said, text) != NULL)
+        return false;
+    expansion->cells->arena.failed |=
+        text == NULL || json_object_set_new(said, text, json_true()) != 0;
+    return true;
+}
+
 /* Whether no two entries say the same. */
 static int check_entries(struct expansion *expansion)
 {
     const struct jr_sweep_axes *axes = expansion->axes;
-    size_t count = axes->includes_count;
-    struct entry *entries = calloc(count + 1, sizeof *entries);
-    int status = entries == NULL ? -1 : 0;
-    for (size_t i = 0; status == 0 && i < count; i++) {
-        json_t *object = choice_json(&axes->includes[i]);
-        char *text = json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT);
-        json_decref(object);
-        entries[i] = (struct entry){text, i};
-        status = text == NULL ? -1 : 0;
-    }
-    if (status != 0)
-        expansion->cells->arena.failed = true;
-    else
-        qsort(entries, count, sizeof *entries, compare_entries);
-    for (size_t i = 1; status == 0 && i < count; i++)
-        if (strcmp(entries[i - 1].text, entries[i].text) == 0)
-            status = refuse_cells(
-                expansion, axes->includes[entries[i].index].node->span,
-                JR_CODE_CELL_TWICE, "this cell is included twice");
-    for (size_t i = 0; entries != NULL && i < count; i++)
-        free(entries[i].text);
-    free(entries);
+    json_t *said = json_object();
+    int status = 0;
+    for (size_t i = 0; i < axes->includes_count; i++)
+        if (!note_entry(expansion, said, &axes->includes[i]))
+            status =
+                refuse_cells(expansion, axes->includes[i].node->span,
+                             JR_CODE_CELL_TWICE, "this cell is included twice");
+    json_decref(said);
     return status;
 }
 
@@ -215,7 +204,8 @@ int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
     *ret = (struct jr_cells){.axes = axes};
     ret->places = jr_arena_array(&ret->arena, most, sizeof *ret->places);
     expansion.excluded = calloc(product + 1, sizeof *expansion.excluded);
-    int status = ret->places == NULL || expansion.excluded == NULL ? -1 : 0;
+    ret->arena.failed |= expansion.excluded == NULL;
+    int status = ret->arena.failed ? -1 : 0;
     if (status == 0) {
         exclude_cells(&expansion);
         status = check_includes(&expansion);
@@ -239,14 +229,13 @@ int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
 void jr_cells_release(struct jr_cells *cells)
 {
     jr_arena_release(&cells->arena);
-    cells->count = 0;
 }
 
 long jr_cells_value_index(const struct jr_cells *cells, size_t i, size_t axis)
 {
     const struct jr_sweep_axes *axes = cells->axes;
     size_t place = cells->places[i];
-    if (place >= axes->product || axes->count == 0)
+    if (place >= axes->product)
         return -1;
     for (size_t at = axes->count - 1; at > axis; at--)
         place /= axes->axes[at].count;
@@ -258,7 +247,7 @@ size_t jr_cells_values(const struct jr_cells *cells, size_t i,
 {
     const struct jr_sweep_axes *axes = cells->axes;
     size_t count = 0;
-    if (axes->count == 0 || cells->places[i] >= axes->product) {
+    if (cells->places[i] >= axes->product) {
         size_t entry = cells->places[i] - (size_t)axes->product;
         const struct jr_sweep_choice *choice = &axes->includes[entry];
         for (; count < choice->count; count++)
@@ -328,7 +317,7 @@ static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
     struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_add(&value, text, len);
     *doc = (struct jr_doc)JR_DOC_INIT;
-    if (!value.failed && value.data != NULL)
+    if (!value.failed)
         (void)jr_doc_load_value(doc, "--cell", value.data, 0, &silent);
     bool good = silent.errors == 0;
     jr_diags_release(&silent);
@@ -393,13 +382,13 @@ static int refuse_axis(const struct jr_cells *cells, const char *path,
     for (size_t i = 0; i < axes->count; i++)
         for (size_t j = 0; j < axes->axes[i].fields_count; j++)
             if (count++ < MOST_TOLD)
-                jr_buf_printf(&text, "%s%s", count == 1 ? "" : ", ",
+                jr_buf_printf(&text, "%s%s",
+                              count == 1 ? "; the axes are " : ", ",
                               axes->axes[i].fields[j].path);
+    jr_buf_str(&text, count > MOST_TOLD ? ", ..." : "");
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "'%.*s' is not an axis of the sweep%s%s%s", (int)len,
-                        path, text.len > 0 ? "; the axes are " : "",
-                        text.len > 0 && !text.failed ? text.data : "",
-                        count > MOST_TOLD ? ", ..." : "");
+                        "'%.*s' is not an axis of the sweep%s", (int)len, path,
+                        text.failed ? "" : text.data);
 }
 
 /* Neither a number nor a pair. */
@@ -489,7 +478,7 @@ static int choose_by_values(size_t *ret, const struct jr_cells *cells,
     struct jr_arena arena = JR_ARENA_INIT;
     bool *left = jr_arena_array(&arena, cells->count, sizeof *left);
     struct jr_stated_value *values =
-        jr_arena_array(&arena, cells->most_values + 1, sizeof *values);
+        jr_arena_array(&arena, cells->most_values, sizeof *values);
     int status = 0;
     if (left == NULL || values == NULL)
         status = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

@@ -30,31 +30,32 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* The kernel has no number for whom we cannot see (fcntl(2)), and a file
- * system of other machines may have one of theirs, negated. */
-static pid_t lock_holder(const struct flock *lock)
+/* Which other process has it locked; 0: none, or nobody knows. The kernel has
+ * no number for whom we cannot see (fcntl(2)), and a file system of other
+ * machines may have one of theirs, negated. */
+static pid_t find_lock_holder(int fd)
 {
-    return lock->l_pid > 0 ? lock->l_pid : JR_JOURNAL_UNSEEN;
+    struct flock lock = whole_file();
+    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return 0;
+    return lock.l_pid > 0 ? lock.l_pid : JR_JOURNAL_UNSEEN;
 }
 
 pid_t jr_journal_holder(int dir_fd)
 {
-    struct flock lock = whole_file();
     JR_CLOSE int fd = openat(dir_fd, JR_JOURNAL_FILE,
                              O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-        return 0;
-    return lock_holder(&lock);
+    return fd < 0 ? 0 : find_lock_holder(fd);
 }
 
 /* A journal that does not end with a line break was torn: what follows is to be
- * a line of its own. */
+ * a line of its own. An empty one has no byte before its end (pread(2)). */
 static void end_torn_line(int fd)
 {
     char last;
     off_t end = lseek(fd, 0, SEEK_END);
-    if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
-        (void)jr_io_write_all(fd, "\n", 1);
+    if (pread(fd, &last, sizeof last, end - 1) == 1 && last != '\n')
+        (void)jr_io_write_all(fd, "\n", strlen("\n"));
 }
 
 int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
@@ -76,9 +77,7 @@ int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,
     }
     if (fcntl(fd, F_SETLK, &lock) != 0) {
         int why = errno;
-        lock = whole_file();
-        if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-            *ret_holder = lock_holder(&lock);
+        *ret_holder = find_lock_holder(fd);
         (void)close(fd);
         errno = why;
         return jr_error_sys(
@@ -126,7 +125,7 @@ void jr_journal_add(struct jr_journal *journal,
 
 uint64_t jr_journal_sync(struct jr_journal *journal, bool now)
 {
-    if (journal->dirty_ns == 0 || journal->fd < 0)
+    if (journal->dirty_ns == 0)
         return 0;
     if (!now && jr_clock_ns() < journal->dirty_ns + SYNC_NS)
         return journal->dirty_ns + SYNC_NS;
@@ -166,25 +165,24 @@ static void take_line(const struct line_taker *taker, const char *text,
 struct begun_line {
     struct jr_buf text;
     bool too_long; /* it is none of a journal, and not kept */
+    bool lost;     /* there was no memory for one */
 };
 
 /* Take the lines that end in a piece, and keep the beginning of the last. */
 static void take_journal_piece(const struct line_taker *taker,
                                struct begun_line *begun, const char *at,
-                               size_t len)
+                               const char *end)
 {
-    const char *end = at + len;
-    while (at < end) {
+    while (true) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t part = (size_t)((stop == NULL ? end : stop) - at);
         begun->too_long |= begun->text.len + part > LINE_MOST;
-        if (!begun->too_long && stop != NULL && begun->text.len == 0)
-            take_line(taker, at, part);
-        else if (!begun->too_long)
+        if (!begun->too_long)
             jr_buf_add(&begun->text, at, part);
+        begun->lost |= begun->text.failed;
         if (stop == NULL)
             return;
-        if (!begun->too_long && begun->text.len > 0)
+        if (!begun->too_long && !begun->text.failed)
             take_line(taker, begun->text.data, begun->text.len);
         jr_buf_clear(&begun->text);
         begun->too_long = false;
@@ -197,7 +195,7 @@ static bool take_journal_lines(int fd, const struct line_taker *taker)
 {
     struct begun_line begun = {.text = JR_BUF_INIT};
     JR_FREE char *piece = malloc(PIECE_BYTES);
-    ssize_t got = piece == NULL ? -1 : 0;
+    ssize_t got = -1;
     off_t at = 0;
     while (piece != NULL && at < MOST_READ) {
         got = pread(fd, piece, PIECE_BYTES, at);
@@ -205,11 +203,11 @@ static bool take_journal_lines(int fd, const struct line_taker *taker)
             continue;
         if (got <= 0)
             break;
-        take_journal_piece(taker, &begun, piece, (size_t)got);
+        take_journal_piece(taker, &begun, piece, piece + got);
         at += got;
     }
     jr_buf_release(&begun.text); /* it is torn */
-    return got == 0 && at < MOST_READ;
+    return got == 0 && !begun.lost;
 }
 
 bool jr_journal_read(int dir_fd,

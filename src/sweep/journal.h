@@ -76,8 +76,8 @@ void jr_journal_close(struct jr_journal *journal);
 
 /* Call `take` for each whole line of the journal in the folder, in order; what
  * is no line of it is passed over, and so is one of more than 8 MiB. False
- * where there is no journal, or it cannot be read to its end: it has more than
- * 1 GiB, or reading fails. */
+ * where there is no journal, or not all lines could be read: it has 1 GiB or
+ * more, or reading fails, or memory is short. */
 bool jr_journal_read(int dir_fd,
                      void (*take)(void *data, enum jr_journal_event event,
                                   const json_t *line),

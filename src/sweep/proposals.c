@@ -16,7 +16,7 @@ int jr_swept_spec_begin_proposals(struct jr_swept_spec *swept)
     cells->places = jr_arena_array(&cells->arena, JR_SWEEP_CELLS_MAX,
                                    sizeof *cells->places);
     swept->values =
-        jr_arena_array(&swept->arena, FIELDS_MOST + 1, sizeof *swept->values);
+        jr_arena_array(&swept->arena, FIELDS_MOST, sizeof *swept->values);
     return cells->places == NULL || swept->values == NULL ? -1 : 0;
 }
 

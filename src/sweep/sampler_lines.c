@@ -37,9 +37,9 @@ static enum jr_sampler_answer refuse_line(const char *line, size_t len,
                                           const char *why, struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_escaped(&text, line, len < SHOWN_MOST ? len : SHOWN_MOST);
-    if (len > SHOWN_MOST)
-        jr_buf_str(&text, "...");
+    bool cut = len > SHOWN_MOST;
+    jr_buf_escaped(&text, line, cut ? SHOWN_MOST : len);
+    jr_buf_str(&text, cut ? "..." : "");
     (void)jr_error_set(err, JR_STATUS_LAUNCH,
                        "%s: '%s'; an answer is {\"values\": {PATH: VALUE}} or "
                        "{\"done\": true} on one line",

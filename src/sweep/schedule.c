@@ -22,13 +22,13 @@ static void init_node(struct jr_schedule *schedule, uint32_t i)
     node->room = schedule->rooms[i];
     node->free_cores = node->room.cores;
     node->core_taken =
-        jr_arena_array(arena, node->room.cores + 1, sizeof *node->core_taken);
-    node->device_taken = jr_arena_array(arena, node->room.devices + 1,
-                                        sizeof *node->device_taken);
-    node->device_away = jr_arena_array(arena, node->room.devices + 1,
-                                       sizeof *node->device_away);
-    node->device_lost = jr_arena_array(arena, node->room.devices + 1,
-                                       sizeof *node->device_lost);
+        jr_arena_array(arena, node->room.cores, sizeof *node->core_taken);
+    node->device_taken =
+        jr_arena_array(arena, node->room.devices, sizeof *node->device_taken);
+    node->device_away =
+        jr_arena_array(arena, node->room.devices, sizeof *node->device_away);
+    node->device_lost =
+        jr_arena_array(arena, node->room.devices, sizeof *node->device_lost);
 }
 
 void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
@@ -36,12 +36,11 @@ void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
     *ret = *with;
     ret->arena = JR_ARENA_INIT;
     ret->next =
-        jr_arena_array(&ret->arena, ret->kinds_count + 1, sizeof *ret->next);
+        jr_arena_array(&ret->arena, ret->kinds_count, sizeof *ret->next);
     ret->nodes =
         jr_arena_array(&ret->arena, ret->nodes_count, sizeof *ret->nodes);
     for (uint32_t i = 0; ret->nodes != NULL && i < ret->nodes_count; i++)
         init_node(ret, i);
-    ret->rooms = NULL;
     for (size_t i = 0; !ret->arena.failed && i < ret->kinds_count; i++)
         find_next(ret, (uint32_t)i);
 }
@@ -148,13 +147,13 @@ static bool does_fit(const struct jr_schedule *schedule, uint32_t kind,
     return find_node(schedule, kind, none_away) < schedule->nodes_count;
 }
 
-/* Take so many free cores; NULL without memory. */
+/* Take so many cores, which are free; NULL without memory. */
 static uint32_t *take_free_cores(struct jr_schedule_node *node, uint32_t count,
                                  struct jr_arena *arena)
 {
-    uint32_t *numbers = jr_arena_array(arena, count + 1, sizeof *numbers);
-    uint32_t found = 0, room = node->room.cores;
-    for (uint32_t i = 0; numbers != NULL && i < room && found < count; i++) {
+    uint32_t *numbers = jr_arena_array(arena, count, sizeof *numbers);
+    uint32_t found = 0;
+    for (uint32_t i = 0; numbers != NULL && found < count; i++) {
         if (node->core_taken[i])
             continue;
         node->core_taken[i] = true;
@@ -163,17 +162,15 @@ static uint32_t *take_free_cores(struct jr_schedule_node *node, uint32_t count,
     return numbers;
 }
 
-/* Take so many free devices that will do; NULL without memory. */
+/* Take so many devices that will do, and are free; NULL without memory. */
 static uint32_t *take_free_devices(struct jr_schedule *schedule, uint32_t i,
                                    const struct jr_slots *need,
                                    struct jr_arena *arena)
 {
     struct jr_schedule_node *node = &schedule->nodes[i];
-    uint32_t *numbers =
-        jr_arena_array(arena, need->devices + 1, sizeof *numbers);
-    uint32_t found = 0, room = node->room.devices;
-    for (uint32_t k = 0; numbers != NULL && k < room && found < need->devices;
-         k++) {
+    uint32_t *numbers = jr_arena_array(arena, need->devices, sizeof *numbers);
+    uint32_t found = 0;
+    for (uint32_t k = 0; numbers != NULL && found < need->devices; k++) {
         if (!may_have(need, i, k) || node->device_taken[k] ||
             node->device_away[k] || node->device_lost[k])
             continue;

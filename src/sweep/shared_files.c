@@ -16,7 +16,6 @@ void jr_shared_files_init(struct jr_shared_files *ret)
 void jr_shared_files_release(struct jr_shared_files *files)
 {
     json_decref(files->known);
-    files->known = NULL;
 }
 
 static bool is_own(const char *path)
@@ -47,7 +46,7 @@ static int add_file(struct jr_shared_files *files, const struct jr_node *tree,
     if (file->filled != NULL && file->filled->unknown)
         return 0;
     add_whole_path(&path, tree, file->text);
-    if (path.failed || path.data == NULL || is_own(path.data))
+    if (path.failed || is_own(path.data))
         return 0;
     const json_t *other = json_object_get(files->known, path.data);
     if (other == NULL) {
@@ -69,12 +68,9 @@ int jr_shared_files_add(struct jr_shared_files *files,
                         struct jr_diags *diags)
 {
     const struct jr_node *tree = jr_spec_tree(cell);
-    const struct jr_node *results =
-        tree == NULL ? NULL : jr_doc_get(tree, "results");
-    const struct jr_node *file =
-        results == NULL ? NULL : jr_doc_get(results, "file");
-    const struct jr_node *artifacts =
-        results == NULL ? NULL : jr_doc_get(results, "artifacts");
+    const struct jr_node *results = jr_doc_get(tree, "results");
+    const struct jr_node *file = jr_doc_get(results, "file");
+    const struct jr_node *artifacts = jr_doc_get(results, "artifacts");
     int status = 0;
     if (file != NULL && file->kind == JR_NODE_SCALAR)
         status |= add_file(files, tree, file, i, diags);

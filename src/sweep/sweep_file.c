@@ -65,11 +65,12 @@ struct sweep_writer {
 };
 
 /* One key of the sweep's object. `make` is NULL for what is written piece by
- * piece; that it returns NULL says that the key is absent. */
+ * piece; that it returns NULL says that there was no memory. */
 struct sweep_row {
     const char *key;
     json_t *(*make)(const struct jr_sweep_record *record);
     int (*write)(const struct sweep_writer *writer);
+    bool (*has)(const struct jr_sweep_record *record); /* NULL: always */
     struct jr_json_shape shape;
     const char *help;
 };
@@ -101,9 +102,15 @@ static json_t *make_code_of_now(const struct jr_sweep_record *record)
     return jr_json_str(known ? record->code : NULL);
 }
 
+static bool has_sampler(const struct jr_sweep_record *record)
+{
+    return record->cells->axes->sampler != NULL;
+}
+
 static json_t *make_sampler(const struct jr_sweep_record *record)
 {
-    return record->cells->axes->sampler == NULL ? NULL : json_true();
+    (void)record;
+    return json_true();
 }
 
 static json_t *make_exit_code(const struct jr_sweep_record *record)
@@ -112,12 +119,15 @@ static json_t *make_exit_code(const struct jr_sweep_record *record)
                                      : json_integer(*record->exit_code);
 }
 
-/* Who runs the cells, where that is no jobrun that leads the sweep. */
+/* Whether who runs the cells is no jobrun that leads the sweep. */
+static bool is_submitted(const struct jr_sweep_record *record)
+{
+    return record->submitted;
+}
+
 static json_t *make_submitted(const struct jr_sweep_record *record)
 {
-    json_t *object = record->submitted ? json_object() : NULL;
-    if (object == NULL)
-        return NULL;
+    json_t *object = json_object();
     jr_json_set_str(object, "engine", "slurm");
     jr_json_set_str(object, "job", record->job);
     return object;
@@ -154,11 +164,14 @@ static int write_cells(const struct sweep_writer *writer)
     return 0;
 }
 
+static bool has_former(const struct jr_sweep_record *record)
+{
+    return json_array_size(record->former) > 0;
+}
+
 static json_t *make_former(const struct jr_sweep_record *record)
 {
-    return json_array_size(record->former) == 0
-               ? NULL
-               : json_deep_copy(record->former);
+    return json_deep_copy(record->former);
 }
 
 /* How many cells have each status, in the order in which they are met. */
@@ -167,7 +180,11 @@ static json_t *make_counts(const struct jr_sweep_record *record)
     json_t *counts = json_object();
     for (size_t i = 0; i < record->cells->count; i++) {
         const char *status = record->states[i].status;
-        jr_json_set_int(counts, status, jr_json_get_int(counts, status) + 1);
+        json_t *count = json_object_get(counts, status);
+        if (count == NULL)
+            jr_json_set_int(counts, status, 1);
+        else
+            (void)json_integer_set(count, json_integer_value(count) + 1);
     }
     return counts;
 }
@@ -268,21 +285,34 @@ static json_t *best_schema(void)
 
 /* The keys of the file, in the order in which they are written. */
 static const struct sweep_row rows[] = {
-    {"format_version", make_version, NULL, {.text = "{\"const\": 1}"}, NULL},
-    {"sweep_id", make_id, NULL, {.text = JR_SHAPE_TEXT}, NULL},
-    {"name", make_name, NULL, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
+    {"format_version",
+     make_version,
+     NULL,
+     NULL,
+     {.text = "{\"const\": 1}"},
+     NULL},
+    {"sweep_id", make_id, NULL, NULL, {.text = JR_SHAPE_TEXT}, NULL},
+    {"name",
+     make_name,
+     NULL,
+     NULL,
+     {.text = JR_SHAPE_TEXT, .null = true},
+     NULL},
     {"spec",
      make_spec,
+     NULL,
      NULL,
      {.text = JR_SHAPE_TEXT, .null = true},
      "The file of the spec, absolute; null: it has none."},
     {"code",
      make_code_of_now,
      NULL,
+     NULL,
      {.text = JR_SHAPE_TEXT, .null = true},
      "The name of the git tree when the sweep was run last; null: not known."},
     {"exit_code",
      make_exit_code,
+     NULL,
      NULL,
      {.text = JR_SHAPE_CODE, .null = true, .optional = true},
      "With which the sweep ended; null: it has not ended, was killed, or is a "
@@ -291,32 +321,38 @@ static const struct sweep_row rows[] = {
     {"sampler",
      make_sampler,
      NULL,
+     has_sampler,
      {.text = "{\"const\": true}", .optional = true},
      "A program proposes cells."},
     {"submitted",
      make_submitted,
      NULL,
+     is_submitted,
      {.text = SHAPE_SUBMITTED, .optional = true},
      "The cells are tasks of a job array."},
     {"axes",
      NULL,
      write_axes,
+     NULL,
      {.text = SHAPE_AXES},
      "In the order of the spec: the last one is the fastest."},
-    {"cells", NULL, write_cells, {.text = SHAPE_CELLS}, NULL},
+    {"cells", NULL, write_cells, NULL, {.text = SHAPE_CELLS}, NULL},
     {"former",
      make_former,
      NULL,
+     has_former,
      {.text = SHAPE_FORMER, .optional = true},
      "Cells that the axes do not have any more. Nobody else gets their "
      "numbers."},
     {"counts",
      make_counts,
      NULL,
+     NULL,
      {.text = SHAPE_COUNTS},
      "How many cells have each status."},
     {"best",
      make_best,
+     NULL,
      NULL,
      {.text = SHAPE_BEST},
      "null: the spec does not say how cells are compared."},
@@ -328,14 +364,14 @@ static const struct sweep_row rows[] = {
 static bool write_row(const struct sweep_writer *writer,
                       const struct sweep_row *row)
 {
-    json_t *value = row->make == NULL ? NULL : row->make(writer->record);
-    if (value == NULL && row->make != NULL && row->shape.optional)
+    if (row->has != NULL && !row->has(writer->record))
         return true;
     jr_buf_str(writer->out, row == rows ? "{\n  \"" : ",\n  \"");
     jr_buf_str(writer->out, row->key);
     jr_buf_str(writer->out, "\": ");
     if (row->write != NULL)
         return row->write(writer) == 0;
+    json_t *value = row->make(writer->record);
     jr_json_print(writer->out, value, 0);
     json_decref(value);
     return true;

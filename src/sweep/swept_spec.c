@@ -126,7 +126,7 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
     if (jr_sweep_axes_read(&ret->axes, file, &axes, diags) != 0 ||
         jr_cells_expand(&ret->cells, &ret->axes, diags) != 0)
         return -1;
-    ret->values = jr_arena_array(&ret->arena, ret->cells.most_values + 1,
+    ret->values = jr_arena_array(&ret->arena, ret->cells.most_values,
                                  sizeof *ret->values);
     if (!ret->arena.failed)
         return 0;
@@ -140,11 +140,8 @@ void jr_swept_spec_close(struct jr_swept_spec *swept)
     jr_cells_release(&swept->cells);
     for (size_t i = 0; i < swept->proposals_count; i++)
         jr_doc_release(swept->proposals[i]);
-    swept->proposals_count = 0;
     jr_spec_free(swept->file);
-    swept->file = NULL;
     free(swept->root);
-    swept->root = NULL;
     jr_arena_release(&swept->arena);
 }
 

@@ -119,7 +119,6 @@ static void tell_text(struct telling *telling, struct jr_buf *out)
         jr_buf_char(out, '\n');
         pass_piece(telling, out, PIECE);
     }
-    out->failed |= columns.arena.failed;
     jr_cell_columns_release(&columns);
 }
 

@@ -15,25 +15,42 @@ struct swept {
     int status; /* of jr_swept_spec_open */
 };
 
-/* Open SWEPT_HEAD and `body`, with the words of --sweep, or NULL. */
+/* A spec that is a sweep, before it is opened. */
+struct swept_text {
+    struct jr_buf text;
+    struct jr_spec_source source;
+    struct jr_spec_options options;
+    struct jr_swept_words words;
+    struct jr_spec_file *file; /* taken over by who opens it */
+};
+
+/* Read SWEPT_HEAD and `body`, with the words of --sweep, or NULL. */
+static inline void swept_read(struct swept *s, struct swept_text *ret,
+                              const char *body, char *const *sweeps)
+{
+    *s = (struct swept){0};
+    *ret = (struct swept_text){.text = JR_BUF_INIT};
+    jr_buf_printf(&ret->text, "%s%s", SWEPT_HEAD, body);
+    ret->source = (struct jr_spec_source){.name = "s.jobrun.yaml",
+                                          .folder = "/jobs",
+                                          .text = ret->text.data,
+                                          .len = ret->text.len};
+    ret->options =
+        (struct jr_spec_options){.sweeps = true, .swept = sweeps != NULL};
+    ret->words = (struct jr_swept_words){&ret->source, &ret->options, sweeps};
+    CU_ASSERT_EQUAL_FATAL(
+        jr_spec_load(&ret->file, &ret->source, &ret->options, &s->diags), 0);
+    CU_ASSERT_TRUE_FATAL(jr_spec_sweeps(ret->file));
+}
+
+/* Read it, and open it. */
 static inline void swept_open(struct swept *s, const char *body,
                               char *const *sweeps)
 {
-    struct jr_spec_file *file = NULL;
-    struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&text, "%s%s", SWEPT_HEAD, body);
-    const struct jr_spec_source source = {.name = "s.jobrun.yaml",
-                                          .folder = "/jobs",
-                                          .text = text.data,
-                                          .len = text.len};
-    const struct jr_spec_options options = {.sweeps = true,
-                                            .swept = sweeps != NULL};
-    const struct jr_swept_words words = {&source, &options, sweeps};
-    *s = (struct swept){0};
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s->diags), 0);
-    CU_ASSERT_TRUE_FATAL(jr_spec_sweeps(file));
-    s->status = jr_swept_spec_open(&s->spec, file, &words, &s->diags);
-    jr_buf_release(&text);
+    struct swept_text text;
+    swept_read(s, &text, body, sweeps);
+    s->status = jr_swept_spec_open(&s->spec, text.file, &text.words, &s->diags);
+    jr_buf_release(&text.text);
 }
 
 static inline void swept_close(struct swept *s)

@@ -44,6 +44,8 @@ static void says_how_numbers_differ(void)
         "{\"a\": {\"mean\": 3.0, \"min\": 1.0, \"max\": 4.0, \"first\": 4}}");
     check_result(RANK("{\"a\": \"x\"}") "," RANK("{\"a\": 1}"),
                  "{\"a\": null}");
+    check_result(RANK("{\"a\": 1}") "," RANK("{\"a\": \"x\"}"),
+                 "{\"a\": null}");
 }
 
 static void is_compared_by_what_is_asked_for(void)
@@ -89,8 +91,11 @@ static void is_told_in_few_digits(void)
     check_text(json_integer(1234567), "1234567");
     check_text(json_string("a\tb"), "a\\x09b");
     check_text(json_null(), "-");
+    check_text(NULL, "-");
     check_text(json_true(), "true");
     check_text(json_pack("{s:f,s:f}", "min", 0.5, "max", 0.75), "0.5 .. 0.75");
+    check_text(json_pack("{s:f}", "min", 0.5), "{\"min\": 0.5}");
+    check_text(json_pack("{s:f}", "max", 0.5), "{\"max\": 0.5}");
     check_text(json_pack("[i,i]", 1, 2), "[1, 2]");
 }
 

@@ -25,6 +25,7 @@ static void check_cells(const char *body, const char *expected)
     struct jr_buf text = JR_BUF_INIT;
     swept_open(&s, body, NULL);
     CU_ASSERT_EQUAL(s.status, 0);
+    CU_ASSERT_EQUAL(s.diags.count, 0);
     if (s.status == 0)
         add_cells(&text, &s.spec.cells);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data, expected);
@@ -81,14 +82,17 @@ static void are_named_by_entries_that_say_something(void)
     static const struct {
         const char *body;
         int status;
-        const char *message;
+        const char *message, *help;
+        unsigned column; /* of the entry */
     } vectors[] = {
         {"sweep: {axes: {vars.lr: [1, 2]}, exclude: [{vars.lr: 1.0}]}\n", 0,
-         "no combination of the axes has these values"},
+         "no combination of the axes has these values",
+         "values are compared by type: 1 is not 1.0", 44},
         {"sweep: {include: [{vars.lr: 1, vars.seed: 2}, {vars.lr: 2}, "
          "{vars.seed: 2, vars.lr: 1}]}\n",
-         -1, "this cell is included twice"},
-        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL},
+         -1, "this cell is included twice", NULL, 61},
+        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 1.0}]}\n", 0, NULL, NULL,
+         0},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct swept s;
@@ -96,8 +100,13 @@ static void are_named_by_entries_that_say_something(void)
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
         CU_ASSERT_EQUAL(s.diags.errors, vectors[i].status != 0);
         CU_ASSERT_EQUAL_FATAL(s.diags.count, vectors[i].message != NULL);
-        if (vectors[i].message != NULL)
-            JR_ASSERT_TEXT(s.diags.items[0].message, vectors[i].message);
+        const struct jr_diag *diag = &s.diags.items[0];
+        if (vectors[i].message != NULL) {
+            JR_ASSERT_TEXT(diag->message, vectors[i].message);
+            CU_ASSERT_EQUAL(diag->span.column, vectors[i].column);
+        }
+        if (vectors[i].help != NULL)
+            JR_ASSERT_TEXT(diag->help, vectors[i].help);
         swept_close(&s);
     }
 }
@@ -133,6 +142,52 @@ static void may_be_included_alone(void)
 {
     check_cells("sweep: {include: [{vars.lr: 1}, {threads: 2, vars.lr: 1}]}\n",
                 "1|2 1");
+}
+
+/* What states other fields than the axes, or not all of theirs, is no cell of
+ * the product. */
+static void may_be_included_beside_the_axes(void)
+{
+    static const char *const others[][2] = {
+        {"{vars.lr: 1}", "1"},
+        {"{vars.seed: 2}", "2"},
+        {"{vars.lr: 1, threads: 2}", "1 2"},
+        {"{threads: 2, vars.lr: 1}", "2 1"},
+        {"{vars.lr: 1, vars.seed: 2, threads: 2}", "1 2 2"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char body[160], expected[64];
+        (void)snprintf(body, sizeof body,
+                       "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
+                       "include: [%s]}\n",
+                       others[i][0]);
+        (void)snprintf(expected, sizeof expected, "1 1|1 2|2 1|2 2|%s",
+                       others[i][1]);
+        check_cells(body, expected);
+    }
+}
+
+/* For room for all of them. */
+static void know_how_many_values_one_has(void)
+{
+    static const struct {
+        const char *body;
+        size_t most;
+    } vectors[] = {
+        {"sweep: {axes: {vars.lr: [1], \"vars.seed,threads\": [[1, 2]]}, "
+         "include: [{vars.lr: 2}]}\n",
+         3},
+        {"sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 1, threads: 2}, "
+         "{vars.lr: 3}]}\n",
+         2},
+        {"sweep: {include: [{vars.lr: 1}, {vars.lr: 2, vars.seed: 3}]}\n", 2},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct swept s;
+        swept_open(&s, vectors[i].body, NULL);
+        CU_ASSERT_EQUAL(s.status, 0);
+        CU_ASSERT_EQUAL(s.spec.cells.most_values, vectors[i].most);
+        swept_close(&s);
+    }
 }
 
 static void count_what_ranges_hit(void)
@@ -216,20 +271,54 @@ static void have_values_by_type(void)
     struct swept s;
     swept_open(&s,
                "sweep: {include: [{vars.lr: 1, vars.seed: \"1\", threads: 2, "
-               "env.A: [1.5, null, true]}]}\n",
+               "env.A: [1.5, null, true, {b: ~, c: x}]}]}\n",
                NULL);
     CU_ASSERT_EQUAL_FATAL(s.status, 0);
     json_t *json = jr_cells_json(&s.spec.cells, 0);
     jr_json_print(&text, json, 0);
-    JR_ASSERT_TEXT(text.data, "{\"vars.lr\": 1, \"vars.seed\": \"1\", "
-                              "\"threads\": 2, \"env.A\": [1.5, null, true]}");
+    JR_ASSERT_TEXT(text.data,
+                   "{\"vars.lr\": 1, \"vars.seed\": \"1\", \"threads\": 2, "
+                   "\"env.A\": [1.5, null, true, {\"b\": null, \"c\": "
+                   "\"x\"}]}");
     json_decref(json);
     jr_buf_clear(&text);
     jr_cells_text(&text, &s.spec.cells, 0);
     JR_ASSERT_TEXT(text.data, "vars.lr=1,vars.seed=\"1\",threads=2,"
-                              "env.A=[1.5, null, true]");
+                              "env.A=[1.5, null, true, {b: null, c: x}]");
     jr_buf_release(&text);
     swept_close(&s);
+}
+
+/* What JSON has no number for is a string. */
+static void have_numbers_as_json_has_them(void)
+{
+    static const char *const vectors[][2] = {
+        {"+5", "5"},
+        {"-5", "-5"},
+        {"+1.5", "1.5"},
+        {"\"1.5\"", "\"1.5\""},
+        {"\"true\"", "\"true\""},
+        {"True", "true"},
+        {"TRUE", "true"},
+        {"false", "false"},
+        {"False", "false"},
+        {"9223372036854775807", "9223372036854775807"},
+        {".inf", "\".inf\""},
+        {"9223372036854775808", "\"9223372036854775808\""}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_buf text = JR_BUF_INIT;
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_doc doc = JR_DOC_INIT;
+        CU_ASSERT_EQUAL_FATAL(
+            jr_doc_load_value(&doc, "v", vectors[i][0], 0, &diags), 0);
+        json_t *json = jr_cell_value_json(doc.root);
+        jr_json_print(&text, json, 0);
+        JR_ASSERT_TEXT(text.data, vectors[i][1]);
+        json_decref(json);
+        jr_buf_release(&text);
+        jr_diags_release(&diags);
+        jr_doc_release(&doc);
+    }
 }
 
 #define GRID "sweep: {axes: {vars.lr: [0.1, 0.01], vars.seed: [1, 2, 3]}}\n"
@@ -248,7 +337,9 @@ static void are_chosen_by_number_or_values(void)
                    {"vars.lr", -1},
                    {"vars.lr=0.1,", -1},
                    {"99999999999999999999", -1},
+                   {"00006", -1},
                    {"0", 0},
+                   {"00", 0},
                    {"0005", 5},
                    {"vars.lr=1e-2,vars.seed=2", 4},
                    {"vars.seed=3,vars.lr=0.1", 2}};
@@ -289,6 +380,18 @@ static void say_which_ones_a_choice_leaves(void)
                            "nor its values (vars.lr=0.1,vars.seed=1)");
     check_choice("vars.seed=4", "no cell has vars.seed=4: vars.seed is 1, 2 or "
                                 "3");
+    check_choice("vars.lr=7", "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
+    check_choice("vars.lr=[1", "no cell has vars.lr=[1: vars.lr is 0.1 or "
+                               "0.01");
+    check_choice("vars.lr=", "no cell has vars.lr=: vars.lr is 0.1 or 0.01");
+    check_choice("vars.seed=1,vars.lr=7",
+                 "no cell has vars.lr=7: vars.lr is 0.1 or 0.01");
+    check_choice("vars.see=1", "'vars.see' is not an axis of the sweep; the "
+                               "axes are vars.lr, vars.seed");
+    check_choice("x=1", "'x' is not an axis of the sweep; the axes are "
+                        "vars.lr, vars.seed");
+    check_choice("=1", "'=1' is neither the number of a cell (0 to 5) nor its "
+                       "values (vars.lr=0.1,vars.seed=1)");
 }
 
 static void check_choice_of(const char *body, const char *text,
@@ -330,49 +433,99 @@ static void say_the_first_of_many(void)
         "vars.lr, vars.seed");
     check_choice_of("sweep: {include: [{vars.lr: 1}, {vars.lr: 2}]}\n",
                     "vars.x=0", "'vars.x' is not an axis of the sweep");
+    check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.x=0",
+                    "'vars.x' is not an axis of the sweep; the axes are "
+                    "vars.lr");
+    check_choice_of("sweep: {axes: {vars.lr: [1]}}\n", "vars.lr=2",
+                    "no cell has vars.lr=2: vars.lr is 1");
+    check_choice_of("sweep: {sampler: [./propose]}\n", "latest",
+                    "'latest' is neither the number of a cell (0 to 0) nor its "
+                    "values (PATH=VALUE)");
+}
+
+static void say_the_first_of_many_axes(void)
+{
+#define EIGHT "env.A, env.B, env.C, env.D, env.E, env.F, env.G, env.H"
+    static const char *const vectors[][2] = {
+        {"sweep: {axes: {\"" EIGHT "\": [[1, 2, 3, 4, 5, 6, 7, 8]]}}\n",
+         "'vars.x' is not an axis of the sweep; the axes are " EIGHT},
+        {"sweep: {axes: {\"" EIGHT "\": [[1, 2, 3, 4, 5, 6, 7, 8]], vars.lr: "
+         "[1]}}\n",
+         "'vars.x' is not an axis of the sweep; the axes are " EIGHT ", ..."}};
+#undef EIGHT
+    for (size_t i = 0; i < 2; i++)
+        check_choice_of(vectors[i][0], "vars.x=0", vectors[i][1]);
+}
+
+static void check_made_already(const char *body)
+{
+    struct swept s;
+    swept_open(&s, body, NULL);
+    CU_ASSERT_EQUAL(s.status, -1);
+    CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
+    JR_ASSERT_TEXT(s.diags.items[0].message, "the axes make this cell already");
+    swept_close(&s);
 }
 
 /* Each place of the product, the first of an axis and the last. */
 static void are_not_included_once_more(void)
 {
     for (int i = 0; i < 4; i++) {
-        struct swept s;
         char body[160];
         (void)snprintf(body, sizeof body,
                        "sweep: {axes: {vars.lr: [1, 2], vars.seed: [1, 2]}, "
                        "include: [{vars.lr: 7}, {vars.lr: %d, vars.seed: "
                        "%d}]}\n",
                        1 + i / 2, 1 + i % 2);
-        swept_open(&s, body, NULL);
-        CU_ASSERT_EQUAL(s.status, -1);
-        CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
-        JR_ASSERT_TEXT(s.diags.items[0].message,
-                       "the axes make this cell already");
-        swept_close(&s);
+        check_made_already(body);
     }
+    check_made_already(
+        "sweep: {axes: {vars.lr: [1, 2]}, include: [{vars.lr: 2}]}\n");
 }
 
-static void make_columns_as_wide_as_their_values(void)
+/* The heading and the rows, a line each. */
+static void check_columns(const char *body, const char *expected)
 {
     struct jr_cell_columns columns;
     struct jr_buf text = JR_BUF_INIT;
     struct swept s;
-    swept_open(&s,
-               "sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: 2, "
-               "threads: 4}]}\n",
-               NULL);
+    swept_open(&s, body, NULL);
     jr_cell_columns_init(&columns, &s.spec.cells);
     jr_cell_columns_head(&text, &columns);
-    JR_ASSERT_TEXT(text.data, "lr      threads  ");
-    jr_buf_clear(&text);
-    jr_cell_columns_row(&text, &columns, 0);
-    JR_ASSERT_TEXT(text.data, "0.1     -        ");
-    jr_buf_clear(&text);
-    jr_cell_columns_row(&text, &columns, 2);
-    JR_ASSERT_TEXT(text.data, "2       4        ");
+    for (size_t i = 0; i < s.spec.cells.count; i++) {
+        jr_buf_char(&text, '\n');
+        jr_cell_columns_row(&text, &columns, i);
+    }
+    JR_ASSERT_TEXT(text.data, expected);
     jr_cell_columns_release(&columns);
     jr_buf_release(&text);
     swept_close(&s);
+}
+
+static void make_columns_as_wide_as_their_values(void)
+{
+    check_columns("sweep: {axes: {vars.lr: [0.1, 0.0001]}, include: [{vars.lr: "
+                  "2, threads: 4}]}\n",
+                  "lr      threads  \n"
+                  "0.1     -        \n"
+                  "0.0001  -        \n"
+                  "2       4        ");
+    check_columns("sweep: {axes: {\"vars.lr,vars.seed\": [[1234, 5], [6, "
+                  "789012]]}}\n",
+                  "lr    seed    \n"
+                  "1234  5       \n"
+                  "6     789012  ");
+    check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n",
+                  "lr     seed  \n"
+                  "12345  -     \n"
+                  "-      1     ");
+}
+
+static void name_columns_by_their_last_word(void)
+{
+    JR_ASSERT_TEXT(jr_cell_column_name("vars.lr"), "lr");
+    JR_ASSERT_TEXT(jr_cell_column_name("extends.model"), "model");
+    JR_ASSERT_TEXT(jr_cell_column_name("env.A"), "env.A");
 }
 
 JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
@@ -380,9 +533,14 @@ JR_UNIT_MAIN("cells", CASE(are_refused_if_none_is_left),
              CASE(are_numbered_without_gaps), CASE(are_excluded_by_each_field),
              CASE(are_100000_at_most), CASE(know_their_places_in_the_product),
              CASE(are_named_by_entries_that_say_something),
-             CASE(may_be_included_alone), CASE(are_not_included_once_more),
-             CASE(count_what_ranges_hit), CASE(are_drawn_alike_for_all_others),
-             CASE(leave_out_equal_draws), CASE(take_the_axes_of_options),
-             CASE(have_values_by_type), CASE(are_chosen_by_number_or_values),
+             CASE(may_be_included_alone), CASE(may_be_included_beside_the_axes),
+             CASE(know_how_many_values_one_has),
+             CASE(are_not_included_once_more), CASE(count_what_ranges_hit),
+             CASE(are_drawn_alike_for_all_others), CASE(leave_out_equal_draws),
+             CASE(take_the_axes_of_options), CASE(have_values_by_type),
+             CASE(have_numbers_as_json_has_them),
+             CASE(are_chosen_by_number_or_values),
              CASE(say_which_ones_a_choice_leaves), CASE(say_the_first_of_many),
-             CASE(make_columns_as_wide_as_their_values))
+             CASE(say_the_first_of_many_axes),
+             CASE(make_columns_as_wide_as_their_values),
+             CASE(name_columns_by_their_last_word))

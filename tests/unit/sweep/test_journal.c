@@ -2,6 +2,7 @@
  * processes do not write one. */
 #include "sweep/journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "deny.h"
+#include "descriptors.h"
 #include "scratch.h"
 
 struct read_lines {
@@ -114,8 +118,58 @@ static void reads_back_what_was_written(void)
     CU_ASSERT_EQUAL(jr_journal_sync(&journal, false), 0);
     CU_ASSERT_FALSE(journal.failed);
     jr_journal_close(&journal);
+    CU_ASSERT_EQUAL(journal.fd, -1);
+    CU_ASSERT_EQUAL(jr_journal_holder(dir), 0);
     check_lines(dir, "0:-1:- 2:0:- 3:0:failed 3:7:stopped! ");
     json_decref(values);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+/* A second after the first line that is not, and at its end. */
+static void is_synced_in_its_time(void)
+{
+    struct scratch scratch;
+    struct jr_journal journal;
+    pid_t holder;
+    int dir = open_scratch(&scratch);
+    CU_ASSERT_EQUAL_FATAL(jr_journal_open(&journal, dir, 0600, &holder, NULL),
+                          0);
+    add(&journal, JR_JOURNAL_SWEEP_STARTED);
+    uint64_t first = journal.dirty_ns;
+    add(&journal, JR_JOURNAL_SWEEP_RESUMED);
+    CU_ASSERT_EQUAL(journal.dirty_ns, first);
+    journal.dirty_ns = jr_clock_ns() - UINT64_C(1000000001);
+    CU_ASSERT_EQUAL(jr_journal_sync(&journal, false), 0);
+    CU_ASSERT_EQUAL(journal.dirty_ns, 0);
+    add(&journal, JR_JOURNAL_SWEEP_ENDED);
+    CU_ASSERT_TRUE(journal.dirty_ns >= first);
+    jr_journal_close(&journal);
+    CU_ASSERT_EQUAL(journal.dirty_ns, 0);
+    (void)close(dir);
+    scratch_end(&scratch);
+}
+
+/* On a file system that has no locks, it is nobody's, and not ours. */
+static void is_not_begun_without_a_lock(void)
+{
+    static const struct deny_call none[] = {{SYS_fcntl, ENOLCK}};
+    struct scratch scratch;
+    int dir = open_scratch(&scratch), status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct jr_error err = {0};
+        struct jr_journal journal;
+        pid_t holder = 77;
+        bool refused =
+            deny(none, 1) &&
+            jr_journal_open(&journal, dir, 0600, &holder, &err) == -1 &&
+            err.status == JR_STATUS_LAUNCH && err.sys == ENOLCK &&
+            holder == 0 && jr_journal_holder(dir) == 0 && journal.fd == -1;
+        _exit(refused ? 0 : 1);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
     (void)close(dir);
     scratch_end(&scratch);
 }
@@ -218,10 +272,12 @@ static void is_one_process_s_own(void)
     if (child == 0) {
         struct jr_error err = {0};
         struct jr_journal other;
+        unsigned open = count_descriptors();
         bool refused =
             jr_journal_open(&other, dir, 0600, &holder, &err) == -1 &&
             err.status == JR_STATUS_USAGE && holder == parent &&
-            jr_journal_holder(dir) == parent;
+            jr_journal_holder(dir) == parent && other.fd == -1 &&
+            count_descriptors() == open;
         _exit(refused ? 0 : 1);
     }
     CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
@@ -274,6 +330,8 @@ static void is_a_regular_file(void)
     int dir = open_scratch(&scratch);
     for (int i = 0; i < 3; i++) {
         struct jr_error err = {0};
+        unsigned open = count_descriptors();
+        holder = 77;
         CU_ASSERT_EQUAL_FATAL(
             i == 0   ? mkfifoat(dir, JR_JOURNAL_FILE, 0600)
             : i == 1 ? mkdirat(dir, JR_JOURNAL_FILE, 0700)
@@ -284,6 +342,8 @@ static void is_a_regular_file(void)
         CU_ASSERT_EQUAL(holder, 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, JR_JOURNAL_FILE));
         CU_ASSERT_FALSE(jr_journal_read(dir, take, NULL));
+        CU_ASSERT_EQUAL(journal.fd, -1);
+        CU_ASSERT_EQUAL(count_descriptors(), open);
         CU_ASSERT_EQUAL(
             unlinkat(dir, JR_JOURNAL_FILE, i == 1 ? AT_REMOVEDIR : 0), 0);
     }
@@ -338,7 +398,7 @@ static void reads_all_of_a_long_one(void)
     CU_ASSERT_EQUAL(write(fd, "\n", 1), 1);
     CU_ASSERT_EQUAL(write(fd, line, sizeof line - 1), sizeof line - 1);
     check_lines(dir, "3:7:failed ");
-    CU_ASSERT_EQUAL(ftruncate(fd, ((off_t)1 << 30) + 1), 0);
+    CU_ASSERT_EQUAL(ftruncate(fd, (off_t)1 << 30), 0);
     CU_ASSERT_FALSE(jr_journal_read(dir, take, &lines));
     jr_buf_release(&lines.text);
     (void)close(fd);
@@ -347,7 +407,8 @@ static void reads_all_of_a_long_one(void)
 }
 
 JR_UNIT_MAIN("journal", CASE(is_not_there_at_first),
-             CASE(reads_back_what_was_written), CASE(says_where_it_was),
+             CASE(reads_back_what_was_written), CASE(is_synced_in_its_time),
+             CASE(is_not_begun_without_a_lock), CASE(says_where_it_was),
              CASE(passes_over_what_is_torn_or_foreign),
              CASE(is_one_process_s_own), CASE(is_read_under_its_lock),
              CASE(says_when_a_line_was_lost), CASE(a_torn_line_takes_no_other),

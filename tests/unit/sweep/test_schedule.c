@@ -278,10 +278,133 @@ static void brings_a_large_cell_to_its_turn(void)
         end(&play, ended == 2 ? 0 : ended - 1);
     began = play.schedule.next[0];
     CU_ASSERT_PTR_NOT_NULL(strstr(play.told.data, "b1 "));
-    CU_ASSERT_TRUE(began < 24);
+    CU_ASSERT_EQUAL(began, 2 + 16); /* 0, and 16 behind it */
     jr_buf_release(&play.told);
     jr_schedule_release(&play.schedule);
     jr_arena_release(&play.arena);
+}
+
+/* What did not begin after all has passed nobody over. */
+static void counts_only_cells_that_began(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 1}, {.cores = 2}};
+    static const uint32_t kind_of[MOST] = {0, 1};
+    struct play play = {0};
+    struct jr_grant grant;
+    size_t cell;
+    start(&play, kinds, 2, kind_of, MOST, (struct jr_node_room){.cores = 2}, 0);
+    begin(&play);
+    JR_ASSERT_TEXT(play.told.data, "b0 b2 ");
+    for (size_t passed = 1; passed < 16; passed++) {
+        jr_schedule_end(&play.schedule, &play.grants[passed + 1]);
+        CU_ASSERT_TRUE_FATAL(
+            jr_schedule_next(&play.schedule, &play.arena, &cell, &grant));
+        CU_ASSERT_EQUAL(cell, passed + 2);
+        jr_schedule_undo(&play.schedule, cell, &grant);
+        begin(&play);
+    }
+    end(&play, 17);
+    JR_ASSERT_TEXT(play.told.data,
+                   "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 "
+                   "e17 ");
+    end(&play, 0);
+    finish(&play, "b0 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 "
+                  "e17 e0 b1 ");
+}
+
+/* A cell that would not begin anyway lacks nothing that somebody else has. */
+static void lacks_nothing_before_its_turn(void)
+{
+    static const struct jr_slots kinds[] = {
+        {.cores = 2}, {.cores = 1}, {.devices = 1}};
+    uint32_t kind_of[MOST] = {1, 0};
+    struct play play = {0};
+    uint32_t kind = 9;
+    for (uint32_t i = 2; i < MOST; i++)
+        kind_of[i] = i < 18 ? 1 : 2;
+    start(&play, kinds, 3, kind_of, MOST,
+          (struct jr_node_room){.cores = 2, .devices = 1}, 0);
+    play.schedule.nodes[0].device_away[0] = true;
+    begin(&play);
+    for (size_t i = 2; i < 17; i++) {
+        CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
+        CU_ASSERT_EQUAL(kind, 2);
+        end(&play, i);
+    }
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
+    end(&play, 17);
+    CU_ASSERT_FALSE(jr_schedule_lacks(&play.schedule, &kind));
+    end(&play, 0); /* 1 begins */
+    CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
+    CU_ASSERT_EQUAL(kind, 2);
+    jr_buf_release(&play.told);
+    jr_schedule_release(&play.schedule);
+    jr_arena_release(&play.arena);
+}
+
+/* A cell that needs just what there is does not begin without a part of it. */
+static void waits_for_the_last_part_of_a_node(void)
+{
+    static const struct jr_slots kinds[] = {{.cores = 2, .devices = 1}};
+    struct play play = {0};
+    uint32_t kind = 9;
+    start(&play, kinds, 1, all_zero, 1,
+          (struct jr_node_room){.cores = 2, .devices = 1}, 0);
+    play.schedule.nodes[0].device_away[0] = true;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.schedule.running, 0);
+    CU_ASSERT_TRUE(jr_schedule_lacks(&play.schedule, &kind));
+    play.schedule.nodes[0].device_away[0] = false;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].devices_count, 1);
+    finish(&play, "b0 ");
+}
+
+/* Beside others it begins only where a limit says how many there may be. */
+static void lets_cells_share_within_a_limit_alone(void)
+{
+    static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
+    struct play play = {0};
+    start(&play, shares, 1, all_zero, 2, (struct jr_node_room){.cores = 2}, 0);
+    begin(&play);
+    end(&play, 0);
+    finish(&play, "b0 e0 b1 ");
+}
+
+/* Nor has it what is away. */
+static void shares_no_device_that_is_away(void)
+{
+    static const struct jr_slots shares[] = {{.devices = 1, .shares = true}};
+    static const struct jr_node_room rooms[] = {{.devices = 1}, {.devices = 1}};
+    struct play play = {0};
+    start_on(&play, shares, 1, all_zero, 2, rooms, 2, 2);
+    play.schedule.nodes[0].device_away[0] = true;
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].node, 1);
+    CU_ASSERT_EQUAL(play.grants[0].devices_count, 1);
+    CU_ASSERT_EQUAL(play.grants[1].node, 0);
+    CU_ASSERT_EQUAL(play.grants[1].devices_count, 0);
+    finish(&play, "b0 b1 ");
+}
+
+/* Also if less runs on it than on any other. */
+static void shares_no_node_that_is_lost(void)
+{
+    static const struct jr_slots shares[] = {{.cores = 2, .shares = true}};
+    static const struct jr_node_room rooms[] = {{.cores = 1}, {.cores = 1}};
+    struct play play = {0};
+    start_on(&play, shares, 1, all_zero, 3, rooms, 2, 2);
+    jr_schedule_lose(&play.schedule, 0);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[0].node, 1);
+    CU_ASSERT_EQUAL(play.grants[1].node, 1);
+    jr_schedule_lose(&play.schedule, 1);
+    end(&play, 0);
+    CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 0));
+    jr_schedule_regain(&play.schedule, 0);
+    begin(&play);
+    CU_ASSERT_EQUAL(play.grants[2].node, 0);
+    finish(&play, "b0 b1 e0 b2 ");
 }
 
 /* The node of a cell that runs. */
@@ -358,6 +481,7 @@ static void gives_all_nodes_to_a_cell_of_several(void)
     CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 1));
     end(&play, 2);
     CU_ASSERT_TRUE(play.grants[1].alone);
+    begins_on(&play, 1, 0);
     CU_ASSERT_EQUAL(play.grants[1].cores_count, 0);
     CU_ASSERT_FALSE(jr_schedule_has_room(&play.schedule, 0));
     end(&play, 1);
@@ -468,21 +592,49 @@ static void gives_what_is_lost_to_nobody(void)
     finish(&play, "b0 b1 b2 e0 e1 b4 e4 e2 ");
 }
 
-JR_UNIT_MAIN("schedule", CASE(begins_in_order_as_room_becomes_free),
-             CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
-             CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
-             CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
-             CASE(leaves_what_is_away), CASE(gives_only_devices_that_will_do),
-             CASE(takes_back_what_was_not_to_be_had),
-             CASE(takes_cells_that_are_added),
-             CASE(begins_no_cell_of_a_kind_that_was_dropped),
-             CASE(brings_a_large_cell_to_its_turn),
-             CASE(fills_one_node_after_the_other),
-             CASE(puts_a_cell_on_one_node),
-             CASE(knows_which_devices_of_each_node_will_do),
-             CASE(gives_all_nodes_to_a_cell_of_several),
-             CASE(begins_nothing_on_a_node_that_is_lost),
-             CASE(waits_for_the_last_node_too),
-             CASE(counts_the_limit_over_all_nodes),
-             CASE(puts_what_has_no_room_where_least_runs),
-             CASE(gives_what_is_lost_to_nobody))
+/* Whatever needs no device of its own of one node can do without those that
+ * are lost. */
+static void goes_on_without_what_is_lost(void)
+{
+    static const struct jr_slots kinds[] = {{.devices = 2},
+                                            {.devices = 2, .alone = true},
+                                            {.devices = 2, .shares = true},
+                                            {.devices = 3},
+                                            {.cores = 9, .devices = 2},
+                                            {.devices = 1}};
+    static const bool could[] = {false, true, true, true, true, true};
+    static const uint32_t kind_of[] = {0, 1, 2, 3, 4, 5};
+    struct play play = {0};
+    uint32_t left = 9;
+    start(&play, kinds, 6, kind_of, 6, (struct jr_node_room){.devices = 2}, 0);
+    CU_ASSERT_TRUE(jr_schedule_lose_device(&play.schedule, 0, 1));
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        CU_ASSERT_EQUAL(jr_schedule_could_begin(&play.schedule, kind, &left),
+                        could[kind]);
+        CU_ASSERT_EQUAL(left, 1);
+    }
+    jr_schedule_drop(&play.schedule, 0);
+    CU_ASSERT_TRUE(jr_schedule_could_begin(&play.schedule, 0, &left));
+    finish(&play, "");
+}
+
+JR_UNIT_MAIN(
+    "schedule", CASE(begins_in_order_as_room_becomes_free),
+    CASE(gives_each_cell_its_own), CASE(gives_back_what_was_had),
+    CASE(obeys_the_limit), CASE(lets_cells_share_if_told_to),
+    CASE(runs_alone_what_is_too_large), CASE(skips_what_is_done),
+    CASE(leaves_what_is_away), CASE(gives_only_devices_that_will_do),
+    CASE(takes_back_what_was_not_to_be_had), CASE(takes_cells_that_are_added),
+    CASE(begins_no_cell_of_a_kind_that_was_dropped),
+    CASE(brings_a_large_cell_to_its_turn), CASE(counts_only_cells_that_began),
+    CASE(lacks_nothing_before_its_turn),
+    CASE(waits_for_the_last_part_of_a_node),
+    CASE(lets_cells_share_within_a_limit_alone),
+    CASE(shares_no_device_that_is_away), CASE(shares_no_node_that_is_lost),
+    CASE(fills_one_node_after_the_other), CASE(puts_a_cell_on_one_node),
+    CASE(knows_which_devices_of_each_node_will_do),
+    CASE(gives_all_nodes_to_a_cell_of_several),
+    CASE(begins_nothing_on_a_node_that_is_lost),
+    CASE(waits_for_the_last_node_too), CASE(counts_the_limit_over_all_nodes),
+    CASE(puts_what_has_no_room_where_least_runs),
+    CASE(gives_what_is_lost_to_nobody), CASE(goes_on_without_what_is_lost))

@@ -1,8 +1,10 @@
 /* sweep.json: what it says of the axes, the cells, and the best of them. */
 #include "sweep/sweep_file.h"
 
+#include <fcntl.h>
 #include <jobrun/verdict.h>
 
+#include "base/io.h"
 #include "sweep/cell_json.h"
 #include "swept.h"
 
@@ -43,6 +45,60 @@ static void open_goal(struct swept *s, const char *goal)
     jr_buf_release(&body);
 }
 
+/* A line for each axis and each cell, so that two of them can be compared. */
+static void has_a_line_for_each_cell(void)
+{
+    struct swept s;
+    struct jr_buf text = JR_BUF_INIT;
+    json_t *result = json_pack("{s:f}", "loss", 0.5);
+    swept_open(&s, "sweep: {axes: {vars.lr: [1, 2], vars.seed: [3]}}\n", NULL);
+    struct jr_cell_state states[] = {
+        {.number = 0, .status = "not_started", .host = "a"},
+        {.number = 1,
+         .status = "failed",
+         .fingerprint = "f",
+         .code = "c",
+         .seconds = 1.5,
+         .result = result}};
+    static const int code = 1;
+    const struct jr_sweep_record record = {.sweep_id = "id",
+                                           .spec = "/s.yaml",
+                                           .code = "d",
+                                           .cells = &s.spec.cells,
+                                           .states = states,
+                                           .exit_code = &code};
+    jr_sweep_record_json(&text, &record, NULL);
+    JR_ASSERT_TEXT(
+        text.data,
+        "{\n"
+        "  \"format_version\": 1,\n"
+        "  \"sweep_id\": \"id\",\n"
+        "  \"name\": null,\n"
+        "  \"spec\": \"/s.yaml\",\n"
+        "  \"code\": \"d\",\n"
+        "  \"exit_code\": 1,\n"
+        "  \"axes\": [\n"
+        "    {\"path\": \"vars.lr\", \"values\": [1, 2]},\n"
+        "    {\"path\": \"vars.seed\", \"values\": [3]}\n"
+        "  ],\n"
+        "  \"cells\": [\n"
+        "    {\"cell\": 0, \"values\": {\"vars.lr\": 1, \"vars.seed\": 3}, "
+        "\"status\": \"not_started\", \"fingerprint\": null, \"code\": null, "
+        "\"host\": \"a\", \"seconds\": null, \"result\": null, \"run\": "
+        "null},\n"
+        "    {\"cell\": 1, \"values\": {\"vars.lr\": 2, \"vars.seed\": 3}, "
+        "\"status\": \"failed\", \"fingerprint\": \"f\", \"code\": \"c\", "
+        "\"host\": null, \"seconds\": 1.5, \"result\": {\"loss\": 0.5}, "
+        "\"run\": \"cells/0001\"}\n"
+        "  ],\n"
+        "  \"counts\": {\"not_started\": 1, \"failed\": 1},\n"
+        "  \"best\": null\n"
+        "}\n");
+    jr_buf_release(&text);
+    json_decref(result);
+    swept_close(&s);
+}
+
 static void says_what_has_not_begun(void)
 {
     struct swept s;
@@ -59,6 +115,7 @@ static void says_what_has_not_begun(void)
                "{\"field\": \"loss\", \"goal\": \"min\", \"of\": \"mean\", "
                "\"cell\": null}");
     const json_t *cells = json_object_get(json, "cells");
+    CU_ASSERT_EQUAL(json_array_size(cells), 2);
     check_part(json, "code", "null");
     check_part(json, "exit_code", "null");
     check_part(json_array_get(cells, 0), "code", "null");
@@ -113,37 +170,73 @@ static void names_the_best_that_delivered(void)
     static const struct {
         const char *goal;
         double a, b;
-        const char *b_status;
-        long best;
-    } vectors[] = {{"min", 2, 1, "failed", 0},
-                   {"min", 2, 1, "succeeded", 1},
-                   {"max", 2, 1, "succeeded", 0},
-                   {"max", -2, -1, "succeeded", 1},
-                   {"min", 1, 1, "succeeded", 0}};
+        const char *a_status, *b_status;
+        long best; /* the index of the cell, or -1 */
+    } vectors[] = {{"min", 2, 1, "succeeded", "failed", 0},
+                   {"min", 2, 1, "succeeded", "succeeded", 1},
+                   {"max", 2, 1, "succeeded", "succeeded", 0},
+                   {"max", -2, -1, "succeeded", "succeeded", 1},
+                   {"min", 1, 1, "succeeded", "succeeded", 0},
+                   {"max", 1, 1, "succeeded", "succeeded", 0},
+                   {"max", 1, 2, "stopped", "succeeded", 1},
+                   {"max", 1, 2, "failed", "running", -1}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct swept s;
         open_goal(&s, vectors[i].goal);
         json_t *a = json_pack("{s:f}", "loss", vectors[i].a);
         json_t *b = json_pack("{s:f}", "loss", vectors[i].b);
-        struct jr_cell_state states[] = {
-            {.number = 0, .status = "succeeded", .result = a},
-            {.number = 1, .status = vectors[i].b_status, .result = b}};
+        struct jr_cell_state *states = calloc(2, sizeof *states);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(states);
+        states[0] = (struct jr_cell_state){
+            .number = 3, .status = vectors[i].a_status, .result = a};
+        states[1] = (struct jr_cell_state){
+            .number = 7, .status = vectors[i].b_status, .result = b};
         const struct jr_sweep_record record = {.cells = &s.spec.cells,
                                                .states = states};
         CU_ASSERT_EQUAL(jr_sweep_record_best(&record), vectors[i].best);
+        json_t *json = write_file(&s, states);
+        check_part(json_object_get(json, "best"), "cell",
+                   vectors[i].best < 0    ? "null"
+                   : vectors[i].best == 0 ? "3"
+                                          : "7");
+        json_decref(json);
+        free(states);
         json_decref(a);
         json_decref(b);
         swept_close(&s);
     }
 }
 
+/* What has no such field is no better than another. */
+static void knows_no_best_without_its_field(void)
+{
+    struct swept s;
+    open_goal(&s, "max");
+    json_t *other = json_pack("{s:f}", "accuracy", 0.5);
+    json_t *loss = json_pack("{s:f}", "loss", -1.0);
+    struct jr_cell_state states[] = {
+        {.number = 0, .status = "succeeded", .result = other},
+        {.number = 1, .status = "succeeded", .result = loss}};
+    const struct jr_sweep_record record = {.cells = &s.spec.cells,
+                                           .states = states};
+    CU_ASSERT_EQUAL(jr_sweep_record_best(&record), 1);
+    states[1].result = NULL;
+    CU_ASSERT_EQUAL(jr_sweep_record_best(&record), -1);
+    json_decref(other);
+    json_decref(loss);
+    swept_close(&s);
+}
+
 struct pieces {
+    struct jr_buf text;
     int count, most; /* fails after so many; 0: never */
 };
 
-static int count_pieces(void *data, struct jr_buf *text)
+static int take_piece(void *data, struct jr_buf *text)
 {
     struct pieces *pieces = data;
+    CU_ASSERT_TRUE(text->len > 64 << 10);
+    jr_buf_add(&pieces->text, text->data, text->len);
     jr_buf_clear(text);
     return ++pieces->count == pieces->most ? -1 : 0;
 }
@@ -152,9 +245,9 @@ static int count_pieces(void *data, struct jr_buf *text)
 static void is_written_in_pieces(void)
 {
     struct swept s;
-    struct jr_buf text = JR_BUF_INIT;
-    struct pieces pieces = {0};
-    const struct jr_drain drain = {count_pieces, &pieces};
+    struct jr_buf text = JR_BUF_INIT, whole = JR_BUF_INIT;
+    struct pieces pieces = {.text = JR_BUF_INIT};
+    const struct jr_drain drain = {take_piece, &pieces};
     swept_open(&s, "sweep: {axes: {vars.lr: {from: 1, to: 2000}}}\n", NULL);
     struct jr_cell_state *states = calloc(2000, sizeof *states);
     CU_ASSERT_PTR_NOT_NULL_FATAL(states);
@@ -162,13 +255,19 @@ static void is_written_in_pieces(void)
         states[i] = (struct jr_cell_state){.number = i, .status = "failed"};
     const struct jr_sweep_record record = {
         .sweep_id = "i", .cells = &s.spec.cells, .states = states};
+    jr_sweep_record_json(&whole, &record, NULL);
     jr_sweep_record_json(&text, &record, &drain);
     CU_ASSERT_TRUE(pieces.count > 2);
+    jr_buf_add(&pieces.text, text.data, text.len);
+    JR_ASSERT_TEXT(pieces.text.data, whole.data);
     jr_buf_clear(&text);
-    pieces = (struct pieces){.most = 2};
+    pieces.count = 0;
+    pieces.most = 2;
     jr_sweep_record_json(&text, &record, &drain);
     CU_ASSERT_EQUAL(pieces.count, 2);
     CU_ASSERT_EQUAL(text.len, 0);
+    jr_buf_release(&pieces.text);
+    jr_buf_release(&whole);
     jr_buf_release(&text);
     free(states);
     swept_close(&s);
@@ -231,6 +330,21 @@ static void has_a_schema_of_its_keys(void)
     swept_close(&s);
 }
 
+/* What is published says what is written. */
+static void has_the_schema_that_is_published(void)
+{
+    struct jr_buf file = JR_BUF_INIT, text = JR_BUF_INIT;
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&file, AT_FDCWD,
+                                          TEST_SOURCE_DIR
+                                          "/../schemas/sweep-v1.schema.json",
+                                          1 << 20, NULL),
+                          0);
+    jr_sweep_record_schema(&text);
+    JR_ASSERT_TEXT(text.data, file.data);
+    jr_buf_release(&file);
+    jr_buf_release(&text);
+}
+
 /* As of one that a sampler has proposed, and that only the journal knows. */
 static void makes_a_cell_that_has_not_begun(void)
 {
@@ -267,6 +381,7 @@ static void has_each_status_of_a_run(void)
     json_t *other = json_pack("{s:s}", "status", "failed\033[m");
     CU_ASSERT_PTR_NULL(jr_cell_json_status(other));
     CU_ASSERT_EQUAL(jr_cell_status_class("running"), 0);
+    CU_ASSERT_EQUAL(jr_cell_status_class("of another build"), 0);
     CU_ASSERT_EQUAL(jr_cell_status_class("timed_out"), JR_STATUS_TIMEOUT);
     CU_ASSERT_EQUAL(jr_cell_status_class("lost"), JR_STATUS_LAUNCH);
     json_decref(other);
@@ -281,10 +396,12 @@ static void numbers_folders_in_four_digits(void)
     JR_ASSERT_TEXT(folder, "99999");
 }
 
-JR_UNIT_MAIN("sweep_file", CASE(says_what_has_not_begun),
-             CASE(says_which_job_runs_the_cells),
-             CASE(names_the_best_that_delivered), CASE(is_written_in_pieces),
+JR_UNIT_MAIN("sweep_file", CASE(has_a_line_for_each_cell),
+             CASE(says_what_has_not_begun), CASE(says_which_job_runs_the_cells),
+             CASE(names_the_best_that_delivered),
+             CASE(knows_no_best_without_its_field), CASE(is_written_in_pieces),
              CASE(has_a_schema_of_its_keys),
+             CASE(has_the_schema_that_is_published),
              CASE(makes_a_cell_that_has_not_begun),
              CASE(has_each_status_of_a_run),
              CASE(numbers_folders_in_four_digits))

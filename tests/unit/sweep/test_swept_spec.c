@@ -127,6 +127,112 @@ static void take_other_parents_and_read_each_once(void)
     swept_close(&s);
 }
 
+/* One path in two folders, or in files of another name, is two files. */
+static int read_place(const struct jr_reader *reader,
+                      struct jr_reading *reading, struct jr_error *err)
+{
+    union {
+        const void *given;
+        struct pages *pages;
+    } context = {reader->context};
+    (void)err;
+    context.pages->read++;
+    jr_buf_printf(&reading->text, "%s/%s: %s", reading->from->folder,
+                  reading->from->name, reading->path);
+    reading->file = (struct jr_file){"id", "its name", "/its/folder"};
+    return 0;
+}
+
+static void know_files_by_who_names_them(void)
+{
+    static const struct {
+        struct jr_file from;
+        const char *path, *text;
+    } vectors[] = {{{NULL, "a", "/jobs"}, "b.yaml", "/jobs/a: b.yaml"},
+                   {{NULL, "a", "/jobs"}, "a.yaml", "/jobs/a: a.yaml"},
+                   {{NULL, "a", "/more"}, "b.yaml", "/more/a: b.yaml"},
+                   {{NULL, "c", "/jobs"}, "b.yaml", "/jobs/c: b.yaml"}};
+    struct pages pages = {0};
+    struct swept s;
+    swept_open(&s, "sweep: {axes: {vars.lr: [1, 2]}}\n", NULL);
+    s.spec.files = (struct jr_reader){read_place, &pages};
+    jr_cached_reader_init(&s.spec);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+            struct jr_arena arena = JR_ARENA_INIT;
+            struct jr_reading reading = {.path = vectors[i].path,
+                                         .from = &vectors[i].from,
+                                         .arena = &arena};
+            CU_ASSERT_EQUAL_FATAL(
+                s.spec.reader.read(&s.spec.reader, &reading, NULL), 0);
+            JR_ASSERT_TEXT(reading.text.data, vectors[i].text);
+            JR_ASSERT_TEXT(reading.file.id, "id");
+            JR_ASSERT_TEXT(reading.file.name, "its name");
+            JR_ASSERT_TEXT(reading.file.folder, "/its/folder");
+            jr_buf_release(&reading.text);
+            jr_arena_release(&arena);
+        }
+    CU_ASSERT_EQUAL(pages.read, 4);
+    swept_close(&s);
+}
+
+/* A spec that is a file is read once, and what --set says of paths is relative
+ * to where we are. */
+static void are_of_the_file_as_it_was_read(void)
+{
+    char *const sets[] = {(char[]){"log_dir=runs"}, NULL};
+    struct scratch scratch;
+    struct jr_buf path = JR_BUF_INIT;
+    struct jr_spec_file *file = NULL, *cell = NULL;
+    struct swept s = {0};
+    scratch_start(&scratch);
+    scratch_write(&scratch, "s.jobrun.yaml",
+                  "version: 1\nentrypoint: [./t]\nenv: {FROM: first}\n"
+                  "sweep: {axes: {threads: [1, 2]}}\n");
+    jr_buf_printf(&path, "%s/s.jobrun.yaml", scratch.dir);
+    const struct jr_spec_source source = {.path = path.data};
+    const struct jr_spec_options options = {.sweeps = true, .sets = sets};
+    const struct jr_swept_words words = {&source, &options, NULL};
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
+                          0);
+    scratch_write(&scratch, "s.jobrun.yaml", "version: 2\n");
+    load_cell(&s, 1, &cell);
+    CU_ASSERT_EQUAL(*jr_spec_get(cell)->threads, 2);
+    JR_ASSERT_TEXT(jr_spec_get(cell)->env[0].value, "first");
+    char *here = jr_spec_folder(NULL);
+    jr_buf_clear(&path);
+    jr_buf_printf(&path, "%s/runs", here);
+    JR_ASSERT_TEXT(jr_spec_get(cell)->log_dir, path.data);
+    JR_ASSERT_TEXT(jr_spec_folder_of(cell), scratch.dir);
+    free(here);
+    jr_spec_free(cell);
+    jr_buf_release(&path);
+    swept_close(&s);
+    scratch_end(&scratch);
+}
+
+/* A command line may be swept, too. */
+static void are_of_a_command_line(void)
+{
+    char *const argv[] = {(char[]){"./t"}, (char[]){"--fast"}, NULL};
+    char *const sweeps[] = {(char[]){"threads=1,2"}, NULL};
+    const struct jr_spec_source source = {.argv = argv, .ranks = 3};
+    const struct jr_spec_options options = {.sweeps = true, .swept = true};
+    const struct jr_swept_words words = {&source, &options, sweeps};
+    struct jr_spec_file *file = NULL, *cell = NULL;
+    struct swept s = {0};
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load(&file, &source, &options, &s.diags), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_swept_spec_open(&s.spec, file, &words, &s.diags),
+                          0);
+    load_cell(&s, 1, &cell);
+    CU_ASSERT_EQUAL(*jr_spec_get(cell)->threads, 2);
+    CU_ASSERT_EQUAL(*jr_spec_get(cell)->world_size, 3);
+    JR_ASSERT_TEXT(jr_spec_get(cell)->entrypoint.argv[1], "--fast");
+    jr_spec_free(cell);
+    swept_close(&s);
+}
+
 /* Open a sweep that extends a spec in `folder`. */
 static void open_extending(struct swept *s, const char *folder,
                            const struct jr_reader *reader)
@@ -208,12 +314,69 @@ static void check_shared(const char *body, int status)
 static void may_not_share_files(void)
 {
     check_shared(AXIS "results: {file: out.json}\n", -1);
+    check_shared(AXIS "results: {file: /tmp/out.json}\n", -1);
+    check_shared(AXIS "results: {artifacts: [a, \"%{cell}/b\"]}\n", -1);
+    check_shared(AXIS "results: {artifacts: [\"%{cell}/b\", a]}\n", -1);
     check_shared(AXIS "results: {artifacts: [\"w/%{rank}\"]}\n", -1);
     check_shared(AXIS "results: {file: \"%{cell}.json\"}\n", 0);
     check_shared(AXIS "results: {file: \"out/${vars.lr}.json\"}\n", 0);
     check_shared(AXIS "results: {artifacts: [\"%{rank_dir}/w\"]}\n", 0);
     check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: out.json}\n",
                  0);
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: o/o.json}\n",
+                 0);
+    check_shared(AXIS "workdir: \"%{rank_dir}\"\nresults: {file: /o.json}\n",
+                 -1);
+    check_shared(
+        "world_size: 1\nsweep: {include: [{vars.lr: 1, vars.seed: 11}, "
+        "{vars.lr: 11, vars.seed: 1}]}\n"
+        "workdir: \"/w${vars.lr}\"\n"
+        "results: {file: \"${vars.seed}.json\"}\n",
+        0);
+}
+
+static void say_which_file_they_share(void)
+{
+    struct jr_shared_files files;
+    struct swept s;
+    swept_open(&s, AXIS "results: {file: out.json}\n", NULL);
+    jr_shared_files_init(&files);
+    for (size_t i = 0; i < 2; i++) {
+        struct jr_spec_file *cell = NULL;
+        load_cell(&s, i, &cell);
+        CU_ASSERT_EQUAL(jr_shared_files_add(&files, cell, i, &s.diags),
+                        i == 0 ? 0 : -1);
+        if (i == 1) {
+            CU_ASSERT_EQUAL_FATAL(s.diags.errors, 1);
+            CU_ASSERT_EQUAL(s.diags.items[0].span.line, 6);
+            JR_ASSERT_TEXT(s.diags.items[0].message,
+                           "cells of the sweep would write the same file");
+            JR_ASSERT_TEXT(s.diags.items[0].help, "put %{cell} into the path");
+        }
+        jr_diags_release(&s.diags);
+        jr_spec_free(cell);
+    }
+    jr_shared_files_release(&files);
+    swept_close(&s);
+}
+
+/* What is not known yet may be another one in each. */
+static void may_name_files_that_are_not_known_yet(void)
+{
+    struct jr_shared_files files;
+    struct swept s;
+    swept_open(&s, AXIS "results: {file: \"${env:PLACE}/out.json\"}\n", NULL);
+    s.spec.options.validate = true;
+    jr_shared_files_init(&files);
+    for (size_t i = 0; i < 2; i++) {
+        struct jr_spec_file *cell = NULL;
+        load_cell(&s, i, &cell);
+        CU_ASSERT_EQUAL(jr_shared_files_add(&files, cell, i, &s.diags), 0);
+        jr_diags_release(&s.diags);
+        jr_spec_free(cell);
+    }
+    jr_shared_files_release(&files);
+    swept_close(&s);
 }
 
 JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
@@ -221,6 +384,9 @@ JR_UNIT_MAIN("swept_spec", CASE(point_at_the_value_that_is_wrong),
              CASE(know_the_number_of_the_cell),
              CASE(have_the_hosts_of_the_sweep),
              CASE(take_other_parents_and_read_each_once),
+             CASE(know_files_by_who_names_them),
+             CASE(are_of_the_file_as_it_was_read), CASE(are_of_a_command_line),
              CASE(keep_the_parents_as_they_were_read),
              CASE(read_their_parents_as_they_are_told),
-             CASE(may_not_share_files))
+             CASE(may_not_share_files), CASE(say_which_file_they_share),
+             CASE(may_name_files_that_are_not_known_yet))
