@@ -17,11 +17,10 @@ enum { TAIL_LINES = 10, LONGEST_NAME = 80, MOST_TEXTS = 4 };
 
 struct known {
     const char *texts[MOST_TEXTS]; /* any of them; what follows may be a name */
-    const char *step;              /* "%s" is that name, up to what ends it: */
+    const char *step; /* "%s" is that name, up to what ends it; "%p" one that is
+                         a relative path, for a bare word may be a program */
     const char *ends;
 };
-
-#define NO_FILE "No such file or directory: '"
 
 static const struct known rows[] = {
     {{"\\r': No such file", "\\r\342\200\231: No such file",
@@ -107,8 +106,8 @@ static const struct known rows[] = {
     {{"version `GLIBC_"},
      "it was built on a newer system: build it here, or run it in a container",
      NULL},
-    {{NO_FILE},
-     "'%s' is looked for in the working directory of the ranks, which "
+    {{"No such file or directory: '"},
+     "'%p' is looked for in the working directory of the ranks, which "
      "`workdir` states",
      "'\n"},
 };
@@ -127,21 +126,32 @@ static const struct known *find_known(const char *said, const char **ret_name)
     return NULL;
 }
 
+/* Where the name stands in a step; NULL: it has none. */
+static const char *find_slot(const char *step)
+{
+    const char *slot = strstr(step, "%s");
+    return slot != NULL ? slot : strstr(step, "%p");
+}
+
+/* Whether the name, of `len` bytes, can stand there. */
+static bool fits_slot(const char *slot, const char *name, size_t len)
+{
+    bool relative = name[0] != '/' && (memchr(name, '/', len) != NULL ||
+                                       memchr(name, '.', len) != NULL);
+    return len > 0 && len <= LONGEST_NAME && (slot[1] == 's' || relative);
+}
+
 /* Append the step, with the name in it. False where that cannot be one. */
 static bool add_known(struct jr_buf *out, const struct known *row,
                       const char *name)
 {
-    const char *slot = strstr(row->step, "%s");
+    const char *slot = find_slot(row->step);
     size_t len = row->ends == NULL ? 0 : strcspn(name, row->ends);
-    /* a bare word may be that of a program */
-    bool below = name[0] != '/' && (memchr(name, '/', len) != NULL ||
-                                    memchr(name, '.', len) != NULL);
     if (slot == NULL) {
         jr_buf_str(out, row->step);
         return true;
     }
-    if (len == 0 || len > LONGEST_NAME ||
-        (strcmp(row->texts[0], NO_FILE) == 0 && !below))
+    if (!fits_slot(slot, name, len))
         return false;
     jr_buf_add(out, row->step, (size_t)(slot - row->step));
     jr_buf_escaped(out, name, len);
