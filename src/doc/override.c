@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "doc/joined_settings.h"
 #include "doc/merge.h"
 #include "doc/node.h"
 #include "doc/node_path.h"
@@ -420,7 +421,10 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
     if (o.path == NULL || o.value == NULL || diags->errors > errors)
         return;
     struct jr_node *root = NULL;
-    if (is_well_formed(&o, strchr(option, '=') != NULL, comment))
+    const struct jr_joined_settings joined = {&doc->arena, shapes, doc->root,
+                                              NAME,        o.path, o.adds};
+    if (is_well_formed(&o, strchr(option, '=') != NULL, comment) &&
+        !jr_joined_settings_refuse(&joined, o.value, diags))
         root = put_override(&o, &shapes->root, doc->root, o.path);
     if (root != NULL)
         doc->root = root;

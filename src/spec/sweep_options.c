@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "doc/joined_settings.h"
+#include "spec/assemble.h"
 #include "spec/sweep_values.h"
 
 #include "base/banned.h"
@@ -107,6 +109,55 @@ static struct jr_node *read_option_values(const struct option *option,
     return range != NULL ? range : draw ? list->items[0] : list;
 }
 
+/* The axes of an option that has several, each with an option of its own. */
+static void help_with_axes(const struct option *option, struct jr_diag *diag,
+                           const struct jr_joined_settings *settings)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    const char *from = option->text, *end = strchr(from, '=');
+    while (*end != '\0') {
+        end = jr_sweep_value_end(end + 1);
+        if (*end != '\0' && jr_joined_settings_name(settings, end + 1) == 0)
+            continue;
+        jr_joined_settings_add(&line, settings, from, (size_t)(end - from));
+        from = end + 1;
+    }
+    if (!line.failed)
+        jr_diag_help(option->reading->diags, diag, "write %s", line.data);
+}
+
+/* Refuse an option that goes on with another axis: vars.lr=1,2,vars.b=3,4.
+ * `len` bytes are the path. Returns whether it does. */
+static bool refuse_joined_axes(const struct option *option,
+                               const struct jr_node *key, size_t len)
+{
+    struct jr_sweep_reading *reading = option->reading;
+    const struct jr_shapes shapes = jr_shapes_make();
+    const struct jr_joined_settings settings = {
+        reading->arena,
+        &shapes,
+        reading->doc->root,
+        NAME,
+        jr_arena_strndup(reading->arena, option->text, len),
+        false};
+    const char *at = option->text + len;
+    size_t name = 0;
+    while (settings.path != NULL && *at != '\0' && name == 0) {
+        at = jr_sweep_value_end(at + 1);
+        name = *at == '\0' ? 0 : jr_joined_settings_name(&settings, at + 1);
+    }
+    if (name == 0)
+        return false;
+    size_t from = (size_t)(at + 1 - option->text);
+    struct jr_diag *diag = jr_sweep_refuse(
+        reading, JR_CODE_WRONG_AXIS_VALUES,
+        jr_point_bytes(key->span.source, from, strlen(option->text)), NULL,
+        "'%.*s' is an axis of its own: each has its --sweep", (int)name,
+        at + 1);
+    help_with_axes(option, diag, &settings);
+    return true;
+}
+
 /* The path, as a key that has its place in the option. */
 static struct jr_node *read_option_key(const struct option *option, size_t len)
 {
@@ -189,7 +240,8 @@ void jr_sweep_read_options(struct jr_sweep_reading *reading,
             return;
         if (reading->axes->at.line == 0)
             reading->axes->at = key->span;
-        if (refuse_other_form(&option, key, len))
+        if (refuse_other_form(&option, key, len) ||
+            refuse_joined_axes(&option, key, len))
             continue;
         struct jr_node *values = read_option_values(&option, len);
         if (values != NULL)

@@ -37,6 +37,15 @@ static const struct {
     {"+env.A=1", "env", "A: 1\n"},
     {"+vars.a=1", "vars", "a: 1\n"},
     {"+vars={a: 1}", "vars", "a: 1\n"},
+    /* texts that look like other settings, and are none */
+    {"env.A=a,size=4", "env", "A: a,size=4\n"},
+    {"env.A=b=1,map.a=2", "env", "A: b=1,map.a=2\n"},
+    {"back=a,other=4", "back", "a,other=4\n"},
+    {"back=a size=4", "back", "a size=4\n"},
+    {"back=a,size", "back", "a,size\n"},
+    {"back=a,=4", "back", "a,=4\n"},
+    {"back='a,size=4'", "back", "a,size=4\n"},
+    {"+vars.a=a b=4", "vars", "a: a b=4\n"},
 };
 
 static void sets(void)
@@ -80,6 +89,12 @@ static const struct {
     {"entry.args[1]=x", "0227@1:11 entry.args[1]"},
     {"extends=a", "0227@1:1 extends"},
     {"size=#1", "0227@1:1 size"},
+    {"size=4,back=x", "0227@1:8 size"},
+    {"size=4, map.new=x", "0227@1:9 size"},
+    {"map.a=1;b=2", "0227@1:9 map.a"},
+    {"map.a=1,size=2", "0227@1:9 map.a"},
+    {"env.A=1,size.x=2", "0227@1:9 env.A"},
+    {"+vars.a=1 size=2", "0227@1:11 vars.a"},
     {"size= # 1", "0227@1:1 size"},
     {"size=[1", "0102@1:6"},
     {"size=*a", "0111@1:6"},
