@@ -48,26 +48,85 @@ static const char *meant_range(struct jr_arena *arena, const char *text)
                            dots + 2);
 }
 
-/* {values: [1, 2]} and {min: 0, max: 1, distribution: log_uniform}, as
- * trackers of experiments have them. */
+/* Words of trackers and tuners of experiments, beside the kinds of draws. */
+static const char *const lists[] = {
+    "values", "value",       "choices", "choice", "options",
+    "option", "grid_search", "grid",    "list",   NULL};
+static const struct {
+    const char *from, *to;
+} intervals[] = {{"min", "max"},        {"low", "high"},  {"lower", "upper"},
+                 {"start", "stop"},     {"start", "end"}, {"begin", "end"},
+                 {"minimum", "maximum"}};
+
+/* Whether nothing of it was inserted: it is shown as it was written. */
+static bool is_as_written(const struct jr_node *node)
+{
+    bool written = node->kind != JR_NODE_SCALAR || node->filled == NULL;
+    for (size_t i = 0; node->kind == JR_NODE_SEQUENCE && i < node->count; i++)
+        written = written && is_as_written(node->items[i]);
+    return written && node->kind != JR_NODE_MAPPING;
+}
+
+/* A list under such a word, on one line. */
+static const char *meant_list_below(struct jr_arena *arena,
+                                    const struct jr_node *node)
+{
+    enum { LONGEST = 100 };
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const struct jr_node *list = NULL;
+    for (size_t i = 0; list == NULL && lists[i] != NULL; i++)
+        list = jr_doc_get(node, lists[i]);
+    if (list == NULL || (list->kind != JR_NODE_SEQUENCE && node->count > 1))
+        return NULL;
+    if (list->kind != JR_NODE_SEQUENCE)
+        jr_buf_char(&text, '[');
+    if (is_as_written(list))
+        jr_doc_emit_line(&text, list);
+    if (list->kind != JR_NODE_SEQUENCE)
+        jr_buf_char(&text, ']');
+    return text.failed || text.len > LONGEST || !is_as_written(list)
+               ? "the list alone: [...]"
+               : jr_arena_strdup(arena, text.data);
+}
+
+static bool is_plain_end(const struct jr_node *node)
+{
+    return node->kind == JR_NODE_SCALAR && node->filled == NULL;
+}
+
+/* How values between two ends are drawn, by what stands beside them. */
+static const char *meant_draw(const struct jr_node *node)
+{
+    const struct jr_node *how = jr_doc_get(node, "distribution"),
+                         *log = jr_doc_get(node, "log");
+    const char *text =
+        how == NULL || how->kind != JR_NODE_SCALAR ? "" : how->text;
+    bool logarithmic = log != NULL && log->kind == JR_NODE_SCALAR &&
+                       strcmp(log->text, "true") == 0;
+    if (logarithmic || strstr(text, "log") != NULL)
+        return "log_uniform";
+    return strstr(text, "int") != NULL ? "integers" : "uniform";
+}
+
+/* {values: [1, 2]}, {min: 0, max: 1, distribution: log_uniform}, and
+ * {low: 1, high: 9, step: 2}. */
 static const char *meant_mapping(struct jr_arena *arena,
                                  const struct jr_node *node)
 {
-    const struct jr_node *min = jr_doc_get(node, "min"),
-                         *max = jr_doc_get(node, "max"),
-                         *how = jr_doc_get(node, "distribution"),
-                         *values = jr_doc_get(node, "values");
-    if (values != NULL && values->kind == JR_NODE_SEQUENCE)
-        return "the list alone: [...]";
-    if (min == NULL || max == NULL || min->kind != JR_NODE_SCALAR ||
-        max->kind != JR_NODE_SCALAR)
-        return NULL;
-    const char *text =
-        how == NULL || how->kind != JR_NODE_SCALAR ? "" : how->text;
-    const char *word = strstr(text, "log") != NULL   ? "log_uniform"
-                       : strstr(text, "int") != NULL ? "integers"
-                                                     : "uniform";
-    return jr_arena_printf(arena, "{%s: [%s, %s]}", word, min->text, max->text);
+    const struct jr_node *from = NULL, *to = NULL,
+                         *step = jr_doc_get(node, "step");
+    for (size_t i = 0; to == NULL && i < sizeof intervals / sizeof *intervals;
+         i++) {
+        from = jr_doc_get(node, intervals[i].from);
+        to = from == NULL ? NULL : jr_doc_get(node, intervals[i].to);
+    }
+    if (to == NULL || !is_plain_end(from) || !is_plain_end(to))
+        return meant_list_below(arena, node);
+    if (step != NULL && is_plain_end(step))
+        return jr_arena_printf(arena, "{from: %s, to: %s, step: %s}",
+                               from->text, to->text, step->text);
+    return jr_arena_printf(arena, "{%s: [%s, %s]}", meant_draw(node),
+                           from->text, to->text);
 }
 
 const char *jr_sweep_meant_values(struct jr_arena *arena,
