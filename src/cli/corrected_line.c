@@ -141,6 +141,17 @@ static void add_path_setting(struct line *line, const char *option,
         line->options.failed = true;
 }
 
+/* Append `here` with the value in it. */
+static void add_filled(struct line *line, const char *here, const char *value)
+{
+    JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
+    jr_shell_quote(&word, value);
+    jr_buf_char(&line->options, ' ');
+    if (!word.failed)
+        jr_buf_replaced(&line->options, here, "%s", word.data);
+    line->options.failed |= word.failed;
+}
+
 /* Add what `option`, as it was typed, is here. */
 static void add_foreign(struct line *line, const struct jr_foreign_option *row,
                         const char *option, const char *value)
@@ -165,6 +176,9 @@ static void add_foreign(struct line *line, const struct jr_foreign_option *row,
         jr_buf_printf(&line->options, " %s", row->here);
         if (value != NULL)
             add_word(&line->options, value);
+        break;
+    case JR_FOREIGN_FILLED:
+        add_filled(line, row->here, value);
         break;
     case JR_FOREIGN_BARE:
         add_word(&line->words, value);

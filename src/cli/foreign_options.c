@@ -17,7 +17,11 @@
 #define NO_RENDEZVOUS "jobrun needs no rendezvous"
 #define NUMBER        "#"
 #define DURATION      "@"
+#define HOSTS         ","
 #define ANY           ""
+
+/* The hosts of a file, as a launcher's: their numbers of ranks are left out. */
+#define HOSTS_OF_FILE "$(awk '/^[^#]/ {print $1}' %s | paste -sd,)"
 
 /* Options of torchrun, accelerate, DeepSpeed, Paddle, Open MPI, MPICH, Slurm,
  * Hydra and Docker; the first row that fits. */
@@ -35,9 +39,12 @@ static const struct jr_foreign_option rows[] = {
     {"--gpus --gpu --gpu-ids --devices --include", JOB, JR_FOREIGN_ASK, ANY,
      "type -s devices=[0,1] for devices by their indices, or "
      "-s local_world_size=2 for two ranks on a node"},
-    {"-H --host --hosts -host --ips", JOB, JR_FOREIGN_LIST, ANY, "hosts"},
-    {"--hostfile -hostfile --machinefile -machinefile", JOB, JR_FOREIGN_ASK,
-     ANY, "type -s hosts=[A,B] with the hosts of the file"},
+    {"-H --host -host", STARTS, JR_FOREIGN_FILLED, HOSTS, "--hosts %s"},
+    {"-H --host --hosts -host --ips", JOB, JR_FOREIGN_LIST, HOSTS, "hosts"},
+    {"--hostfile -hostfile --machinefile -machinefile", STARTS,
+     JR_FOREIGN_FILLED, ANY, "--hosts \"" HOSTS_OF_FILE "\""},
+    {"--hostfile -hostfile --machinefile -machinefile", JOB, JR_FOREIGN_FILLED,
+     ANY, "-s \"hosts=[" HOSTS_OF_FILE "]\""},
     {"--machine-rank --noderank", STARTS, JR_FOREIGN_WORDS, NUMBER,
      "--node-rank"},
     {"--master-addr --main-process-ip --master-address", JOB, JR_FOREIGN_FIELD,
@@ -240,7 +247,7 @@ bool jr_foreign_option_takes(const struct jr_foreign_option *row,
         return jr_num_duration(value, &ms);
     if (row->kind == JR_FOREIGN_ENTRY)
         return is_entry(value);
-    if (row->kind == JR_FOREIGN_LIST)
+    if (strcmp(row->value, HOSTS) == 0)
         return is_plain(value) && strchr(value, ':') == NULL;
     if (row->value[0] != '\0')
         return has_word(row->value, value, strlen(value));
@@ -272,6 +279,7 @@ void jr_foreign_option_describe(struct jr_buf *out,
         [JR_FOREIGN_LIST] = "type -s %s=[A,B]",
         [JR_FOREIGN_ENTRY] = "type -s %s.NAME=VALUE",
         [JR_FOREIGN_WORDS] = "type %s",
+        [JR_FOREIGN_FILLED] = "type ",
         [JR_FOREIGN_PATH] = "type -s PATH=VALUE",
         [JR_FOREIGN_BARE] = "leave the option out, and type the name alone",
         [JR_FOREIGN_VERB] = "type jobrun %s SPEC",
@@ -284,6 +292,9 @@ void jr_foreign_option_describe(struct jr_buf *out,
         jr_buf_str(out, row->here);
     } else if (slot == NULL) {
         jr_buf_str(out, form);
+        if (row->kind == JR_FOREIGN_FILLED)
+            jr_buf_replaced(out, row->here, "%s",
+                            strcmp(row->value, HOSTS) == 0 ? "A,B" : "FILE");
     } else {
         jr_buf_add(out, form, (size_t)(slot - form));
         jr_buf_str(out, row->here);

@@ -10,18 +10,19 @@
 #include "base/buf.h"
 
 enum jr_foreign_kind {
-    JR_FOREIGN_RANKS, /* the number of ranks: -n, or -s world_size= */
-    JR_FOREIGN_LOCAL, /* that on each node */
-    JR_FOREIGN_NODES, /* the number of nodes */
-    JR_FOREIGN_FIELD, /* -s HERE=VALUE */
-    JR_FOREIGN_LIST,  /* -s HERE=[VALUE] */
-    JR_FOREIGN_ENTRY, /* of NAME=X: -s HERE.NAME=X; of NAME alone: nothing */
-    JR_FOREIGN_WORDS, /* HERE, and the value behind it */
-    JR_FOREIGN_PATH,  /* of --PATH=VALUE: -s PATH=VALUE */
-    JR_FOREIGN_BARE,  /* the value as a word of its own */
-    JR_FOREIGN_VERB,  /* the line has the verb HERE */
-    JR_FOREIGN_NONE,  /* nothing: HERE says why */
-    JR_FOREIGN_ASK    /* no line is certain: HERE says what to do */
+    JR_FOREIGN_RANKS,  /* the number of ranks: -n, or -s world_size= */
+    JR_FOREIGN_LOCAL,  /* that on each node */
+    JR_FOREIGN_NODES,  /* the number of nodes */
+    JR_FOREIGN_FIELD,  /* -s HERE=VALUE */
+    JR_FOREIGN_LIST,   /* -s HERE=[VALUE] */
+    JR_FOREIGN_ENTRY,  /* of NAME=X: -s HERE.NAME=X; of NAME alone: nothing */
+    JR_FOREIGN_WORDS,  /* HERE, and the value behind it */
+    JR_FOREIGN_FILLED, /* HERE, with the quoted value for its %s */
+    JR_FOREIGN_PATH,   /* of --PATH=VALUE: -s PATH=VALUE */
+    JR_FOREIGN_BARE,   /* the value as a word of its own */
+    JR_FOREIGN_VERB,   /* the line has the verb HERE */
+    JR_FOREIGN_NONE,   /* nothing: HERE says why */
+    JR_FOREIGN_ASK     /* no line is certain: HERE says what to do */
 };
 
 struct jr_foreign_option {
@@ -29,8 +30,8 @@ struct jr_foreign_option {
     const char *verbs; /* those for which the row holds */
     enum jr_foreign_kind kind;
     const char *value; /* NULL: it takes none. "#": a number of at least 1;
-                          "@": a duration; "": any plain text; else the words
-                          that it may be */
+                          "@": a duration; ",": names of hosts; "": any plain
+                          text; else the words that it may be */
     const char *here;
 };
 

@@ -87,10 +87,26 @@ static void names_the_line_to_type(void)
          "'run' has no option '-N'; type -s nodes=N for what srun means by it, "
          "or -s local_world_size=N for mpirun's"},
         {"-H host1,host2 -np 4 ./train",
-         "'run' has no option '-H'; type:\n        jobrun -n 4 -s "
-         "'hosts=[host1,host2]' -- ./train"},
-        {"--hostfile hosts a.yaml", "'run' has no option '--hostfile'; type -s "
-                                    "hosts=[A,B] with the hosts of the file"},
+         "'run' has no option '-H'; type:\n        jobrun -n 4 --hosts "
+         "host1,host2 -- ./train"},
+        {"-H host1:4 -np 4 ./train",
+         "'run' has no option '-H'; type --hosts A,B"},
+        {"submit --host host1,host2 a.yaml",
+         "'submit' has no option '--host'; type:\n        jobrun submit a.yaml "
+         "-s 'hosts=[host1,host2]'"},
+        {"--hostfile hosts a.yaml",
+         "'run' has no option '--hostfile'; type:\n        jobrun a.yaml "
+         "--hosts \"$(awk '/^[^#]/ {print $1}' hosts | paste -sd,)\""},
+        {"-n 4 -machinefile \"a b\" ./train",
+         "'run' has no option '-machinefile'; type:\n        jobrun -n 4 "
+         "--hosts \"$(awk '/^[^#]/ {print $1}' 'a b' | paste -sd,)\" -- "
+         "./train"},
+        {"--hostfile", "'run' has no option '--hostfile'; type --hosts \"$(awk "
+                       "'/^[^#]/ {print $1}' FILE | paste -sd,)\""},
+        {"render --hostfile=hosts a.yaml",
+         "'render' has no option '--hostfile'; type:\n        jobrun render "
+         "a.yaml -s \"hosts=[$(awk '/^[^#]/ {print $1}' hosts | paste "
+         "-sd,)]\""},
         {"--num_processes 2 --mixed_precision bf16 train.py",
          "'run' has no option '--num_processes'; type:\n        jobrun -n 2 "
          "-s env.ACCELERATE_MIXED_PRECISION=bf16 -- python3 train.py"},
