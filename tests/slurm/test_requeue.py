@@ -25,13 +25,14 @@ setUpModule = lab.up(
 PROGRAM = {"PATH": os.path.dirname(JOBRUN) + ":" + os.environ["PATH"]}
 SUBMIT = (JOBRUN, "submit", "--engine", "slurm")
 
-# Counts, saves at the signal, and goes on from there. Each number is written
-# once, by the attempt that comes to it; `go` ends it.
+# Counts, and goes on from what the attempts before it have written. Each number
+# is written once, by the attempt that comes to it: the shell hears of a signal
+# between two commands, so that a step is one of them. `go` ends it.
 COUNTS = """trap 'echo saved $JOBRUN_ATTEMPT >> log; exit 75' USR1 TERM
-s=$(cat saved.$RANK 2>/dev/null || echo 0)
+touch steps.$RANK; s=$(wc -l < steps.$RANK)
 echo begun $JOBRUN_ATTEMPT $s >> log; echo $JOBRUN_ATTEMPT > at.$RANK
 while [ ! -e go ]; do s=$((s + 1)); echo $s >> steps.$RANK
-  echo $s > saved.$RANK; echo "step $s"; sleep 0.1; done"""
+  echo "step $s"; sleep 0.1; done"""
 SPEC = """local_world_size: {local}
 nodes: {nodes}
 timeouts: {{run: 1h, stop_grace: 5s}}
