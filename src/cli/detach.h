@@ -7,8 +7,9 @@
  *
  * A run takes signals itself while it lasts. Between the creation of its folder
  * and its verdict none of them may end jobrun, or the folder would show a lost
- * run. They are blocked; a run obeys those that are pending when it begins. A
- * signal while the report is printed ends jobrun with the exit status 128+N.
+ * run. They are blocked; a run obeys those that are pending when it begins.
+ * Once there is a verdict they stay blocked until jobrun has ended: the exit
+ * status is the one that results.json states, whenever a signal comes.
  */
 #ifndef JR_DETACH_H
 #define JR_DETACH_H
@@ -44,13 +45,14 @@ int jr_detach_leave_sweep(struct jr_detach *detach, struct jr_cli *cli,
 
 struct jr_session;
 
-/* Block the signals that the session's run takes. */
+/* Block the signals that the session's run takes. After a verdict they stay
+ * so. */
 void jr_hold_signals(const struct jr_session *session);
 
-/* The judgement is written, or there will be none. Drops what came meanwhile,
- * which was for the run; from now on the stop signals end the process, those
- * aside that were ignored when it began. Returns the first stop signal that was
- * dropped; 0: there was none. */
+/* There will be no verdict. Drops what came meanwhile, which was for the run;
+ * from now on the stop signals end the process, those aside that were ignored
+ * when it began. Returns the first stop signal that was dropped; 0: there was
+ * none. */
 int jr_hold_end(void);
 
 #endif

@@ -216,7 +216,6 @@ static int run_session(struct jr_session *session, struct jr_cli *cli)
     int code = print_end_texts(session, cli, status, &err);
     cli->session = NULL;
     jr_session_leave_nodes(session);
-    (void)jr_hold_end();
     return code;
 }
 
@@ -262,13 +261,16 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
     if (cli->detach && jr_detach_fork(&detach, cli, &status))
         return status;
     status = begin_run(session, cli);
-    if (status == 0 && jr_session_is_over(session)) {
-        (void)jr_hold_end();
+    if (status == 0 && jr_session_is_over(session))
         return 0;
+    if (status != 0)
+        return status;
+    status = jr_detach_leave(&detach, cli, session);
+    if (status != 0) { /* nobody wants it */
+        jr_session_discard(session);
+        return status;
     }
-    if (status == 0)
-        status = jr_detach_leave(&detach, cli, session);
-    return status != 0 ? status : run_session(session, cli);
+    return run_session(session, cli);
 }
 
 /* A text on its way out. */
@@ -451,7 +453,8 @@ int jr_stage_run_sweep(struct jr_session *session, struct jr_cli *cli)
     enum jr_status status =
         jr_session_run_sweep(session, &options, &code, &err);
     cli->session = NULL;
-    (void)jr_hold_end();
+    if (status != JR_STATUS_OK) /* what is told may be waited for */
+        (void)jr_hold_end();
     failed = jr_stage_told(session, cli, status, &err);
     return failed != 0 ? failed : code;
 }

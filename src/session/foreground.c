@@ -8,6 +8,7 @@
 #include "session/on_end.h"
 #include "session/session.h"
 #include "session/stages.h"
+#include "store/run_folder.h"
 
 #include "base/banned.h"
 
@@ -41,6 +42,11 @@ bool jr_session_print(struct jr_session *session, const char *text, size_t len)
         return false;
     jr_replay_turn(&session->replay);
     return true;
+}
+
+void jr_session_discard(const struct jr_session *session)
+{
+    jr_run_folder_discard(&session->dir);
 }
 
 void jr_session_defer_on_end(struct jr_session *session)

@@ -52,6 +52,10 @@ bool jr_session_is_over(const struct jr_session *session);
 /* Once the run has begun: its name below LOG_DIR, "ID" or "ID/node_N". */
 const char *jr_session_run_name(const struct jr_session *session);
 
+/* Once the run has begun, and instead of running it: nothing of it is left, as
+ * if it had not begun. */
+void jr_session_discard(const struct jr_session *session);
+
 /* Once the run has begun: create the file `name` in its folder, with the mode
  * of its logs, to append to it. Returns a descriptor, or -1 with errno; EEXIST
  * where it is there. */

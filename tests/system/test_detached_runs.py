@@ -105,6 +105,24 @@ class Detached(Case):
         self.expect(self.jobrun("stop", run), 0)
         self.assertEqual(self.results(run)["exit_code"], 143)
 
+    def test_who_is_gone_before_it_is_let_go_gets_no_run(self):
+        git = self.write("bin/git", f"#!/bin/sh\ntouch '{self.folder}/asked'\n"
+                         f"until test -e '{self.folder}/go'; do sleep 0.01; "
+                         "done\nexit 1\n")
+        git.chmod(0o755)
+        (self.folder / ".git").mkdir()
+        path = f"{git.parent}:{os.environ['PATH']}"
+        caller = self.start("-n", "1", "--detach", "--", "touch", "ran",
+                            env={"PATH": path})
+        self.assertTrue(until((self.folder / "asked").exists))
+        run, = harness.children(caller.pid)
+        caller.kill()
+        caller.wait(WAIT)
+        (self.folder / "go").touch()
+        self.assertTrue(until(lambda: not is_alive(run)))
+        self.assertEqual(list((self.folder / "runs").glob("*/*")), [])
+        self.assertFalse((self.folder / "ran").exists())
+
     def test_rerun_detaches_too(self):
         self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         again = self.expect(self.jobrun("rerun", "latest", "--detach"), 0)

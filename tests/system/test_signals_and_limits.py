@@ -1,6 +1,7 @@
 """What a spec says of signals, limits and isolation."""
 import os
 import pathlib
+import random
 import re
 import resource
 import signal
@@ -204,6 +205,65 @@ class Signals(Case):
                           done.stdout + done.stderr)
         self.spec("entrypoint: [x]\nsignals: {TERM: kill}\n")
         self.expect(self.jobrun("validate", "s.jobrun.yaml"), 3)
+
+
+class AtTheEnd(Case):
+    """The exit status is that of results.json, whenever a signal comes."""
+
+    # How many random moments are tried.
+    MOMENTS = int(os.environ.get("MOMENTS", "40"))
+    SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+    def late(self, sig):
+        env = {**harness.preload(self, "LATE_LIBRARY"), "LATE": str(int(sig))}
+        done = self.jobrun("schema", env=env)
+        if done.returncode not in (-sig, 128 + sig):
+            self.skipTest(f"SKIPPED: nothing can be preloaded: {done.stderr}")
+        return env
+
+    def test_around_the_verdict_and_while_it_exits(self):
+        for sig in self.SIGNALS:
+            env = self.late(sig)
+            for code in (0, 1):
+                with self.subTest(signal=sig, code=code):
+                    self.expect(self.jobrun("-n", "2", "--", "sh", "-c",
+                                            f"exit {code}", env=env), code)
+                    self.assertEqual(self.results()["exit_code"], code)
+
+    def test_of_a_sweep(self):
+        self.spec("entrypoint: {shell: 'exit %{cell}'}\n"
+                  "sweep: {axes: {vars.n: [0, 1]}}\nvars: {n: 0}\n"
+                  "env: {N: '${vars.n}'}\n")
+        for sig in self.SIGNALS[:2]:
+            self.expect(self.jobrun("s.jobrun.yaml", env=self.late(sig)), 1)
+
+    def test_at_random_moments(self):
+        """Or there is neither a results.json nor a run."""
+        dice = random.Random(int(os.environ.get("SEED", "7")))
+        began = time.monotonic()
+        self.expect(self.jobrun("-n", "2", "--", "true"), 0)
+        whole = time.monotonic() - began
+        ends = {}
+        for number in range(self.MOMENTS):
+            sig = dice.choice(self.SIGNALS[:2])
+            process = self.start(
+                "--run-id", f"m{number}", "-n", "2", "--", "sh", "-c",
+                f"exit {number % 2}", stderr=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL)
+            time.sleep(whole * dice.uniform(0.2, 1.3))
+            process.send_signal(sig)
+            code = process.wait(harness.LIMIT)
+            folder = self.folder / "runs" / f"m{number}"
+            if (folder / "results.json").exists():
+                told = self.results(f"m{number}")["exit_code"]
+                self.assertEqual(code, told, f"m{number}")
+            else:
+                self.assertFalse((folder / "run.json").exists())
+                self.assertIn(code, (-sig, 128 + sig))
+                told = "none"
+            ends[told] = ends.get(told, 0) + 1
+        if os.environ.get("TELL"):
+            print(ends)
 
 
 class Limits(Case):
