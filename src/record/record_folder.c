@@ -99,19 +99,59 @@ static void explain_unread(struct jr_error *err, int fd, const char *name,
     err->sys = why->sys;
 }
 
-json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
+/* Zeros that take no space are no text: they are not read, however many they
+ * are. Larger files are refused by their size. */
+static bool has_hole(int fd, const char *name, size_t limit)
+{
+    JR_CLOSE int file = jr_run_file_open(fd, name, NULL);
+    off_t size = file < 0 ? 0 : lseek(file, 0, SEEK_END);
+    bool may = size > HEAD && (uint64_t)size <= limit;
+    off_t hole = may ? lseek(file, 0, SEEK_HOLE) : -1;
+    return hole >= 0 && hole < size;
+}
+
+/* At most `most` bytes, or what the file may have if that is less. */
+static int read_at_most(struct jr_buf *ret, int fd, const char *name,
+                        size_t most, struct jr_error *err)
+{
+    size_t limit = jr_record_folder_most(fd, name);
+    if (most < limit)
+        limit = most;
+    if (has_hole(fd, name, limit))
+        return jr_error_set(err, JR_STATUS_INVALID,
+                            "there is a hole in it, as in a sparse file");
+    return jr_run_file_read(ret, fd, name, limit, err);
+}
+
+int jr_record_folder_read(struct jr_buf *ret, int fd, const char *name,
+                          struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (read_at_most(ret, fd, name, SIZE_MAX, &why) == 0)
+        return 0;
+    if (err != NULL)
+        explain_unread(err, fd, name, &why);
+    return -1;
+}
+
+static json_t *parse_record_file(int fd, const char *name, size_t most,
+                                 struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_run_file_read(&text, fd, name, jr_record_folder_most(fd, name),
-                         &why) == 0)
+    if (read_at_most(&text, fd, name, most, &why) == 0)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
         json = jr_multinode_json(fd, name, false);
     if (json == NULL && err != NULL)
         explain_unread(err, fd, name, &why);
     return json;
+}
+
+json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
+{
+    return parse_record_file(fd, name, SIZE_MAX, err);
 }
 
 json_t *jr_record_folder_head(int fd, const char *name)
@@ -126,8 +166,8 @@ json_t *jr_record_folder_head(int fd, const char *name)
     if (got <= 0)
         return NULL;
     char *ranks = memmem(text, (size_t)got, mark, sizeof mark - 1);
-    if (ranks == NULL)
-        return jr_record_folder_json(fd, name, NULL);
+    if (ranks == NULL) /* so jobrun did not write it, or it is small */
+        return parse_record_file(fd, name, MOST_THEIRS, NULL);
     size_t len = (size_t)(ranks - text) + sizeof mark - 1;
     (void)memcpy(text + len, "]}", 2);
     return jr_json_parse(text, len + 2, NULL);

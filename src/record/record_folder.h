@@ -70,13 +70,20 @@ bool jr_record_folder_doubt(struct jr_buf *out, const char *log_dir,
 /* The bytes that a JSON file of the folder may have: 1 MiB for run.json. */
 size_t jr_record_folder_most(int fd, const char *name);
 
-/* Parse one JSON file of the folder; NULL with `err`. A file that is larger
- * than such a file can be is refused before it is read. Of a run in parts it
- * is what they come to together (multinode.h). */
+/* Append the bytes of a JSON file of the folder. One that is larger than such a
+ * file can be, or has a hole, which is all zeros, is refused before it is read.
+ * 0, or -1 with `err`. */
+int jr_record_folder_read(struct jr_buf *ret, int fd, const char *name,
+                          struct jr_error *err);
+
+/* Parse one JSON file of the folder; NULL with `err`. A file that
+ * jr_record_folder_read refuses is refused. Of a run in parts it is what they
+ * come to together (multinode.h). */
 json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err);
 
 /* The same without the contents of `ranks`, which come last and can be many:
- * only the beginning of a file that jobrun wrote is read. */
+ * only the beginning of a file that jobrun wrote is read, and of another one at
+ * most 64 MiB. */
 json_t *jr_record_folder_head(int fd, const char *name);
 
 /* Append the name of the results of an attempt; NULL: the one that decided.

@@ -289,8 +289,7 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
         jr_access(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return add_live(out, fd, log_dir, id, err);
     if (!jr_multinode_exists(fd))
-        return jr_run_file_read(out, fd, name.data,
-                                jr_record_folder_most(fd, name.data), err);
+        return jr_record_folder_read(out, fd, name.data, err);
     json_t *joined = jr_record_folder_json(fd, name.data, err);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,

@@ -3,6 +3,7 @@ specs and of the results."""
 import csv
 import io
 import json
+import os
 import time
 
 import harness
@@ -56,6 +57,26 @@ class Lists(harness.Case):
                          ["run-0.1", "run-0.5", "run-7"])
         self.assertEqual(self.ids("--sort", "-vars.lr", "--top", "1"),
                          ["run-7"])
+
+    def test_results_with_a_hole_are_not_read(self):
+        """They are zeros as far as they are read, of any size for nothing."""
+        results = self.folder / "runs/run-7/results.json"
+        for text in (results.read_text(), "", '{"x": "'):
+            results.write_text(text)
+            os.truncate(results, 3 << 30)
+            listed = "failed" if "ranks" in text else "damaged"
+            with self.subTest(text[:9]), self.takes_less(2):
+                rows = {row["run_id"]: row["status"] for row in
+                        json.loads(self.runs("--json"))["runs"]}
+                self.assertEqual(rows["run-7"], listed)
+                for words in (["show", "run-7"], ["show", "run-7", "--json"],
+                              ["wait", "run-7"], ["report", "run-7"],
+                              ["diff", "run-7", "run-0.1"]):
+                    done = self.jobrun(*words)
+                    if words[0] in ("show", "wait"):
+                        self.assertNotEqual(done.returncode, 0, words)
+                    if words[0] == "show":
+                        self.assertIn("results.json", done.stderr)
 
     def test_damaged_records_are_listed(self):
         """In every format, and by what is left of them."""

@@ -279,6 +279,28 @@ static void a_record_that_is_too_large_is_not_read(void)
     place_end(&place);
 }
 
+/* Zeros that take no space are refused before they are read. */
+static void what_has_a_hole_is_not_read(void)
+{
+    struct place place;
+    struct jr_error err = {0};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    place_start(&place);
+    int fd = openat(place.run_fd, "results.json", O_WRONLY | O_CREAT, 0600);
+    CU_ASSERT_EQUAL(write(fd, "{}", 2), 2);
+    CU_ASSERT_EQUAL(ftruncate(fd, (off_t)3 << 30), 0);
+    bool sparse = lseek(fd, 0, SEEK_HOLE) < (off_t)3 << 30;
+    (void)close(fd);
+    if (sparse)
+        CU_ASSERT_EQUAL(
+            jr_record_folder_read(&text, place.run_fd, "results.json", &err),
+            -1);
+    CU_ASSERT_TRUE(!sparse || strstr(err.text, "results.json is damaged: "
+                                               "there is a hole in it"));
+    CU_ASSERT_PTR_NULL(jr_record_folder_head(place.run_fd, "results.json"));
+    place_end(&place);
+}
+
 /* Of a file of jobrun's the ranks are left out; one that another program wrote
  * is read as a whole. */
 static void the_head_is_without_ranks(void)
@@ -501,7 +523,7 @@ JR_UNIT_MAIN("record_folder", CASE(knows_who_completes_the_record),
              CASE(a_run_is_entered_by_its_id),
              CASE(a_file_that_cannot_be_read_is_named),
              CASE(a_record_that_is_too_large_is_not_read),
-             CASE(the_head_is_without_ranks),
+             CASE(what_has_a_hole_is_not_read), CASE(the_head_is_without_ranks),
              CASE(each_attempt_has_its_results),
              CASE(a_run_stands_by_its_record),
              CASE(an_exit_status_that_is_none_is_a_failure))
