@@ -34,20 +34,6 @@ static void write_zeros(int fd, uint64_t bytes)
     (void)!writev(fd, pieces, count);
 }
 
-void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
-                           mode_t mode)
-{
-    char hidden[JR_DRAFT_FILE_NAME];
-    name_hidden(hidden, name);
-    JR_CLOSE int fd = openat(dir_fd, hidden, FLAGS | O_CREAT | O_EXCL, mode);
-    if (fd < 0)
-        return;
-    if (bytes <= FEW)
-        write_zeros(fd, bytes);
-    else
-        (void)fallocate(fd, 0, 0, (off_t)bytes);
-}
-
 /* Whether the name still means the draft: what is written to a draft must not
  * reach another file. */
 static bool is_own_file(int fd, struct stat *ret)
@@ -56,22 +42,55 @@ static bool is_own_file(int fd, struct stat *ret)
            ret->st_uid == geteuid();
 }
 
+/* Nothing stands there then. A folder, which may hold more than we know of,
+ * goes on under another name. */
+static void clear_name(int dir_fd, const char *name)
+{
+    char aside[JR_DRAFT_FILE_NAME + sizeof ".aside"];
+    if (unlinkat(dir_fd, name, 0) == 0 || errno != EISDIR)
+        return;
+    (void)snprintf(aside, sizeof aside, "%s.aside", name);
+    (void)renameat(dir_fd, name, dir_fd, aside);
+}
+
+/* The draft, made where there is none of ours; -1 with errno. `ret` has what it
+ * was, with no mode where it is new. */
+static int open_draft(int dir_fd, const char *hidden, mode_t mode,
+                      struct stat *ret)
+{
+    int fd = openat(dir_fd, hidden, FLAGS);
+    if (fd >= 0 && is_own_file(fd, ret))
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    clear_name(dir_fd, hidden);
+    *ret = (struct stat){0};
+    return openat(dir_fd, hidden, FLAGS | O_CREAT | O_EXCL, mode);
+}
+
+int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
+                          mode_t mode, struct jr_error *err)
+{
+    char hidden[JR_DRAFT_FILE_NAME];
+    name_hidden(hidden, name);
+    struct stat st;
+    JR_CLOSE int fd = open_draft(dir_fd, hidden, mode, &st);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
+    if (bytes <= FEW)
+        write_zeros(fd, bytes);
+    else
+        (void)fallocate(fd, 0, 0, (off_t)bytes);
+    return 0;
+}
+
 int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
                        mode_t mode, struct jr_error *err)
 {
     struct jr_draft_file draft = {.dir_fd = dir_fd, .name = name};
-    struct stat st = {0};
+    struct stat st;
     name_hidden(draft.hidden, name);
-    draft.fd = openat(dir_fd, draft.hidden, FLAGS);
-    if (draft.fd >= 0 && !is_own_file(draft.fd, &st)) {
-        (void)close(draft.fd);
-        draft.fd = -1;
-    }
-    if (draft.fd < 0) {
-        (void)unlinkat(dir_fd, draft.hidden, 0);
-        draft.fd = openat(dir_fd, draft.hidden, FLAGS | O_CREAT | O_EXCL, mode);
-        st.st_mode = 0; /* by the umask */
-    }
+    draft.fd = open_draft(dir_fd, draft.hidden, mode, &st);
     if (draft.fd < 0 || jr_io_set_mode(draft.fd, &st, mode) != 0) {
         jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
         jr_draft_file_close(&draft);
@@ -108,10 +127,20 @@ int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
     return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }
 
+static int put_in_place(const struct jr_draft_file *draft)
+{
+    return renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name);
+}
+
 int jr_draft_file_publish(const struct jr_draft_file *draft,
                           struct jr_error *err)
 {
-    if (renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name) == 0)
+    int failed = put_in_place(draft);
+    if (failed != 0 && errno == EISDIR) {
+        clear_name(draft->dir_fd, draft->name);
+        failed = put_in_place(draft);
+    }
+    if (failed == 0)
         return 0;
     return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }

@@ -27,14 +27,15 @@ struct jr_draft_file {
         .dir_fd = -1, .fd = -1                                                 \
     }
 
-/* Make .NAME in the folder `dir_fd` and reserve `bytes` for it. If the file
- * system cannot reserve that much, it reserves less. */
-void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
-                           mode_t mode);
+/* Make .NAME in the folder `dir_fd` as jr_draft_file_open does, and reserve
+ * `bytes` for it; 0 reserves the name alone. If the file system cannot reserve
+ * that much, it reserves less. -1 with `err` where there is no such file. */
+int jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
+                          mode_t mode, struct jr_error *err);
 
 /* Open .NAME for writing, and create it if it does not exist; anything else in
- * its place that is not a regular file of ours is removed. `name` must outlive
- * the draft. 0, or -1 with `err`. */
+ * its place that is not a regular file of ours is removed, a folder renamed.
+ * `name` must outlive the draft. 0, or -1 with `err`. */
 int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
                        mode_t mode, struct jr_error *err);
 
@@ -48,7 +49,8 @@ int jr_draft_file_fill(struct jr_draft_file *draft,
 int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
                          struct jr_error *err);
 
-/* Rename it to NAME. 0, or -1 with `err`. */
+/* Rename it to NAME; a folder that is called so is renamed. 0, or -1 with
+ * `err`. */
 int jr_draft_file_publish(const struct jr_draft_file *draft,
                           struct jr_error *err);
 

@@ -111,6 +111,8 @@ static int write_input_files(struct jr_session *session, struct jr_error *err)
     const struct jr_source *source = jr_spec_doc(session->file)->source;
     struct jr_buf bytes = JR_BUF_INIT;
     const struct jr_job *job = &session->resolution.job;
+    if (jr_session_reserve_names(session, err) != 0)
+        return -1;
     jr_buf_add(&bytes, source->text, source->len);
     jr_redact_refer(&bytes, 0, job->hidden, job->hidden_names);
     if (jr_session_write(session, "spec.yaml", &bytes, err) != 0)

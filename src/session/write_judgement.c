@@ -48,16 +48,29 @@ static uint64_t results_bytes(const struct jr_plan *plan)
     return bytes < MOST_RESERVED ? bytes : MOST_RESERVED;
 }
 
+int jr_session_reserve_names(const struct jr_session *session,
+                             struct jr_error *err)
+{
+    const struct jr_run_folder *dir = &session->dir;
+    static const char *const names[] = {"results.json", "run.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (jr_draft_file_reserve(dir->fd, names[i], 0, dir->file_mode, err) !=
+            0)
+            return -1;
+    return 0;
+}
+
 void jr_session_reserve(const struct jr_session *session)
 {
     const struct jr_run_folder *dir = &session->dir;
     struct stat st;
     if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-        jr_draft_file_reserve(dir->fd, "run.json",
-                              (uint64_t)st.st_size + RECORD_BYTES,
-                              dir->file_mode);
-    jr_draft_file_reserve(dir->fd, "results.json",
-                          results_bytes(&session->plan), dir->file_mode);
+        (void)jr_draft_file_reserve(dir->fd, "run.json",
+                                    (uint64_t)st.st_size + RECORD_BYTES,
+                                    dir->file_mode, NULL);
+    (void)jr_draft_file_reserve(dir->fd, "results.json",
+                                results_bytes(&session->plan), dir->file_mode,
+                                NULL);
 }
 
 /* Many short runs in a row need not each wait for the disk: what the last

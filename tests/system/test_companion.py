@@ -268,16 +268,20 @@ class Full(harness.Case):
     FILL = ("dd if=/dev/zero of=fill bs=4k 2>/dev/null; "
             "dd if=/dev/zero of=rest bs=1 2>/dev/null; ")
 
-    def run_there(self, script, *words):
-        """jobrun with ranks of this script, and what it left: its results, its
-        record, and all names."""
+    def mounts(self):
+        """The options of unshare(1) with which a file system can be mounted."""
         for own in (["-m"], ["-Urm"]):
             there = subprocess.run(["unshare", *own, "true"],
                                    capture_output=True)
             if there.returncode == 0:
-                break
-        else:
-            self.skipTest("SKIPPED: no file system can be mounted here")
+                return own
+        self.skipTest("SKIPPED: no file system can be mounted here")
+        raise AssertionError
+
+    def run_there(self, script, *words):
+        """jobrun with ranks of this script, and what it left: its results, its
+        record, and all names."""
+        own = self.mounts()
         (self.folder / "disk").mkdir()
         (self.folder / "ranks.sh").write_text(script)
         (self.folder / "run.sh").write_text(
@@ -341,6 +345,47 @@ class Full(harness.Case):
         self.assertEqual(results["ranks"][0]["exit_code"], 0)
         self.assertRegex(done.stderr, "INCOMPLETE: every rank succeeded, but "
                          "the record is incomplete.* exit status 7\n")
+
+
+    # Everything that the disk has a name for; then the ranks take the rest.
+    FEW = """\
+mount -t tmpfs -o size=8m,nr_inodes=$1 tmpfs disk && cd disk || exit 99
+"$0" --run-id r -n 2 -- sh -c 'n=0; while touch "$RANK.$n"; do
+n=$((n + 1)); done 2>/dev/null; exit $RANK' 2>&1
+code=$?
+test ! -e runs/r || cat runs/r/results.json >&3 || code=98
+exit $code
+"""
+
+    def test_a_disk_that_takes_no_more_files(self):
+        """Either there is no run, or its record is whole; and the last line has
+        the exit status."""
+        own = self.mounts()
+        (self.folder / "disk").mkdir()
+        ended = []
+        for most in range(4, 36):
+            with open(self.folder / "results", "w") as results:
+                done = subprocess.run(
+                    ["unshare", *own, "sh", "-c", 'exec 3>&0; sh -c "$@"', "sh",
+                     self.FEW, harness.JOBRUN, str(most)],
+                    cwd=self.folder, text=True, stdin=results,
+                    env=harness.clean_environment(), stderr=subprocess.PIPE,
+                    stdout=subprocess.PIPE, timeout=harness.LIMIT)
+            if done.returncode == 99:
+                self.skipTest("SKIPPED: no file system can be mounted here")
+            text = (self.folder / "results").read_text()
+            with self.subTest(most=most, said=done.stdout):
+                self.assertIn(done.returncode, (1, 7))
+                if text == "":
+                    self.assertEqual(done.returncode, 7)
+                    continue
+                self.assertEqual(json.loads(text)["exit_code"],
+                                 done.returncode)
+                self.assertRegex(done.stdout,
+                                 f" exit status {done.returncode}\n")
+                ended.append(done.returncode)
+        self.assertIn(1, ended)
+        self.assertIn(7, ended)
 
 
 class Synced(harness.Case):

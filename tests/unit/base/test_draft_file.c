@@ -54,6 +54,8 @@ static void a_folder_that_is_gone_is_told(void)
 {
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
+    CU_ASSERT_EQUAL(jr_draft_file_reserve(-1, "out.json", 1, 0600, &err), -1);
+    JR_ASSERT_TEXT(err.text, "cannot create out.json: Bad file descriptor");
     CU_ASSERT_EQUAL(jr_draft_file_open(&draft, -1, "out.json", 0600, &err), -1);
     CU_ASSERT_EQUAL(draft.fd, -1);
     JR_ASSERT_TEXT(err.text, "cannot create out.json: Bad file descriptor");
@@ -111,7 +113,11 @@ static void it_ends_where_it_was_last_filled(void)
     struct jr_error err = {0};
     struct jr_draft_file draft = JR_DRAFT_FILE_INIT;
     scratch_start(&scratch);
-    jr_draft_file_reserve(scratch.fd, "out.json", 5000, 0600);
+    CU_ASSERT_EQUAL(
+        jr_draft_file_reserve(scratch.fd, "out.json", 0, 0600, &err), 0);
+    CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 0);
+    CU_ASSERT_EQUAL(
+        jr_draft_file_reserve(scratch.fd, "out.json", 5000, 0600, &err), 0);
     CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 8192);
     CU_ASSERT_EQUAL(size_of(&scratch, "out.json"), -1);
     CU_ASSERT_EQUAL(
@@ -137,7 +143,9 @@ static void few_bytes_are_reserved_in_whole_pieces(void)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct scratch scratch;
         scratch_start(&scratch);
-        jr_draft_file_reserve(scratch.fd, "f", vectors[i].bytes, 0600);
+        CU_ASSERT_EQUAL(jr_draft_file_reserve(scratch.fd, "f", vectors[i].bytes,
+                                              0600, NULL),
+                        0);
         CU_ASSERT_EQUAL(size_of(&scratch, ".f"), vectors[i].size);
         scratch_end(&scratch);
     }
@@ -150,8 +158,10 @@ static void a_reservation_overwrites_nothing(void)
     scratch_start(&scratch);
     scratch_write(&scratch, "victim", "precious");
     CU_ASSERT_EQUAL(symlinkat("victim", scratch.fd, ".out.json"), 0);
-    jr_draft_file_reserve(scratch.fd, "out.json", 100, 0600);
+    CU_ASSERT_EQUAL(
+        jr_draft_file_reserve(scratch.fd, "out.json", 100, 0600, NULL), 0);
     check_file(&scratch, "victim", "precious");
+    CU_ASSERT_EQUAL(size_of(&scratch, ".out.json"), 4096);
     scratch_end(&scratch);
 }
 
@@ -171,12 +181,19 @@ static void put_pipe(const struct scratch *scratch)
     CU_ASSERT_EQUAL(mkfifoat(scratch->fd, ".out.json", 0600), 0);
 }
 
-/* A link, another name of a file, or a pipe in the place of the draft: it is
- * removed, and what it led to stays as it was. */
+static void put_folder(const struct scratch *scratch)
+{
+    CU_ASSERT_EQUAL(mkdirat(scratch->fd, ".out.json", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(scratch->fd, ".out.json/in", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(scratch->fd, "out.json", 0700), 0);
+}
+
+/* A link, another name of a file, a pipe or a folder in the place of the draft:
+ * it is removed, and what it led to stays as it was. */
 static void what_was_planted_is_replaced(void)
 {
-    static void (*const plants[])(const struct scratch *) = {put_link, put_name,
-                                                             put_pipe};
+    static void (*const plants[])(const struct scratch *) = {
+        put_link, put_name, put_pipe, put_folder};
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
         struct scratch scratch;
         struct jr_error err = {0};
