@@ -40,7 +40,7 @@ static int init_field(struct jr_judge *judge, uint32_t f, struct jr_error *err)
 
 struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err)
 {
-    const char *head = strncmp(pattern, "(*", 2) == 0 ? "" : "(?m)";
+    const char *head = strncmp(pattern, "(*", 2) == 0 ? "" : "(*ANYCRLF)(?m)";
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_regex *regex = NULL;
     size_t offset = 0;

@@ -14,6 +14,7 @@
 #include "judge/judge.h"
 #include "judge/results.h"
 #include "output/log_gap.h"
+#include "run/policies/pin_results.h"
 
 #include "base/banned.h"
 
@@ -321,6 +322,7 @@ struct log {
     uint64_t end; /* UINT64_MAX: where the file ends */
     bool late;    /* something after that matches */
     bool shortened;
+    bool rewritten;        /* what the rank had written is not what it was */
     struct jr_log_gap gap; /* in the rank's own part; all zeros: none */
 };
 
@@ -352,6 +354,8 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
     log->end = jr_log_gap_place(log->fd, limit, rank->captured);
     if (rank->log_errno == 0 && fstat(log->fd, &st) == 0)
         log->shortened = (uint64_t)st.st_size < log->end;
+    log->rewritten = rank->result.digest != 0 &&
+                     jr_pin_log(log->fd, rank->captured) != rank->result.digest;
 }
 
 static void look_for_late_match(const struct jr_judge *judge, struct log *log)
@@ -404,6 +408,11 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
     if (log->shortened)
         jr_judge_fault(judge, i, JR_RESULT_CHANGED,
                        "%s was shortened after the rank had ended", log->name);
+    else if (log->rewritten)
+        jr_judge_fault(judge, i, JR_RESULT_CHANGED,
+                       "%s was changed after the rank had ended: it holds "
+                       "something else where the rank had written",
+                       log->name);
     else if (scan->given_up)
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
                        "'%s' takes too many steps for more than %" PRIu32

@@ -86,7 +86,8 @@
       "data to a file of `artifacts`.",                                        \
       "results: {limit: 1GiB}")                                                \
     N("results.pattern",                                                       \
-      "The last match in the stream counts. A match before what `log_limit` "  \
+      "The last match in the stream counts; a carriage return ends a line as " \
+      "a newline does. A match before what `log_limit` "                       \
       "left out is not known to be the last, and does not count unless "       \
       "another one comes after it. In YAML, single quotes leave "              \
       "backslashes as they are.",                                              \
@@ -101,7 +102,10 @@
       "Each must be a regular file, not empty, and different from the file "   \
       "that was there before the start. A path that is the same for all ranks "\
       "belongs to the whole job: any rank may write that file, at any time. "  \
-      "If the nodes were started by hand, the node with rank 0 checks for it.",\
+      "If the nodes were started by hand, the node with rank 0 checks for it. "\
+      "What is changed after the rank has ended does not count. A change is "  \
+      "seen by the size and the times of the file and its first 64 KiB, so a " \
+      "process that has the file mapped can change what is behind them unseen.",\
       "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
     N("results.fields.*.type", "",                                             \
       "results: {fields: {loss: {type: number}}}")                             \

@@ -544,6 +544,15 @@ os.link(str(mine).replace("attempt_1", "attempt_0"), mine)
                 self.assertIsNone(self.results()["ranks"][1]["result_error"])
                 shutil.rmtree(self.folder / "a-0.bin", ignore_errors=True)
 
+    def test_who_has_an_artifact_in_memory(self):
+        made = "put(pathlib.Path('a-%d.bin' % rank), 'weights'); "
+        self.ranks([made + "mapped(pathlib.Path('a-0.bin'), b'forgery')",
+                    made + "await_file('moved')"], 5,
+                   "results: {required: none, artifacts: ['a-%{rank}.bin']}\n")
+        self.told(0, "changed", "artifact a-0.bin was changed after the rank "
+                  "had ended")
+        self.assertIsNone(self.results()["ranks"][1]["result_error"])
+
     def test_the_jobs_artifact(self):
         """One path for all is to be made once, by any rank, at any time."""
         more = "results: {required: 0, artifacts: [sub/all.bin]}\n"
@@ -690,6 +699,20 @@ class Streams(Case):
                     "ended(0); os.truncate(run / 'attempt_0/0/stdout.log', 0); "
                     "print('acc=0.5')"], 5, self.PATTERN)
         self.told(0, "changed", "stdout.log was shortened")
+
+    def test_a_log_that_a_peer_rewrites(self):
+        """In its place, and as long as it was."""
+        for route in ("", "redirects: all\n"):
+            with self.subTest(route):
+                self.ranks(["print('x' * 99999); print('acc=0.5', flush=True)",
+                            "ended(0); logged('0.5'); "
+                            "log = run / 'attempt_0/0/stdout.log'; "
+                            "text = log.read_text().replace('0.5', '0.9'); "
+                            "log.open('r+').write(text); "
+                            "print('acc=0.5')"], 5, self.PATTERN + route)
+                self.told(0, "changed", "stdout.log was changed after the rank "
+                          "had ended")
+                self.assertEqual(self.delivered(), [None, {"acc": "0.5"}])
 
     def test_lines_that_take_too_many_steps(self):
         pattern = "results: {from: stdout, pattern: '^(a+)+b|acc=(?<acc>\\d+)'}\n"

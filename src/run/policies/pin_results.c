@@ -39,6 +39,30 @@ bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
            (far || (pin->dev == now.dev && pin->ino == now.ino));
 }
 
+uint64_t jr_pin_digest(const void *bytes, size_t len)
+{
+    char hex[JR_HASH_SIZE];
+    jr_hash(hex, bytes, len < JR_PIN_DIGESTED ? len : JR_PIN_DIGESTED);
+    hex[16] = '\0'; /* 64 bits */
+    uint64_t digest = strtoull(hex, NULL, 16);
+    return digest == 0 ? 1 : digest;
+}
+
+/* Of a plain file that is there, its path absolute or in the run folder; 0: it
+ * cannot be read. */
+static uint64_t digest_of_file(const char *path, int flags)
+{
+    struct stat st;
+    JR_FREE char *bytes = malloc(JR_PIN_DIGESTED);
+    JR_CLOSE int fd =
+        openat(JR_SLOT_DIR, path,
+               O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+    if (bytes == NULL || fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    ssize_t len = pread(fd, bytes, JR_PIN_DIGESTED, 0);
+    return len < 0 ? 0 : jr_pin_digest(bytes, (size_t)len);
+}
+
 /* The finalizer of splitmix64, which spreads every bit. */
 static uint64_t mix_digest(uint64_t sum, uint64_t value)
 {
@@ -48,14 +72,18 @@ static uint64_t mix_digest(uint64_t sum, uint64_t value)
     return sum ^ sum >> 31;
 }
 
-/* Never 0, which stands for none. */
-static uint32_t digest_of_stat(const struct stat *st, bool far)
+/* Of what the file is and of its first bytes; never 0, which stands for none.
+ */
+static uint32_t digest_of_artifact(const char *path, const struct stat *st,
+                                   bool far)
 {
     uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
     sum = mix_digest(sum, far ? 0 : st->st_ino);
     sum = mix_digest(sum, (uint64_t)st->st_size);
     sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_mtim));
     sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
+    if (S_ISREG(st->st_mode) && st->st_size > 0)
+        sum = mix_digest(sum, digest_of_file(path, 0));
     uint32_t digest = (uint32_t)sum;
     return digest == 0 ? 1 : digest;
 }
@@ -93,7 +121,7 @@ void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         if (path != NULL && stat(path, &st) == 0)
-            digest = digest_of_stat(&st, scope->far);
+            digest = digest_of_artifact(path, &st, scope->far);
         *pin = n < JR_PINNED_ARTIFACTS
                    ? digest
                    : (uint32_t)mix_digest(mix_digest(*pin, n), digest);
@@ -127,28 +155,6 @@ static bool must_deliver(const struct jr_rank_run *rank)
            jr_set_has(&pinning->required, rank->plan->rank);
 }
 
-uint64_t jr_pin_digest(const void *bytes, size_t len)
-{
-    char hex[JR_HASH_SIZE];
-    jr_hash(hex, bytes, len < JR_PIN_DIGESTED ? len : JR_PIN_DIGESTED);
-    hex[16] = '\0'; /* 64 bits */
-    uint64_t digest = strtoull(hex, NULL, 16);
-    return digest == 0 ? 1 : digest;
-}
-
-/* Of a plain file that is there; 0: it cannot be read. */
-static uint64_t digest_of_file(const char *path)
-{
-    struct stat st;
-    JR_FREE char *bytes = malloc(JR_PIN_DIGESTED);
-    JR_CLOSE int fd = openat(JR_SLOT_DIR, path,
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (bytes == NULL || fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return 0;
-    ssize_t len = pread(fd, bytes, JR_PIN_DIGESTED, 0);
-    return len < 0 ? 0 : jr_pin_digest(bytes, (size_t)len);
-}
-
 /* What a rank said of its file when it returned stays as it said. */
 static void pin_file(struct jr_rank_run *rank)
 {
@@ -160,7 +166,7 @@ static void pin_file(struct jr_rank_run *rank)
     if (!pin->there)
         jr_pin_fill(pin, &st);
     if (pin->digest == 0 && S_ISREG(st.st_mode) && jr_pin_is(pin, &st, false))
-        pin->digest = digest_of_file(path);
+        pin->digest = digest_of_file(path, O_NOFOLLOW);
 }
 
 void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
@@ -216,6 +222,35 @@ static void pin_artifacts(struct jr_rank_run *rank)
     rank->outcome->pinned = true;
 }
 
+uint64_t jr_pin_log(int fd, uint64_t end)
+{
+    size_t len = end < JR_PIN_DIGESTED ? (size_t)end : JR_PIN_DIGESTED;
+    JR_FREE char *bytes = len == 0 ? NULL : malloc(len);
+    if (bytes == NULL || end > INT64_MAX ||
+        pread(fd, bytes, len, (off_t)(end - len)) != (ssize_t)len)
+        return 0;
+    return jr_pin_digest(bytes, len);
+}
+
+/* What is in its pipe comes into the file first. Of a log that log_limit cuts,
+ * places move: its bytes are not noted. */
+static void pin_stream(struct jr_rank_run *rank, int stream)
+{
+    struct jr_runner *runner = rank->runner;
+    struct jr_rank_outcome *outcome = rank->outcome;
+    const char *path =
+        stream == 0 ? rank->plan->out_path : rank->plan->err_path;
+    outcome->captured = count_bytes(rank, stream);
+    if (path == NULL || rank->plan->limited)
+        return;
+    if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
+        jr_tee_pull(&runner->tee, (uint32_t)(rank - runner->ranks), stream);
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, path,
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        outcome->result.digest = jr_pin_log(fd, outcome->captured);
+}
+
 static void pin_delivered(struct jr_rank_run *rank)
 {
     const struct jr_pin_results *pinning = &rank->runner->pin_results;
@@ -227,7 +262,7 @@ static void pin_delivered(struct jr_rank_run *rank)
         return;
     rank->outcome->pinned = true;
     if (pinning->stream >= 0)
-        rank->outcome->captured = count_bytes(rank, pinning->stream);
+        pin_stream(rank, pinning->stream);
     else
         pin_file(rank);
 }

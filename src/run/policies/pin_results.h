@@ -9,9 +9,11 @@
  * daemon or a concurrent run makes of it in between is not the rank's.
  *
  * That is one stat(2) for each file that a rank has to deliver, and nothing for
- * a rank that has to deliver none. The first bytes of a result are read, too: a
- * file that is changed through mapped memory, or where times are coarse within
- * the tick of its last change, keeps its times.
+ * a rank that has to deliver none. The first bytes of it are read, too: a file
+ * that is changed through mapped memory, or where times are coarse within the
+ * tick of its last change, keeps its times. What is changed so behind them is
+ * not seen: artifacts are of any size. Of a log, which may grow later, it is
+ * the last bytes that the rank has written by then.
  */
 #ifndef JR_PIN_RESULTS_H
 #define JR_PIN_RESULTS_H
@@ -50,12 +52,16 @@ void jr_pin_returned(struct jr_rank_run *rank, const char *identity);
 /* Note what `st` says. */
 void jr_pin_fill(struct jr_pin *ret, const struct stat *st);
 
-/* How many of its first bytes tell a result from what it is changed to in
- * place. */
+/* How many of its first bytes tell a result or an artifact, and of its last a
+ * log, from what it is changed to in place. */
 #define JR_PIN_DIGESTED ((size_t)64 << 10)
 
 /* The digest of these bytes of a file that begins so; never 0. */
 uint64_t jr_pin_digest(const void *bytes, size_t len);
+
+/* The digest of the last of them of a log's first `end` bytes; 0: it does not
+ * have so many, or none. */
+uint64_t jr_pin_log(int fd, uint64_t end);
 
 /* Whether `st` is what was noted. Of a rank of another machine, `far`, device
  * and inode are not compared: they are that machine's own numbers. */
