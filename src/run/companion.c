@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +46,21 @@ void jr_companion_release(struct jr_companion *companion)
     if (companion->life_fd >= 0)
         (void)close(companion->life_fd);
     companion->pid = 0;
+}
+
+bool *jr_companion_share(void)
+{
+    bool *word = mmap(NULL, sizeof *word, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return word == MAP_FAILED ? NULL : word;
+}
+
+void jr_companion_close(struct jr_companion *companion)
+{
+    jr_companion_release(companion);
+    if (companion->written != NULL)
+        (void)munmap(companion->written, sizeof *companion->written);
+    companion->written = NULL;
 }
 
 /* FNV-1a, which is no secret's. */

@@ -20,15 +20,24 @@ struct jr_companion {
      * from is the end of the process. */
     void (*complete)(void *data, const struct jr_outcome *outcome, int run_fd);
     void *data;
-    uint64_t key; /* of the run's guard */
-    pid_t pid;    /* of the runner that stays; 0: none does */
-    int fd;       /* its pidfd; -1: none */
-    int life_fd;  /* what it sees our end by, without pidfds; -1: none */
+    uint64_t key;  /* of the run's guard */
+    pid_t pid;     /* of the runner that stays; 0: none does */
+    int fd;        /* its pidfd; -1: none */
+    int life_fd;   /* what it sees our end by, without pidfds; -1: none */
+    bool *written; /* in memory that both share: the guard has written the
+                      record, whatever else its folder holds; NULL: there is no
+                      such memory */
 };
+
+/* That memory, with false in it; NULL. It is jr_companion_close's to free. */
+bool *jr_companion_share(void);
 
 /* In the guard: the runner that stays is not needed any more. Ends and reaps
  * it; where none stays, nothing happens. */
 void jr_companion_release(struct jr_companion *companion);
+
+/* The same at the end of all attempts; what both shared is freed. */
+void jr_companion_close(struct jr_companion *companion);
 
 struct jr_runner;
 

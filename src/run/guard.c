@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -244,6 +245,30 @@ static void replay_earlier_attempts(struct jr_guard *guard)
     }
 }
 
+#define HELD_MS 100 /* for a tracer that has not yet waited for it */
+
+/* Take the end of the runner, if it has one; `told` is whether its pidfd says
+ * so. It is told first to who traces it. A rank may do that, and pass nothing
+ * on: then the end is as /proc has it, and the rank is ended with the others.
+ */
+static bool take_runner_end(const struct jr_guard *guard, bool told,
+                            siginfo_t *ret)
+{
+    for (int i = 0; i < HELD_MS; i++) {
+        if (jr_child_wait(guard->runner_fd, guard->runner, ret, NULL) != 0 ||
+            ret->si_pid != 0)
+            return true;
+        if (!told)
+            return false;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    int sig = jr_companion_signal(guard->runner_fd, guard->runner, -1);
+    *ret = (siginfo_t){.si_code = sig == 0 ? CLD_EXITED : CLD_KILLED};
+    ret->si_pid = guard->runner;
+    ret->si_status = sig;
+    return true;
+}
+
 #define END_LOOK_MS 1 /* between the end of its descriptors and of itself */
 
 /* The runner has closed its end of alive_fd. Returns the milliseconds until the
@@ -271,8 +296,7 @@ static bool await_runner(struct jr_guard *guard, siginfo_t *ret)
     int wait_ms = -1;
     uint64_t until = 0;
     *ret = (siginfo_t){0};
-    while (jr_child_wait(guard->runner_fd, guard->runner, ret, NULL) == 0 &&
-           ret->si_pid == 0) {
+    while (!take_runner_end(guard, (fds[1].revents & POLLIN) != 0, ret)) {
         if (poll(fds, 5, wait_ms) == 0 && jr_clock_ns() >= until)
             return false;
         if ((fds[4].revents & POLLIN) != 0)

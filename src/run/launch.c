@@ -69,12 +69,14 @@ static void begin_terminal(struct jr_runner *runner)
 
 /* Hear of its end, if that is not so already. Ranks that end while they are
  * watched are told of in that order; one that ended before it was, as of then.
- * -1 with errno. */
+ * Of one whose tracer keeps its end, it is told once, and again when the tracer
+ * lets go of it. -1 with errno. */
 static int watch_rank(struct jr_rank_run *rank, int pidfd)
 {
     rank->watch =
         (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
-    bool heard = jr_loop_add(&rank->runner->loop, &rank->watch, EPOLLIN) == 0 ||
+    bool heard = jr_loop_add(&rank->runner->loop, &rank->watch,
+                             EPOLLIN | EPOLLET) == 0 ||
                  errno == EEXIST;
     return heard ? 0 : -1;
 }

@@ -88,6 +88,15 @@ static void complete_requeue(struct jr_session *session)
         jr_requeue_ask(session);
 }
 
+/* A rank may have put a results.json there that it made up. */
+static bool is_record_written(const struct jr_session *session)
+{
+    const bool *written = session->companion.written;
+    return written != NULL ? *written
+                           : jr_access(session->dir.fd, "results.json", F_OK,
+                                       AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* In the runner, where this process was killed while the attempt ran, was
  * judged, or was followed by a pause: it is the last one. */
 static void complete_killed_attempt(void *data,
@@ -100,7 +109,7 @@ static void complete_killed_attempt(void *data,
     session->dir.fd = run_fd;
     session->dir.log_fd = -1;
     session->outcome = *outcome;
-    if (jr_access(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (is_record_written(session)) {
         complete_requeue(session);
         return;
     }
@@ -125,6 +134,7 @@ static struct jr_run_options make_run_options(
     session->companion = (struct jr_companion){
         .complete = complete_killed_attempt,
         .data = session,
+        .written = jr_companion_share(),
         .key = jr_companion_key(record->machine.boot_id, record->pid,
                                 record->start_ticks)};
     struct jr_run_options options = {

@@ -47,7 +47,7 @@ void jr_session_close(struct jr_session *session)
 {
     if (session == NULL)
         return;
-    jr_companion_release(&session->companion);
+    jr_companion_close(&session->companion);
     jr_controller_close(session->controller);
     jr_spares_release(session);
     jr_ssh_session_release(session);
