@@ -1,5 +1,6 @@
 #include "spec/sweep_meant_values.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,20 +26,34 @@ static const char *meant_list(struct jr_arena *arena, const char *text)
     return jr_arena_printf(arena, "[%s]", list.failed ? "" : list.data);
 }
 
+/* range(FROM, TO, STEP), which TO itself is not in, as a range that ends with
+ * its last value; NULL where it has none. */
+static const char *meant_steps(struct jr_arena *arena, double from, double to,
+                               double step)
+{
+    double last = from + (ceil((to - from) / step - 1e-9) - 1) * step;
+    JR_BUF_CLEANUP struct jr_buf more = JR_BUF_INIT;
+    if (step != 1)
+        jr_buf_printf(&more, ", step: %.15g", step);
+    if (!isfinite(last) || more.failed || (last - from) / step < 0)
+        return NULL;
+    return jr_arena_printf(arena, "{from: %.15g, to: %.15g%s}", from, last,
+                           step != 1 ? more.data : "");
+}
+
 /* range(1,10), range(10), 1..3, interval(0,1): as it is written here. */
 static const char *meant_range(struct jr_arena *arena, const char *text)
 {
     char tail[2];
-    double from, to, step = 1;
+    double from, to, step;
     if (sscanf(text, "range(%lf,%lf,%lf%1[)]", &from, &to, &step, tail) == 4)
-        return jr_arena_printf(arena, "{from: %g, to: %g, step: %g}", from,
-                               to - step, step);
+        return meant_steps(arena, from, to, step);
     if (sscanf(text, "range(%lf,%lf%1[)]", &from, &to, tail) == 3)
-        return jr_arena_printf(arena, "{from: %g, to: %g}", from, to - 1);
+        return meant_steps(arena, from, to, 1);
     if (sscanf(text, "range(%lf%1[)]", &to, tail) == 2)
-        return jr_arena_printf(arena, "{from: 0, to: %g}", to - 1);
+        return meant_steps(arena, 0, to, 1);
     if (sscanf(text, "interval(%lf,%lf%1[)]", &from, &to, tail) == 3)
-        return jr_arena_printf(arena, "{uniform: [%g, %g]}", from, to);
+        return jr_arena_printf(arena, "{uniform: [%.15g, %.15g]}", from, to);
     const char *dots = strstr(text, "..");
     size_t digits = strspn(text, "0123456789");
     if (dots == NULL || dots != text + digits || digits == 0 ||
