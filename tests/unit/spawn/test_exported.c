@@ -1,6 +1,7 @@
 #include "spawn/exported.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,20 +28,34 @@ static void nothing_is_an_error(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "ended before its last line"));
     CU_ASSERT_FALSE(exported.there);
     CU_ASSERT_EQUAL(jr_exported_read(&exported, -1, NULL, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(err.text, "what it exported could not be read"));
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    CU_ASSERT_EQUAL(jr_exported_read(&exported, fd, NULL, &err), -1);
+    CU_ASSERT_FALSE(exported.there);
+    (void)close(fd);
 }
 
 static void joins(void)
 {
     static const char bytes[] =
         "A=1\0PWD=/inner\0SHLVL=3\0_=/usr/bin/env\0DROP_A=1\0GONE=1\0RANK=7\0"
-        "RANKS=2\0EMPTY=\0FN%%=() {\n}\0MINE=x\0LAST";
+        "RANKS=2\0EMPTY=\0FN%%=() {\n}\0MINE=x\0MIN=y\0OLD=9\0LAST";
     static char rank[] = "RANK=0", own[] = "B=2", old[] = "OLD=1",
                 mine[] = "MINE";
     static char *env[] = {rank, own, old, NULL}, *drop[] = {mine, NULL};
-    static const char *const expected[] = {
-        "RANK=0",  "B=2",        "A=1",
-        "RANKS=2", "EMPTY=",     "FN%%=() {\n}",
-        "LAST",    "PWD=/outer", "PYTHONPATH=/opt/python"};
+    static const char *const expected[] = {"RANK=0",
+                                           "B=2",
+                                           "A=1",
+                                           "RANKS=2",
+                                           "EMPTY=",
+                                           "FN%%=() {\n}",
+                                           "MIN=y",
+                                           "OLD=9",
+                                           "LAST",
+                                           "PWD=/outer",
+                                           "PYTHONPATH=/opt/python"};
     struct jr_exported exported = {0};
     struct jr_error err = {0};
     CU_ASSERT_PTR_EQUAL(jr_exported_join(&exported, env, 2, drop), env);

@@ -141,6 +141,35 @@ static void ends_a_group(void)
     CU_ASSERT_FALSE(is_there(group.path));
 }
 
+/* Whether the process has no other child. */
+static bool knows_its_only_child(void)
+{
+    pid_t one = fork();
+    if (one == 0)
+        hang();
+    bool alone = jr_reap_only(one) && !jr_reap_only(one + 1);
+    pid_t other = fork();
+    if (other == 0)
+        hang();
+    bool two = !jr_reap_only(one) && !jr_reap_only(other);
+    (void)kill(one, SIGKILL);
+    (void)kill(other, SIGKILL);
+    (void)waitpid(one, NULL, 0);
+    bool left = jr_reap_only(other);
+    (void)waitpid(other, NULL, 0);
+    return alone && two && left && jr_reap_only(one);
+}
+
+static void knows_who_is_the_only_child(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(knows_its_only_child() ? 0 : 1);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
 /* What nobody is the parent of: two processes of a run died at once. */
 static void clears_what_is_left(void)
 {
@@ -168,5 +197,6 @@ static void clears_what_is_left(void)
     CU_ASSERT_FALSE(is_there(group.path));
 }
 
-JR_UNIT_MAIN("sweep", CASE(ends_all_descendants), CASE(ends_a_group),
+JR_UNIT_MAIN("sweep", CASE(knows_who_is_the_only_child),
+             CASE(ends_all_descendants), CASE(ends_a_group),
              CASE(clears_what_is_left))

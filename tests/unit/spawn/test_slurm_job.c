@@ -2,13 +2,14 @@
  * should have made them. */
 #include "spawn/slurm_job.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "unit.h"
+#include "descriptors.h"
 
 #define ANSWER(name, state, restarts, rest)                                    \
     "JobId=12 JobName=" name "\n   UserId=a(1) GroupId=a(1) MCS_label=N/A\n"   \
@@ -32,8 +33,7 @@ static void reads_what_slurm_says(void)
     } rows[] = {
         {ANSWER("t", "RUNNING", "1", TIMES("Unknown")), "RUNNING", 1, 0, false,
          false},
-        {ANSWER("t", "RUNNING", "1",
-                TIMES("1800000020") PREEMPT("1800000000")),
+        {ANSWER("t", "RUNNING", "1", TIMES("1800000020") PREEMPT("1800000000")),
          "RUNNING", 1, 1800000020, true, true},
         {ANSWER("t", "RUNNING", "1", PREEMPT("None")), "RUNNING", 1, 0, false,
          false},
@@ -53,8 +53,8 @@ static void reads_what_slurm_says(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_slurm_job job = {.restarts = 99};
-        CU_ASSERT_TRUE_FATAL(jr_slurm_job_read(&job, rows[i].text,
-                                               strlen(rows[i].text), "12"));
+        CU_ASSERT_TRUE_FATAL(
+            jr_slurm_job_read(&job, rows[i].text, strlen(rows[i].text), "12"));
         JR_ASSERT_TEXT(job.state, rows[i].state);
         CU_ASSERT_EQUAL(job.restarts, rows[i].restarts);
         CU_ASSERT_EQUAL(job.end, rows[i].end);
@@ -87,11 +87,14 @@ static void believes_no_other_answer(void)
         "",
         "\n",
         "slurm_load_jobs error: Invalid job id specified\n",
-        "JobId=13 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n",
+        "JobId=13 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
+        "Restarts=9\n",
         "JobId=12 JobName=t\n   JobState=PENDING Reason=x\n",
         "JobId=12 JobName=t\n   Requeue=1 Restarts=9\n",
-        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=x\n",
-        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=-1\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
+        "Restarts=x\n",
+        "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 "
+        "Restarts=-1\n",
         "JobId=12 JobName=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9",
         "JobId=12 J=t\n   JobState=PENDING R=x\n   Requeue=1 Restarts=9\n"
         "   JobState=RUNNING Reason=None\n   Requeue=1 Restarts=1\n",
@@ -118,8 +121,17 @@ static void knows_how_long_is_left(void)
     job.end = now + 4;
     left = jr_slurm_job_left_ms(&job, 5000);
     CU_ASSERT_TRUE(left > 1000 && left <= 2000);
+    job.end = now + 1000; /* more than twice what is to be spared, or not */
+    left = jr_slurm_job_left_ms(&job, 400000);
+    CU_ASSERT_TRUE(left > 550000 && left <= 600000);
+    left = jr_slurm_job_left_ms(&job, 600000);
+    CU_ASSERT_TRUE(left > 450000 && left <= 500000);
     job.end = now - 1;
     CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
+    job.end = now; /* or sooner, by now */
+    CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
+    job.end = UINT64_MAX / 1000;
+    CU_ASSERT_TRUE(jr_slurm_job_left_ms(&job, 5000) > UINT64_MAX / 2);
     job.end = 0;
     CU_ASSERT_EQUAL(jr_slurm_job_left_ms(&job, 5000), 0);
     job.end = UINT64_MAX;
@@ -127,50 +139,96 @@ static void knows_how_long_is_left(void)
 }
 
 /* A stand-in for scontrol, in a folder of its own, which is all of PATH. */
-static const char *ask(const char *script, unsigned limit_ms,
-                       struct jr_buf *out)
+struct stand_in {
+    char folder[32], path[64], search[64];
+    char *envp[3];
+};
+
+/* NULL: there is none. */
+static void make_stand_in(struct stand_in *ret, const char *script)
 {
-    char folder[] = "/tmp/scontrol-XXXXXX", path[64], search[64];
-    struct jr_slurm_call call;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "%s/scontrol", folder);
-    (void)snprintf(search, sizeof search, "PATH=%s:/usr/bin:/bin", folder);
-    FILE *file = script == NULL ? NULL : fopen(path, "we");
+    static char format[] = "SLURM_TIME_FORMAT=of the user";
+    *ret = (struct stand_in){.folder = "/tmp/scontrol-XXXXXX"};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(ret->folder));
+    (void)snprintf(ret->path, sizeof ret->path, "%s/scontrol", ret->folder);
+    (void)snprintf(ret->search, sizeof ret->search, "PATH=%s:/usr/bin:/bin",
+                   ret->folder);
+    FILE *file = script == NULL ? NULL : fopen(ret->path, "we");
     if (file != NULL) {
         (void)fprintf(file, "#!/bin/sh\n%s\n", script);
         (void)fclose(file);
-        (void)chmod(path, 0700);
+        (void)chmod(ret->path, 0700);
     } else {
-        (void)snprintf(search, sizeof search, "PATH=%s", folder);
+        (void)snprintf(ret->search, sizeof ret->search, "PATH=%s", ret->folder);
     }
-    char *envp[] = {search, NULL};
+    ret->envp[0] = ret->search;
+    ret->envp[1] = format;
+}
+
+static void remove_stand_in(const struct stand_in *stand_in)
+{
+    (void)unlink(stand_in->path);
+    (void)rmdir(stand_in->folder);
+}
+
+static const char *ask(const char *script, const char *verb, unsigned limit_ms,
+                       struct jr_buf *out)
+{
+    struct stand_in stand_in;
+    struct jr_slurm_call call;
+    make_stand_in(&stand_in, script);
     const struct jr_slurm_self self = {
-        .job = "12", .name = "12_3", .envp = envp};
-    CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, "show", limit_ms),
-                          0);
+        .job = "12", .name = "12_3", .envp = stand_in.envp};
+    unsigned open = count_descriptors();
+    CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, verb, limit_ms), 0);
+    CU_ASSERT_EQUAL(count_descriptors(), open + 2); /* its output and report */
     const char *why = jr_slurm_call_finish(&call, out);
     CU_ASSERT_EQUAL(call.keeper.pid, 0);
-    (void)unlink(path);
-    (void)rmdir(folder);
+    CU_ASSERT_EQUAL(call.out_fd, -1);
+    CU_ASSERT_EQUAL(count_descriptors(), open);
+    remove_stand_in(&stand_in);
     return why;
+}
+
+/* Whoever does not wait for the answer has it end. */
+static void takes_back_what_was_asked(void)
+{
+    struct stand_in stand_in;
+    struct jr_slurm_call call;
+    make_stand_in(&stand_in, "exec sleep 1000");
+    const struct jr_slurm_self self = {
+        .job = "12", .name = "12", .envp = stand_in.envp};
+    unsigned open = count_descriptors();
+    CU_ASSERT_EQUAL_FATAL(jr_slurm_call_start(&call, &self, "show", 60000), 0);
+    pid_t keeper = call.keeper.pid;
+    jr_slurm_call_stop(&call);
+    CU_ASSERT_EQUAL(call.keeper.pid, 0);
+    CU_ASSERT_EQUAL(kill(keeper, 0), -1);
+    CU_ASSERT_EQUAL(count_descriptors(), open);
+    jr_slurm_call_stop(&call); /* there is none any more */
+    remove_stand_in(&stand_in);
 }
 
 static void asks_scontrol(void)
 {
     static const struct {
-        const char *script;
+        const char *script, *verb;
         unsigned limit_ms;
         const char *why, *out;
     } rows[] = {
-        {"echo \"$@\" $SLURM_TIME_FORMAT", 60000, NULL, "show job 12_3 %s\n"},
-        {"echo no >&2; exit 1", 60000, "refused", "no\n"},
-        {"echo part; exec sleep 1000", 300, "did not answer in time", "part\n"},
-        {"kill -9 $$", 60000, "was killed", NULL},
-        {NULL, 60000, "could not be executed", NULL},
+        {"echo \"$@\" $SLURM_TIME_FORMAT; pwd", "show", 60000, NULL,
+         "show job 12_3 %s\n/\n"},
+        {"echo no >&2; exit 1", "show", 60000, "refused", "no\n"},
+        {"echo part; exec sleep 1000", "show", 300, "did not answer in time",
+         "part\n"},
+        {"kill -9 $$", "show", 60000, "was killed", NULL},
+        {NULL, "show", 60000, "could not be executed", NULL},
+        {"echo \"$@\"", "requeue", 60000, NULL, "requeue 12_3\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        const char *why = ask(rows[i].script, rows[i].limit_ms, &out);
+        const char *why =
+            ask(rows[i].script, rows[i].verb, rows[i].limit_ms, &out);
         if (rows[i].why == NULL)
             CU_ASSERT_PTR_NULL(why)
         else
@@ -185,4 +243,5 @@ static void asks_scontrol(void)
 
 JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says),
              CASE(finds_its_own_among_several), CASE(believes_no_other_answer),
-             CASE(knows_how_long_is_left), CASE(asks_scontrol))
+             CASE(knows_how_long_is_left), CASE(asks_scontrol),
+             CASE(takes_back_what_was_asked))

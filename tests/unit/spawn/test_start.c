@@ -8,61 +8,9 @@
 
 #include "base/pidfd.h"
 #include "base/rank_set.h"
-#include "scratch.h"
+#include "bench.h"
+#include "deny.h"
 #include "store/run_folder.h"
-
-struct bench {
-    struct scratch scratch;
-    struct jr_run_folder folder;
-    struct jr_run_options options;
-    struct jr_policy policy;
-    struct jr_plan plan;
-    struct jr_plan_rank rank;
-    struct jr_budget budget;
-    struct jr_starter starter;
-    struct jr_started started;
-    char workdir[64];
-};
-
-static struct bench bench;
-static char *environment[] = {(char *)"PATH=/bin:/usr/bin", (char *)"X=1",
-                              NULL};
-
-/* A rank that executes shell text, with its folder and both logs. */
-static void begin(const char *text)
-{
-    static char *argv[4];
-    argv[0] = (char *)"sh";
-    argv[1] = (char *)"-c";
-    argv[2] = (char *)text;
-    bench = (struct bench){0};
-    scratch_start(&bench.scratch);
-    (void)snprintf(bench.workdir, sizeof bench.workdir, "%s",
-                   bench.scratch.dir);
-    bench.folder = (struct jr_run_folder){
-        .fd = bench.scratch.fd, .dir_mode = 0700, .file_mode = 0640};
-    bench.options = (struct jr_run_options){
-        .dir = &bench.folder, .in_fd = -1, .out_fd = -1, .err_fd = -1};
-    bench.rank = (struct jr_plan_rank){.argv = argv,
-                                       .env = environment,
-                                       .workdir = bench.workdir,
-                                       .on_console = true,
-                                       .out = JR_SINK_FILE,
-                                       .err = JR_SINK_FILE,
-                                       .dir = "attempt_0/3",
-                                       .out_path = "attempt_0/3/stdout.log",
-                                       .err_path = "attempt_0/3/stderr.log"};
-    bench.plan = (struct jr_plan){
-        .policy = &bench.policy, .ranks = &bench.rank, .count = 1};
-}
-
-static void open_starter(void)
-{
-    CU_ASSERT_EQUAL_FATAL(jr_starter_open(&bench.starter, &bench.plan,
-                                          &bench.options, &bench.budget),
-                          0);
-    (void)umask(022);
-}
 
 static void start(void)
 {
@@ -78,30 +26,6 @@ static int await(void)
     CU_ASSERT_TRUE_FATAL(bench.started.pid > 0);
     CU_ASSERT_EQUAL(waitpid(bench.started.pid, &status, 0), bench.started.pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static void end(void)
-{
-    const int fds[] = {bench.started.pidfd, bench.started.control,
-                       bench.started.pipes[0], bench.started.pipes[1],
-                       bench.starter.attempt_fd};
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (fds[i] > 2)
-            (void)close(fds[i]);
-    for (int fd = JR_SLOT_DIR; fd < JR_SLOT_END; fd++)
-        (void)close(fd);
-    scratch_end(&bench.scratch);
-}
-
-static const char *content(const char *name)
-{
-    static char text[4096];
-    int fd = openat(bench.scratch.fd, name, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    text[len < 0 ? 0 : len] = '\0';
-    if (fd >= 0)
-        (void)close(fd);
-    return text;
 }
 
 /* Which way a stream goes. */
@@ -226,11 +150,9 @@ static void a_rank_finds_what_the_plan_says(void)
     start();
     CU_ASSERT_EQUAL(await(), 7);
     char expected[256];
-    (void)snprintf(expected, sizeof expected, "%s\n1\n0 1 2 3 ", bench.workdir);
-    const char *out = content("attempt_0/3/stdout.log");
-    if (strncmp(out, expected, strlen(expected)) != 0)
-        printf("\n    %s", out);
-    CU_ASSERT_EQUAL(strncmp(out, expected, strlen(expected)), 0);
+    (void)snprintf(expected, sizeof expected, "%s\n1\n0 1 2 3 0027\n",
+                   bench.workdir);
+    JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), expected);
     JR_ASSERT_TEXT(content("attempt_0/3/stderr.log"), "err\n");
     CU_ASSERT_EQUAL(bench.started.pipes[0], -1);
     CU_ASSERT_EQUAL(bench.started.control, -1);
@@ -299,6 +221,208 @@ static void a_rank_may_have_a_control_socket(void)
     CU_ASSERT_EQUAL(send(bench.started.control, "g\n", 2, 0), 2);
     CU_ASSERT_EQUAL(await(), 5);
     end();
+}
+
+/* A stream to its process manager, with and without the control socket. */
+static void a_rank_may_have_a_process_manager(void)
+{
+    for (int both = 0; both < 2; both++) {
+        char byte;
+        begin("test -e /proc/$$/fd/3 && echo extra; printf p >&4; exit 6");
+        bench.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
+        bench.plan.returns = both;
+        start();
+        CU_ASSERT_TRUE_FATAL(bench.started.pmi >= 0);
+        CU_ASSERT_EQUAL(bench.started.control >= 0, both);
+        CU_ASSERT_EQUAL(await(), 6);
+        CU_ASSERT_EQUAL(read(bench.started.pmi, &byte, 1), 1);
+        CU_ASSERT_EQUAL(byte, 'p');
+        CU_ASSERT_EQUAL(read(bench.started.pmi, &byte, 1), 0);
+        JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"),
+                       both ? "extra\n" : "");
+        (void)close(bench.started.pmi);
+        end();
+    }
+}
+
+/* Together, pipes take no more than an unprivileged user may have. */
+static void pipes_are_as_large_as_all_may_be(void)
+{
+    static struct jr_plan_rank ranks[1024];
+    static const struct {
+        uint32_t pipes;
+        int size;
+    } vectors[] = {{1, 1 << 20},   {64, 1 << 20},  {65, 1 << 19},
+                   {128, 1 << 19}, {129, 1 << 18}, {512, 1 << 17},
+                   {513, 0},       {1024, 0}};
+    for (size_t i = 0; i < 1024; i++)
+        ranks[i] = (struct jr_plan_rank){
+            .on_console = true, .out = JR_SINK_CONSOLE, .err = JR_SINK_FILE};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        begin("");
+        bench.options.out_fd = 1;
+        bench.plan.ranks = ranks;
+        bench.plan.count = vectors[i].pipes;
+        open_starter();
+        CU_ASSERT_EQUAL(bench.starter.pipe_size, vectors[i].size);
+        end();
+    }
+}
+
+/* Descriptors that the caller has where the slots will be serve as before,
+ * under other numbers. */
+static void slots_take_the_place_of_nothing(void)
+{
+    static const int places[] = {JR_SLOT_DIR, JR_SLOT_NULL, JR_SLOT_ERR,
+                                 JR_SLOT_END - 1, JR_SLOT_END};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int pair[2], lease[2];
+        char bytes[8];
+        begin("echo out");
+        CU_ASSERT_EQUAL(pipe2(pair, O_CLOEXEC), 0);
+        CU_ASSERT_EQUAL(pipe2(lease, O_CLOEXEC | O_NONBLOCK), 0);
+        CU_ASSERT_EQUAL(dup3(pair[1], places[i], O_CLOEXEC), places[i]);
+        CU_ASSERT_EQUAL(dup3(lease[1], JR_SLOT_PIPE_OUT + 3, O_CLOEXEC),
+                        JR_SLOT_PIPE_OUT + 3);
+        (void)close(lease[1]);
+        bench.options.out_fd = places[i];
+        bench.rank.out = JR_SINK_INHERIT;
+        start();
+        CU_ASSERT_EQUAL(await(), 0);
+        CU_ASSERT_EQUAL(read(pair[0], bytes, sizeof bytes), 4);
+        CU_ASSERT_EQUAL(memcmp(bytes, "out\n", 4), 0);
+        CU_ASSERT_EQUAL(read(lease[0], bytes, 1), -1); /* it is held still */
+        CU_ASSERT_EQUAL(errno, EAGAIN);
+        (void)close(pair[0]);
+        (void)close(pair[1]);
+        (void)close(lease[0]);
+        (void)close(JR_SLOT_END);
+        end();
+    }
+}
+
+/* Even one that comes to lie there by itself. */
+static void a_slot_may_be_the_next_descriptor(void)
+{
+    int fds[16], count = 0;
+    begin("cat; echo out");
+    do
+        fds[count] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    while (fds[count++] < JR_SLOT_DIR && count < 16);
+    start();
+    CU_ASSERT_EQUAL(await(), 0);
+    JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), "out\n");
+    for (int i = 0; i < count; i++)
+        if (fds[i] < JR_SLOT_DIR)
+            (void)close(fds[i]);
+    end();
+}
+
+/* An attempt's folder that this run has claimed may be there already, if it is
+ * ours. */
+static void takes_the_folder_that_was_claimed(void)
+{
+    static const struct {
+        unsigned claimed; /* attempts */
+        uid_t owner;
+        bool good;
+    } vectors[] = {
+        {1, 0, true}, {2, 0, false}, {0, 0, false}, {1, 65534, false}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        begin("exit 0");
+        bench.folder.claimed = vectors[i].claimed;
+        CU_ASSERT_EQUAL(mkdirat(bench.scratch.fd, "attempt_0", 0700), 0);
+        if (vectors[i].owner != 0 && fchownat(bench.scratch.fd, "attempt_0",
+                                              vectors[i].owner, 0, 0) != 0) {
+            end(); /* this user cannot give it away */
+            continue;
+        }
+        start();
+        if (vectors[i].good) {
+            CU_ASSERT_EQUAL(await(), 0);
+        } else {
+            CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_FOLDER);
+            CU_ASSERT_EQUAL(bench.started.error, EEXIST);
+        }
+        end();
+    }
+}
+
+/* A FIFO in the place of a file for both streams holds nobody. */
+static void a_planted_fifo_stops_the_start(void)
+{
+    begin("exit 0");
+    bench.rank.err_path = bench.rank.out_path;
+    open_starter();
+    CU_ASSERT_EQUAL(jr_start_folder(&bench.starter, "attempt_0/3"), 0);
+    CU_ASSERT_EQUAL(mkfifoat(bench.scratch.fd, "attempt_0/3/stdout.log", 0600),
+                    0);
+    int reader = openat(bench.scratch.fd, "attempt_0/3/stdout.log",
+                        O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
+    CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_STDOUT);
+    CU_ASSERT_EQUAL(bench.started.error, EEXIST);
+    (void)close(reader);
+    end();
+}
+
+/* What only a child of its own can find out. */
+static void says_what_the_child_could_not_do(void)
+{
+    static char name[300];
+    memset(name, 'x', sizeof name - 3);
+    (void)strcat(name, "/3");
+    for (int i = 0; i < 4; i++) {
+        begin("exit 0");
+        if (i == 0) {
+            bench.rank.input = JR_INPUT_TERMINAL; /* there is none */
+        } else if (i < 3) {
+            bench.budget.limits = (struct jr_limit_list){
+                2, {{RLIMIT_CORE, {0, 0}}, {RLIMIT_CORE, {0, 0}}}};
+            bench.budget.limits.items[i - 1] =
+                (struct jr_limit){RLIMIT_NOFILE, {20, 10}};
+        } else {
+            bench.rank.dir = name;
+        }
+        start();
+        CU_ASSERT_EQUAL(bench.started.stage, i == 0   ? JR_STAGE_STDIN
+                                             : i == 3 ? JR_STAGE_FOLDER
+                                                      : JR_STAGE_LIMITS);
+        CU_ASSERT_EQUAL(bench.started.error, i == 0   ? ENOTTY
+                                             : i == 3 ? ENAMETOOLONG
+                                                      : EINVAL);
+        CU_ASSERT_EQUAL(bench.started.pid, 0);
+        end();
+    }
+}
+
+/* In another process, with a kernel that lacks these calls: one start at a
+ * time, and a rank that ends as any other. */
+static bool starts_without(const struct deny_call *calls, size_t count)
+{
+    begin("test -e /proc/$$/fd/12 && exit 8; exit 7");
+    if (!deny(calls, count))
+        return false;
+    open_starter();
+    CU_ASSERT_TRUE(bench.starter.waits);
+    jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
+    bool good = jr_start_width(&bench.starter) == 1 && await() == 7;
+    end();
+    return good && CU_get_number_of_failures() == 0;
+}
+
+static void starts_where_a_kernel_lacks_something(void)
+{
+    static const struct deny_call calls[] = {{SYS_close_range, ENOSYS},
+                                             {SYS_pidfd_open, ENOSYS}};
+    for (int i = 0; i < 3; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(starts_without(calls + i % 2, i == 2 ? 2 : 1) ? 0 : 1);
+        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+        CU_ASSERT_EQUAL(status, 0);
+    }
 }
 
 /* Its input is /dev/null, or jobrun's own. */
@@ -613,9 +737,17 @@ JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(places_files_beside_the_ranks),
              CASE(a_rank_finds_what_the_plan_says), CASE(pipes_come_back),
              CASE(both_streams_may_share_a_file),
-             CASE(a_rank_may_have_a_control_socket), CASE(a_rank_has_an_input),
-             CASE(limits_and_signals_are_its_own), CASE(binds_to_cpus),
-             CASE(says_at_which_stage_it_fails),
+             CASE(a_rank_may_have_a_control_socket),
+             CASE(a_rank_may_have_a_process_manager),
+             CASE(pipes_are_as_large_as_all_may_be),
+             CASE(slots_take_the_place_of_nothing),
+             CASE(a_slot_may_be_the_next_descriptor),
+             CASE(takes_the_folder_that_was_claimed),
+             CASE(a_planted_fifo_stops_the_start),
+             CASE(says_what_the_child_could_not_do),
+             CASE(starts_where_a_kernel_lacks_something),
+             CASE(a_rank_has_an_input), CASE(limits_and_signals_are_its_own),
+             CASE(binds_to_cpus), CASE(says_at_which_stage_it_fails),
              CASE(a_planted_log_stops_the_start), CASE(makes_folders_once),
              CASE(a_rank_dies_with_its_runner),
              CASE(only_the_runner_starts_ranks), CASE(several_start_at_once),
