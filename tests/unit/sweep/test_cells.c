@@ -515,6 +515,9 @@ static void make_columns_as_wide_as_their_values(void)
                   "lr    seed    \n"
                   "1234  5       \n"
                   "6     789012  ");
+    check_columns("sweep: {axes: {vars.lr: [1], vars.seed: [23456]}}\n",
+                  "lr  seed   \n"
+                  "1   23456  ");
     check_columns("sweep: {include: [{vars.lr: 12345}, {vars.seed: 1}]}\n",
                   "lr     seed  \n"
                   "12345  -     \n"
