@@ -49,13 +49,13 @@ pid_t jr_journal_holder(int dir_fd)
 }
 
 /* A journal that does not end with a line break was torn: what follows is to be
- * a line of its own. An empty one has no byte before its end (pread(2)). */
+ * a line of its own. */
 static void end_torn_line(int fd)
 {
     char last;
     off_t end = lseek(fd, 0, SEEK_END);
-    if (pread(fd, &last, sizeof last, end - 1) == 1 && last != '\n')
-        (void)jr_io_write_all(fd, "\n", strlen("\n"));
+    if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+        (void)jr_io_write_all(fd, "\n", 1);
 }
 
 int jr_journal_open(struct jr_journal *ret, int dir_fd, mode_t mode,

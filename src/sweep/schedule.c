@@ -41,6 +41,7 @@ void jr_schedule_init(struct jr_schedule *ret, const struct jr_schedule *with)
         jr_arena_array(&ret->arena, ret->nodes_count, sizeof *ret->nodes);
     for (uint32_t i = 0; ret->nodes != NULL && i < ret->nodes_count; i++)
         init_node(ret, i);
+    ret->rooms = NULL;
     for (size_t i = 0; !ret->arena.failed && i < ret->kinds_count; i++)
         find_next(ret, (uint32_t)i);
 }
@@ -152,8 +153,8 @@ static uint32_t *take_free_cores(struct jr_schedule_node *node, uint32_t count,
                                  struct jr_arena *arena)
 {
     uint32_t *numbers = jr_arena_array(arena, count, sizeof *numbers);
-    uint32_t found = 0;
-    for (uint32_t i = 0; numbers != NULL && found < count; i++) {
+    uint32_t found = 0, room = node->room.cores;
+    for (uint32_t i = 0; numbers != NULL && i < room && found < count; i++) {
         if (node->core_taken[i])
             continue;
         node->core_taken[i] = true;
@@ -169,8 +170,9 @@ static uint32_t *take_free_devices(struct jr_schedule *schedule, uint32_t i,
 {
     struct jr_schedule_node *node = &schedule->nodes[i];
     uint32_t *numbers = jr_arena_array(arena, need->devices, sizeof *numbers);
-    uint32_t found = 0;
-    for (uint32_t k = 0; numbers != NULL && found < need->devices; k++) {
+    uint32_t found = 0, room = node->room.devices;
+    for (uint32_t k = 0; numbers != NULL && k < room && found < need->devices;
+         k++) {
         if (!may_have(need, i, k) || node->device_taken[k] ||
             node->device_away[k] || node->device_lost[k])
             continue;

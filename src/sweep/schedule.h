@@ -60,7 +60,7 @@ struct jr_schedule {
     const bool *skips;       /* cells that are not to be run */
     size_t count;
     size_t *next; /* of each kind: the first cell that may begin */
-    const struct jr_node_room *rooms; /* of each node; for init alone */
+    const struct jr_node_room *rooms; /* of each node; read by init alone */
     struct jr_schedule_node *nodes;
     uint32_t nodes_count;
     uint32_t parallel; /* cells at once at most; 0: no limit */
