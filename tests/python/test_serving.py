@@ -301,6 +301,8 @@ class Ranks(Case):
                                "function", "\udcff x", "A=1=2", "B=",
                                "OMP_NUM_THREADS=3", control=control)
 
+            channel = os.fstat(self.channel.fileno()).st_ino
+
             def rank():
                 os.environ["OLD"] = "x"
                 with mock.patch.object(_threads, "set_sizes",
@@ -312,14 +314,15 @@ class Ranks(Case):
                         name for name in os.environ), os.environ["A"],
                     os.environ["B"], open_fds, os.fstat(0).st_rdev ==
                     os.stat("/dev/null").st_rdev,
-                    control and os.get_inheritable(control_fd),
+                    control and (os.get_inheritable(control_fd),
+                                 os.fstat(control_fd).st_ino == channel),
                     sys.stdout.line_buffering]).encode())
                 os._exit(7)
             self.assertEqual(self.fork(rank), 7)
             self.assertEqual(self.out(), "sized " + repr([
                 ["function", "\udcff x"], 3 if control else -1, True,
-                ["A", "B", "OMP_NUM_THREADS"], "1=2", "", [], True, False,
-                False]))
+                ["A", "B", "OMP_NUM_THREADS"], "1=2", "", [], True,
+                control and (False, True), False]))
             os.unlink(self.dir + "/out")
             for fd in fds:
                 os.close(fd)

@@ -422,6 +422,26 @@ class Words(Case):
     def test_that_it_failed_is(self):
         self.assertEqual(self.told(lambda control: control.tell(b"f")), (b"f", 1))
 
+    def test_a_socket_that_was_closed_is_the_users_fault(self):
+        runner, rank = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(runner.close)
+        self.addCleanup(rank.close)
+        control = _main.Control(rank.fileno(), False)
+        self.assertFalse(control.is_lost())
+        null = os.open("/dev/null", os.O_RDWR)
+        os.dup2(null, rank.fileno())  # by the function
+        os.close(null)
+        self.assertTrue(control.is_lost())
+        with mock.patch("sys.stderr"):
+            self.assertEqual(_main._returned(control, " 1 2"), 1)
+        told = json.loads(self.read(self.error))
+        self.assertEqual(told["message"]["message"], "the function returned, "
+                         "but it had closed descriptor %d, which reports to "
+                         "jobrun: do not close descriptors that you did not "
+                         "open" % rank.fileno())
+        self.assertNotIn("start", told)  # its code was called
+        self.assertEqual(_main._returned(control, None), 0)  # of a script
+
 
 class Threads(unittest.TestCase):
     def test_names(self):
