@@ -1,6 +1,8 @@
 /* What is told of the rank that failed, of those beside it, and of the rest. */
 #include "report/failure_text.h"
 
+#include <sys/utsname.h>
+
 #include "fake_run.h"
 #include "report/summary.h"
 
@@ -208,6 +210,61 @@ static void those_that_failed_together_are_named(void)
                        "tell which was first\n");
 }
 
+/* The first of all is not always the cause. */
+static void one_before_the_cause_may_be_together_with_it(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake_exit(&fake, 1, 1);
+    fake_exit(&fake, 0, 1);
+    fake.ends[0].ended_ns = fake.ends[1].ended_ns;
+    fake.ends[0].order = 2;
+    fake.ends[1].order = 1;
+    check_cause(&fake,
+                WHO(1) "  it wrote nothing to stdout and stderr\n"
+                       "  together:   rank 0 failed with it, too close to "
+                       "tell which was first\n");
+}
+
+/* A node without a name in the plan is this one. */
+static void the_host_is_this_one(void)
+{
+    struct utsname here = {0};
+    char expected[512];
+    struct fake fake;
+    (void)uname(&here);
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 3);
+    fake.hosts[0] = NULL;
+    fake.ends[0].pid = 1000;
+    (void)snprintf(expected, sizeof expected,
+                   "  rank 0   node 0 (%s)   local 0   pid 1000   attempt 0\n"
+                   "  it wrote nothing to stdout and stderr\n",
+                   here.nodename);
+    check_cause(&fake, expected);
+}
+
+/* A set is cut behind a comma. */
+static void long_sets_are_cut(void)
+{
+    struct fake fake;
+    fake_start(&fake, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        fake.ranks[i].rank = 1000000000 + 2 * i;
+        fake_exit(&fake, i, 1);
+        fake.ends[i].ended_ns = 5 * FAKE_SECOND;
+    }
+    struct jr_buf out = JR_BUF_INIT;
+    fake_judge(&fake);
+    struct jr_page page = page_of(&fake, &out);
+    jr_print_cause(&page);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "  together:   ranks 1000000002,1000000004,1000000006,"
+                         "1000000008,... (7 ranks) failed with it"));
+    jr_buf_release(&out);
+    fake_end(&fake);
+}
+
 /* Up to four of those that lost a peer are told one by one. */
 static void those_that_lost_a_peer_are_told_apart(void)
 {
@@ -238,6 +295,29 @@ static void those_that_lost_a_peer_are_told_apart(void)
         check_cause(&fake, expected.data);
         jr_buf_release(&expected);
     }
+}
+
+/* Of one that could not start after the first failure, why. */
+static void one_that_could_not_start_later_says_why(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 0, 3);
+    fake_judge(&fake);
+    fake.ends[1].end = JR_END_START;
+    fake.report.ranks[1].state = JR_RANK_AFTER_FIRST_FAILURE;
+    fake.report.ranks[1].error = "could not execute './train'";
+    struct jr_page page = page_of(&fake, &out);
+    jr_print_others(&page, "after it:");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": could not execute './train'\n"));
+    jr_buf_clear(&out);
+    fake.ends[1].end = JR_END_EXITED;
+    fake.ends[1].exit_code = 4;
+    jr_print_others(&page, "after it:");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, ": exited with code 4\n"));
+    jr_buf_release(&out);
+    fake_end(&fake);
 }
 
 /* Judge, and hold what is told of the other ranks to `expected`. */
@@ -360,6 +440,9 @@ JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing),
              CASE(places_stand_in_a_column),
              CASE(what_failed_before_a_rank_is_quoted),
              CASE(those_that_failed_together_are_named),
+             CASE(one_before_the_cause_may_be_together_with_it),
+             CASE(the_host_is_this_one), CASE(long_sets_are_cut),
+             CASE(one_that_could_not_start_later_says_why),
              CASE(those_that_lost_a_peer_are_told_apart),
              CASE(others_by_how_they_ended),
              CASE(several_that_failed_later_are_told_by_the_first),

@@ -30,6 +30,10 @@ static void breaks_lines_as_people_do(void)
         {"lost, and the others are (jobrun stop 2026 --now) stopped\n",
          "lost, and the others are\n"
          "        (jobrun stop 2026 --now) stopped\n"},
+        /* behind it lines are broken as before */
+        {"(jobrun stop x) and then there is more than fits here\n",
+         "(jobrun stop x) and then there is more\n"
+         "        than fits here\n"},
         /* nor what a rank wrote, nor what has no blank */
         {"    | ValueError: loss is NaN at step 120 in this\n",
          "    | ValueError: loss is NaN at step 120 in this\n"},

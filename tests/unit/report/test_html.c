@@ -34,6 +34,8 @@ static void links_lead_beneath(void)
     struct jr_buf out = JR_BUF_INIT;
     jr_html_link(&out, "../a b", "x:y?z#\"<", "<l>");
     holds(&out, "<a href=\"../a%20b/x%3Ay%3Fz%23%22%3C\">&lt;l&gt;</a>");
+    jr_html_link(&out, "b", "\177\200\377az09-._~", "");
+    holds(&out, "<a href=\"b/%7F%80%FFaz09-._~\"></a>");
     jr_html_link(&out, "javascript:x", "f", "f");
     holds(&out, "<a href=\"javascript%3Ax/f\">f</a>");
 }

@@ -64,6 +64,7 @@ static void begins_with_the_verdict(void)
                 "<div><dt>ranks</dt><dd>2 = model 2 on 1 node</dd></div>\n"
                 "<div><dt>began</dt><dd>2027-01-15T08:00:00.000Z</dd></div>\n"
                 "<div><dt>took</dt><dd>10.0 s</dd></div>\n</dl>\n");
+    check_holds(&out, "</header>\n<main>\n<section id=\"cause\"");
     check_holds(&out, "<h2 id=\"cause-title\">Cause</h2>\n<pre ");
     check_holds(&out, "</main>\n</body>\n</html>\n");
     fake_end(&fake);
@@ -82,7 +83,9 @@ static void tells_of_the_shape(void)
     fake.ranks[1].at[JR_AXIS_PIPELINE] = 1;
     fake.ranks[1].at[JR_AXIS_DATA] = 3;
     fake.plan.world_size = 24;
+    fake_write_rank(&fake, 0, "stderr.log", "words\n");
     print_html(&fake, &out);
+    check_lacks(&out, "</pre>\n<p><a"); /* no rank has failed */
     check_holds(&out, "<dd>24 = data 4 × pipeline 2 × model 3 on 2 nodes</dd>");
     check_holds(&out, "<h2 id=\"cause-title\">Outcome</h2>");
     check_lacks(&out, "id=\"origin\"");

@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #include "terminal.h"
 
@@ -110,6 +111,9 @@ static void reads_keys(void)
     CU_ASSERT_EQUAL(poll(&typed, 1, 60000), 1);
     CU_ASSERT_EQUAL(jr_screen_keys(&bench.screen, keys, sizeof keys), 2);
     CU_ASSERT_EQUAL(memcmp(keys, "qx", 2), 0);
+    CU_ASSERT_EQUAL(write(bench.master, "q", 1), 1);
+    CU_ASSERT_EQUAL(poll(&typed, 1, 60000), 1);
+    CU_ASSERT_EQUAL(jr_screen_keys(&bench.screen, keys, sizeof keys), 1);
     jr_screen_close(&bench.screen);
     close_terminal(&bench);
 }
@@ -202,6 +206,41 @@ static void hears_signals(void)
     close_terminal(&bench);
 }
 
+/* In a process of its own: a stop by the keyboard, and the way back. */
+static _Noreturn void be_stopped(struct bench *bench)
+{
+    int sig;
+    (void)setpgid(0, 0); /* whose parent is beside it: it can be stopped */
+    (void)alarm(60);
+    if (!jr_screen_open(&bench->screen, bench->slave, bench->slave))
+        _exit(2);
+    (void)raise(SIGTSTP);
+    if (jr_screen_signals(&bench->screen, &sig) != JR_SCREEN_REDRAW)
+        _exit(3);
+    _exit(is_raw(bench) ? 7 : 4);
+}
+
+static void gives_the_terminal_back_while_it_is_stopped(void)
+{
+    struct bench bench;
+    int status = 0;
+    open_terminal(&bench);
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0)
+        be_stopped(&bench);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
+    CU_ASSERT_TRUE(WIFSTOPPED(status));
+    JR_ASSERT_TEXT(shown(&bench), TAKE GIVE);
+    CU_ASSERT_FALSE(is_raw(&bench));
+    CU_ASSERT_EQUAL(kill(pid, SIGCONT), 0);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    CU_ASSERT_EQUAL(WEXITSTATUS(status), 7);
+    JR_ASSERT_TEXT(shown(&bench), TAKE GIVE TAKE); /* SIGCONT came, too */
+    close_terminal(&bench);
+}
+
 /* A signal that is ignored stays so. */
 static void ignores_what_was_ignored(void)
 {
@@ -251,6 +290,8 @@ static void knows_that_the_terminal_has_gone(void)
 
 JR_UNIT_MAIN("screen", CASE(is_taken_and_given_back), CASE(needs_no_keyboard),
              CASE(reads_keys), CASE(has_a_size), CASE(draws_what_fits),
-             CASE(hears_signals), CASE(ignores_what_was_ignored),
+             CASE(hears_signals),
+             CASE(gives_the_terminal_back_while_it_is_stopped),
+             CASE(ignores_what_was_ignored),
              CASE(is_not_opened_on_what_is_none),
              CASE(knows_that_the_terminal_has_gone))

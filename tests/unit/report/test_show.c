@@ -68,6 +68,46 @@ static void says_how_long_it_runs(void)
     fake_end(&fake);
 }
 
+/* Between two attempts all that is running is a clock. */
+static void says_when_it_starts_again(void)
+{
+    static const struct {
+        double wait;
+        const char *told;
+    } rows[] = {{3600.4, "starts in 3600 s\n"}, {0.1, "starts now\n"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct fake fake;
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_error err = {0};
+        char line[128];
+        fake_start(&fake, 1);
+        fake_record(&fake, true, "");
+        (void)snprintf(line, sizeof line,
+                       "{\"event\":\"attempt_failed\",\"ns\":%llu,"
+                       "\"attempt\":1,\"wait\":%.1f}\n",
+                       (unsigned long long)jr_clock_ns(), rows[i].wait);
+        fake_write(&fake, "events.jsonl", line);
+        CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(out.data, "\n  attempt 1 failed; attempt 2 "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(out.data, rows[i].told));
+        fake_end(&fake);
+    }
+}
+
+static void says_how_far_it_is(void)
+{
+    struct fake fake;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {0};
+    fake_start(&fake, 1);
+    fake_record(&fake, true, "");
+    fake_write(&fake, "progress.json", "{\"step\": 7, \"of\": 90}");
+    CU_ASSERT_EQUAL(show(&fake, &out, NULL, &err), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n  step 7 of 90"));
+    fake_end(&fake);
+}
+
 /* Of many ranks the first are shown. */
 static void says_that_there_are_more(void)
 {
@@ -264,6 +304,7 @@ static void says_why_there_are_no_logs(void)
 }
 
 JR_UNIT_MAIN("show", CASE(says_that_it_is_gone), CASE(says_how_long_it_runs),
+             CASE(says_when_it_starts_again), CASE(says_how_far_it_is),
              CASE(says_that_there_are_more), CASE(shows_results_and_code),
              CASE(misses_results_of_a_run_that_ended), CASE(knows_attempts),
              CASE(hands_out_results), CASE(finds_logs),

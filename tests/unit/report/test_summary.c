@@ -1,6 +1,9 @@
 #include "fake_run.h"
 
+#include "judge/hang_report.h"
+#include "judge/restart.h"
 #include "report/summary.h"
+#include "store/progress.h"
 
 static void expect(struct fake *fake, bool color, const char *expected)
 {
@@ -308,8 +311,272 @@ static void large_worlds_stay_short(void)
     free(ends);
 }
 
+/* What is told below the verdict of a judgement that is made by hand. */
+static void check_account(struct fake *fake, const char *part, bool told)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_page page = {.out = &out,
+                                 .report = &fake->report,
+                                 .plan = &fake->plan,
+                                 .outcome = &fake->outcome,
+                                 .run_fd = fake->fd,
+                                 .run = "latest"};
+    jr_print_account(&page);
+    CU_ASSERT_FALSE_FATAL(out.failed);
+    if ((strstr(out.data, part) != NULL) != told)
+        printf("\n    %s%s in\n%s\n", told ? "no " : "", part, out.data);
+    CU_ASSERT_EQUAL(strstr(out.data, part) != NULL, told);
+}
+
+static void warns_of_ranks_that_linger(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.policy.timeouts.exit_ms = 5000;
+    fake_judge(&fake);
+    fake.ends[1].lingered = true;
+    check_account(&fake, "timeouts.exit", false);
+    fake.ends[1].returned = true;
+    check_account(&fake,
+                  "  warning: rank 1 delivered, but did not end within 5s "
+                  "(timeouts.exit), and was killed: ",
+                  true);
+    fake.ends[1].lingered = false;
+    check_account(&fake, "timeouts.exit", false);
+    fake_end(&fake);
+}
+
+static void warns_of_mpi(void)
+{
+    static const char spawn[] = "  warning: rank 1 asked MPI for more "
+                                "processes (MPI_Comm_spawn)";
+    static const char none[] = "it did so 2 times over.";
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_judge(&fake);
+    check_account(&fake, spawn, false);
+    check_account(&fake, none, false);
+    fake.ends[1].mpi_spawned = true;
+    fake.ends[0].mpi = JR_MPI_PART_ABSENT;
+    check_account(&fake, spawn, true);
+    check_account(&fake, none, false);
+    fake.ends[1].mpi = JR_MPI_PART_ABSENT;
+    check_account(&fake, none, true);
+    fake.report.status = JR_RUN_STOPPED;
+    check_account(&fake, none, false);
+    fake_end(&fake);
+}
+
+static void warns_of_matches(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake_judge(&fake);
+    check_account(&fake, "results.pattern", false);
+    fake.report.ranks[1].pattern_limits = 4;
+    check_account(&fake, "too many steps for 4 lines of 1 rank, which", true);
+    fake.report.ranks[2].pattern_limits = 3;
+    check_account(&fake, "too many steps for 7 lines of 2 ranks, which", true);
+    fake.report.ranks[1].late_match = true;
+    check_account(&fake, "after the end of rank 1, from a process", true);
+    fake.report.ranks[2].late_match = true;
+    check_account(&fake, "after the end of rank 1 and of others, from", true);
+    fake_end(&fake);
+}
+
+static void tells_what_logs_lack(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake_judge(&fake);
+    check_account(&fake, "log_limit", false);
+    fake.ends[2].dropped[1] = 7;
+    check_account(&fake,
+                  "  log_limit: 7 bytes left out of the middle of 1 "
+                  "log; the",
+                  true);
+    fake.report.status = JR_RUN_INCOMPLETE;
+    check_account(&fake, "are incomplete", false);
+    fake.ends[1].log_errno = 28;
+    check_account(&fake, "  the logs of rank 1 are incomplete: No space", true);
+    fake.ends[2].log_errno = 5;
+    check_account(&fake,
+                  "  the logs of rank 1 and 1 more are incomplete: No "
+                  "space",
+                  true);
+    fake.ends[0].log_errno = 5;
+    check_account(&fake,
+                  "  the logs of rank 0 and 2 more are incomplete: "
+                  "Input",
+                  true);
+    fake_end(&fake);
+}
+
+static void tells_of_progress(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    struct jr_progress *progress = jr_progress_new(2);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(progress);
+    fake.outcome.progress = progress;
+    fake_judge(&fake);
+    check_account(&fake, "step", false);
+    progress->job = (struct jr_steps){.any = true, .step = 7, .of = 9};
+    check_account(&fake, "\n        step 7 of 9", false);
+    check_account(&fake, "        step 7 of 9\n", true);
+    fake.report.status = JR_RUN_STOPPED;
+    check_account(&fake, "\n  step 7 of 9\n", true);
+    progress->warnings_count = 2;
+    (void)snprintf(progress->warnings[0].text,
+                   sizeof progress->warnings[0].text, "a line\033");
+    progress->warnings[0].count = 3;
+    (void)snprintf(progress->warnings[1].text,
+                   sizeof progress->warnings[1].text, "another");
+    progress->warnings[1].count = 1;
+    check_account(&fake, "  warning: progress: a line\\x1b (3 times)\n", true);
+    check_account(&fake, "  warning: progress: another\n", true);
+    fake.outcome.progress = NULL;
+    jr_progress_free(progress);
+    fake_end(&fake);
+}
+
+static void tells_of_attempts(void)
+{
+    struct jr_attempt before[9];
+    struct jr_lost_machine lost[9];
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_judge(&fake);
+    for (uint32_t i = 0; i < 9; i++) {
+        before[i] = (struct jr_attempt){.number = i,
+                                        .cause = "rank 0 died",
+                                        .started_ns = FAKE_SECOND,
+                                        .ended_ns = FAKE_SECOND * (2 + i)};
+        lost[i] = (struct jr_lost_machine){"n\033", "gone"};
+    }
+    fake.report.earlier = before;
+    fake.report.earlier_count = 8;
+    fake.report.left_out = lost;
+    fake.report.left_out_count = 8;
+    check_account(&fake, "        attempt 0   rank 0 died, after 1.0 s\n",
+                  true);
+    check_account(&fake, "        left out: n\\x1b: gone\n", true);
+    check_account(&fake, "of which the last", false);
+    fake.report.earlier_count = fake.report.left_out_count = 9;
+    check_account(&fake,
+                  "        9 earlier attempts, of which the last 8:\n"
+                  "        attempt 1   rank 0 died, after 2.0 s\n",
+                  true);
+    check_account(&fake,
+                  "        9 machines left out, of which the last 8:\n"
+                  "        left out: ",
+                  true);
+    fake.report.status = JR_RUN_FAILED;
+    check_account(&fake, "\n  attempt 8   rank 0 died, after 9.0 s\n", true);
+    fake_end(&fake);
+}
+
+static void tells_why_it_was_not_started_again(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_judge(&fake);
+    fake.report.idle = 1;
+    check_account(&fake, "no progress", false);
+    fake.report.idle = 2;
+    check_account(&fake,
+                  "        no progress: the last 2 attempts failed the "
+                  "same way, at once\n",
+                  true);
+    fake.plan.inject = "kill@0";
+    check_account(&fake, "        rehearsed with --inject 'kill@0'\n", true);
+    fake.report.requeue =
+        (struct jr_requeue_state){.queued = true, .done = 2, .max = 5};
+    check_account(&fake, "        queued again: requeue 3 of 5\n", true);
+    fake.report.not_again = "restart.max is 3";
+    check_account(&fake, "        not started again: restart.max is 3\n", true);
+    fake.report.stall.attempts = 1; /* which says it all */
+    check_account(&fake, "not started again", false);
+    fake_end(&fake);
+}
+
+static void tells_what_hung_ranks_did(void)
+{
+    static uint32_t one[] = {1}, others[] = {0, 2};
+    struct jr_hang_group groups[7];
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake_judge(&fake);
+    for (int i = 0; i < 7; i++)
+        groups[i] =
+            (struct jr_hang_group){.activity = i == 0 ? "in send" : "in recv",
+                                   .ranks = i == 0 ? one : others,
+                                   .count = i == 0 ? 1 : 2,
+                                   .silence = 3,
+                                   .next = i == 5 ? NULL : &groups[i + 1]};
+    groups[6].next = NULL;
+    fake.report.status = JR_RUN_HUNG;
+    fake.report.overrun = "silent";
+    check_account(&fake, "doing:", false);
+    check_account(&fake, "evidence:", false);
+    fake.report.hang = groups;
+    check_account(&fake,
+                  "  doing:      rank 1 in send, silent for 3.0 s\n"
+                  "              ranks 0,2 in recv",
+                  true);
+    check_account(&fake,
+                  "  evidence:   hang.json in the ranks' folders   "
+                  "(jobrun show latest --stacks)\n",
+                  true);
+    check_account(&fake, "more kinds", false);
+    check_account(&fake, "fell silent", false);
+    groups[5].next = &groups[6];
+    check_account(&fake, "              and 1 more kinds\n", true);
+    fake.report.odd = one;
+    fake.report.odd_count = 1;
+    fake.report.odd_silent = true;
+    check_account(&fake, "  it fell silent before the others\n", true);
+    check_account(&fake, "  rank 1   node 0 (gpu07)", true);
+    fake.report.stall.attempts = 2;
+    check_account(&fake, "  the last:   silent\n", true);
+    fake_end(&fake);
+}
+
+/* A cell is found by its own name among those of its sweep, and an attempt by
+ * its number. */
+static void names_the_command(void)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct fake fake;
+    const uint32_t attempt = 3;
+    fake_start(&fake, 1);
+    fake.plan.run_dir = fake.plan.own_dir = "/x/sweep/cells/0007";
+    fake_judge(&fake);
+    jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd,
+                       false);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "(jobrun show 0007 --log-dir '/x/sweep/cells')\n"));
+    jr_buf_clear(&out);
+    const struct jr_page page = {.out = &out,
+                                 .report = &fake.report,
+                                 .plan = &fake.plan,
+                                 .outcome = &fake.outcome,
+                                 .run_fd = fake.fd,
+                                 .attempt = &attempt,
+                                 .run = "r"};
+    fake.plan.run_dir = fake.plan.own_dir = "runs/r";
+    jr_print_place(&page);
+    JR_ASSERT_TEXT(out.data, "        runs/r   (jobrun show r --attempt 3)\n");
+    fake_end(&fake);
+}
+
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
              CASE(incomplete), CASE(first_lines), CASE(an_incomplete_console),
              CASE(logs_that_were_cut), CASE(patterns_that_were_too_hard),
-             CASE(stopped_after_a_failure), CASE(large_worlds_stay_short))
+             CASE(stopped_after_a_failure), CASE(large_worlds_stay_short),
+             CASE(warns_of_ranks_that_linger), CASE(warns_of_mpi),
+             CASE(warns_of_matches), CASE(tells_what_logs_lack),
+             CASE(tells_of_progress), CASE(tells_of_attempts),
+             CASE(tells_why_it_was_not_started_again),
+             CASE(tells_what_hung_ranks_did), CASE(names_the_command))

@@ -100,6 +100,40 @@ static bool tells(const char *text, int rank, const char *words)
            memmem(line, (size_t)(end - line), words, strlen(words)) != NULL;
 }
 
+/* A size of so many units of 1024 bytes, "740 K" of KiB, in KiB. */
+static double kib_of(double size, char unit)
+{
+    for (const char *at = "KMGTP"; *at != unit && *at != '\0'; at++)
+        size *= 1024;
+    return size;
+}
+
+/* The ranks that live have their pids, and a share of what the title says. */
+static void check_usage(const struct run *run, const char *text)
+{
+    double all = 0, title = 0, load = -1, size = 0;
+    char unit = '?';
+    for (int i = 1; i < 3; i++) {
+        char start[16];
+        int pid = 0;
+        (void)snprintf(start, sizeof start, "\n%6d  ", i);
+        const char *line = strstr(text, start);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+        CU_ASSERT_EQUAL(sscanf(line, " %*d %*s %d %lf %% %lf %ciB", &pid, &load,
+                               &size, &unit),
+                        4);
+        CU_ASSERT_EQUAL(pid, run->pids[i]);
+        CU_ASSERT_TRUE(load >= 0 && load < 1000);
+        CU_ASSERT_TRUE(kib_of(size, unit) >= 100);
+        all += kib_of(size, unit);
+    }
+    const char *end = strstr(text, " CPUs, ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end);
+    CU_ASSERT_EQUAL(sscanf(end, " CPUs, %lf %ciB", &title, &unit), 2);
+    title = kib_of(title, unit);
+    CU_ASSERT_TRUE(title > all * 0.9 && title < all * 1.1);
+}
+
 static void tells_each_rank(void)
 {
     struct run run;
@@ -115,6 +149,8 @@ static void tells_each_rank(void)
     CU_ASSERT_TRUE(tells(text, 2, "stopped"));
     CU_ASSERT_TRUE(tells(text, 3, "not here"));
     CU_ASSERT_TRUE(tells(text, 1, " MiB") || tells(text, 1, " KiB"));
+    CU_ASSERT_TRUE(tells(text, 1, " ms") || tells(text, 1, " s "));
+    check_usage(&run, text);
     /* Of a line that was drawn again what is left of it, and no escapes. */
     CU_ASSERT_TRUE(tells(text, 1, "last "));
     CU_ASSERT_FALSE(tells(text, 1, "50 %"));
@@ -142,6 +178,26 @@ static void fits_its_window(void)
             CU_ASSERT_EQUAL(count, lines < 6 ? lines : 6);
             free(text);
         }
+    finish(&run);
+}
+
+/* How far the job is stands in the title. */
+static void tells_how_far_it_is(void)
+{
+    struct run run;
+    start(&run);
+    scratch_write(&run.scratch, "r/progress.json",
+                  "{\"step\": 7, \"of\": 90, \"slowest\": {\"rank\": 1, "
+                  "\"behind\": 4}, \"ranks\": [{\"rank\": 1, \"step\": 3, "
+                  "\"rate\": 2.5}, {\"rank\": 9, \"step\": 4}]}");
+    jr_top_look(&run.top);
+    char *text = print(&run, 0, 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_TRUE(tells(text, 1, " 3 2.5/s  "));
+    CU_ASSERT_TRUE(tells(text, 2, "  -  "));
+    text[strcspn(text, "\n")] = '\0';
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "  step 7 of 90"));
+    free(text);
     finish(&run);
 }
 
@@ -261,6 +317,7 @@ static void names_its_keys(void)
     finish(&run);
 }
 
-JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(fits_its_window),
-             CASE(cuts_the_title_between_its_parts), CASE(cuts_long_lines),
-             CASE(sorts_and_scrolls), CASE(names_its_keys))
+JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(tells_how_far_it_is),
+             CASE(fits_its_window), CASE(cuts_the_title_between_its_parts),
+             CASE(cuts_long_lines), CASE(sorts_and_scrolls),
+             CASE(names_its_keys))
