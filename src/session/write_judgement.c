@@ -138,9 +138,12 @@ static int publish_drafts(const struct writing *writing, struct jr_error *err)
         return -1;
     if (sync && noted)
         (void)utimensat(dir->log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
-    if (jr_draft_file_publish(&writing->record, err) != 0)
+    if (jr_draft_file_publish(&writing->record, err) != 0 ||
+        jr_draft_file_publish(&writing->results, err) != 0)
         return -1;
-    return jr_draft_file_publish(&writing->results, err);
+    if (writing->session->companion.written != NULL)
+        *writing->session->companion.written = true;
+    return 0;
 }
 
 static int write_judgement(struct jr_session *session,
