@@ -8,6 +8,7 @@
 #include "doc/merge.h"
 #include "doc/node.h"
 #include "doc/node_path.h"
+#include "doc/setting_slip.h"
 
 #include "base/banned.h"
 
@@ -354,8 +355,11 @@ static void refuse_plus(const struct override *o, const char *end)
     struct jr_diag *diag = report_override(
         o, o->path, end,
         "'+' adds an entry of `vars`, `env`, `labels` or `kwargs`");
-    jr_diag_help(o->diags, diag, "write --set %s%s=...",
-                 path == o->path ? "" : "+", path);
+    const char *key = jr_arena_strndup(o->arena, path, strcspn(path, ".["));
+    bool own = key != NULL && strpbrk(path, ".[+") == NULL &&
+               o->shapes->child(&o->shapes->root, key).type == NULL;
+    jr_diag_help(o->diags, diag, "write --set %s%s%s=...",
+                 own || path != o->path ? "+" : "", own ? "vars." : "", path);
 }
 
 /* Whether the option is one, wherever its path leads; else that is reported.
@@ -424,6 +428,7 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
     const struct jr_joined_settings joined = {&doc->arena, shapes, doc->root,
                                               NAME,        o.path, o.adds};
     if (is_well_formed(&o, strchr(option, '=') != NULL, comment) &&
+        !jr_setting_slip_refuse(&joined, o.value, diags) &&
         !jr_joined_settings_refuse(&joined, o.value, diags))
         root = put_override(&o, &shapes->root, doc->root, o.path);
     if (root != NULL)

@@ -109,6 +109,58 @@ static struct jr_node *read_option_values(const struct option *option,
     return range != NULL ? range : draw ? list->items[0] : list;
 }
 
+/* "0.1:0.3:0.1" and "1 2 3", as values are listed elsewhere; as they are here.
+ */
+static bool add_listed_values(struct jr_buf *out, const char *text)
+{
+    double from, to, step;
+    char tail[2];
+    if (sscanf(text, "%lf:%lf:%lf%1s", &from, &to, &step, tail) == 3) {
+        jr_buf_printf(out, "'{from: %g, to: %g, step: %g}'", from, to, step);
+        return !out->failed;
+    }
+    if (text[strspn(text, "0123456789.eE+- ")] != '\0')
+        return false;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        size_t len = strcspn(text, " ");
+        jr_buf_printf(out, "%s%.*s", out->len == 0 ? "" : ",", (int)len, text);
+        text += len;
+    }
+    return !out->failed && out->len > 0 && strchr(out->data, ',') != NULL;
+}
+
+/* Refuse values that are one text here, and several elsewhere, and calls such
+ * as linspace(0,1,5). `len` bytes are the path. */
+static bool refuse_listed_values(const struct option *option,
+                                 const struct jr_node *key, size_t len)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
+    JR_BUF_CLEANUP struct jr_buf values = JR_BUF_INIT;
+    struct jr_sweep_reading *reading = option->reading;
+    const char *text = option->text + len + (option->text[len] == '=');
+    size_t name = strspn(text, letters);
+    bool call = name > 0 && text[name] == '(' && strchr(text, ',') != NULL;
+    bool listed = !call && add_listed_values(&values, text);
+    if (!call && !listed)
+        return false;
+    struct jr_diag *diag = jr_sweep_refuse(
+        reading, JR_CODE_WRONG_AXIS_VALUES,
+        jr_point_bytes(key->span.source, (size_t)(text - option->text),
+                       strlen(option->text)),
+        NULL,
+        call ? "there are no functions in --sweep"
+             : "values are separated by commas");
+    if (listed)
+        jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len,
+                     option->text, values.data);
+    else
+        jr_diag_help(reading->diags, diag,
+                     "list the values, 0.1,0.2; or write a range: "
+                     "'{from: 0, to: 1, step: 0.25}'");
+    return true;
+}
+
 /* The axes of an option that has several, each with an option of its own. */
 static void help_with_axes(const struct option *option, struct jr_diag *diag,
                            const struct jr_joined_settings *settings)
@@ -241,7 +293,8 @@ void jr_sweep_read_options(struct jr_sweep_reading *reading,
         if (reading->axes->at.line == 0)
             reading->axes->at = key->span;
         if (refuse_other_form(&option, key, len) ||
-            refuse_joined_axes(&option, key, len))
+            refuse_joined_axes(&option, key, len) ||
+            refuse_listed_values(&option, key, len))
             continue;
         struct jr_node *values = read_option_values(&option, len);
         if (values != NULL)
