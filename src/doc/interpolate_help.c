@@ -65,6 +65,14 @@ bool jr_reference_help_per_rank(const struct jr_reference *r,
     return true;
 }
 
+/* RANK, WORLD_SIZE, MASTER_ADDR: a variable that each rank gets, and jobrun
+ * itself has not. */
+static bool is_rank_variable(const char *name)
+{
+    return strstr(name, "RANK") != NULL || strstr(name, "WORLD_SIZE") != NULL ||
+           strncmp(name, "MASTER_", 7) == 0;
+}
+
 /* A name without a path, which may be one of `vars`. */
 static bool help_with_bare_name(const struct jr_reference *r,
                                 const struct jr_location *location,
@@ -77,11 +85,26 @@ static bool help_with_bare_name(const struct jr_reference *r,
         return false;
     if (jr_doc_get(vars, name) != NULL)
         jr_diag_help(diags, diag, "did you mean ${vars.%s}?", name);
+    else if (is_rank_variable(name) && jr_reference_help_per_rank(r, diag))
+        return true;
     else if (is_upper_case_name(name))
         jr_diag_help(diags, diag,
                      "an environment variable is written ${env:%s}", name);
     else if (!jr_reference_help_per_rank(r, diag))
         return false;
+    return true;
+}
+
+/* ${LR-0.1} of shells */
+static bool help_with_default(const struct jr_reference *r,
+                              struct jr_diag *diag)
+{
+    size_t len = strspn(r->inside, name_bytes);
+    const char *name = jr_arena_strndup(r->filler->arena, r->inside, len);
+    if (r->inside[len] != '-' || name == NULL || !is_upper_case_name(name))
+        return false;
+    jr_diag_help(r->filler->diags, diag, "write ${env:%s:-%s}", name,
+                 r->inside + len + 1);
     return true;
 }
 
@@ -146,7 +169,7 @@ void jr_reference_help_unknown(const struct jr_reference *r,
         return;
     }
     if (help_with_bare_name(r, location, diag) ||
-        help_with_number(r, location, diag))
+        help_with_number(r, location, diag) || help_with_default(r, diag))
         return;
     const char *near = near_key(location->near, location->name);
     if (near != NULL)
@@ -196,6 +219,10 @@ static const char *as_variable(const struct jr_reference *r)
     static const char *const ends[] = {":-", "-", ",", ":"};
     const char *text = r->inside;
     bool named = false;
+    size_t plain = strspn(text, name_bytes);
+    if (is_name_start(*text) &&
+        (strncmp(text + plain, ":?", 2) == 0 || text[plain] == '?'))
+        return jr_arena_printf(r->filler->arena, "env:%.*s", (int)plain, text);
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !named; i++) {
         named = strncmp(text, heads[i], strlen(heads[i])) == 0;
         text += named ? strlen(heads[i]) : 0;
