@@ -106,6 +106,10 @@ static const struct known rows[] = {
     {{"version `GLIBC_"},
      "it was built on a newer system: build it here, or run it in a container",
      NULL},
+    {{"can't open file '"},
+     "there is no '%s': jobrun plan says which file may be meant, and "
+     "`workdir` where it is looked for",
+     "'\n"},
     {{"No such file or directory: '"},
      "'%p' is looked for in the working directory of the ranks, which "
      "`workdir` states",

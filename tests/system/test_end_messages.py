@@ -113,6 +113,9 @@ No such file or directory in FOLDER   exit status 7
                  "in the working directory of the ranks, which `workdir` "
                  "states"),
                 ("exec python3 -c 'open(\"/no/x\")'", None),
+                ("exec python3 trian.py", f"there is no '{self.folder}/trian.py'"
+                 ": jobrun plan says which file may be meant, and `workdir` "
+                 "where it is looked for"),
                 ("exec python3 -c 'import os; os.execvp(\"nvcc\", [\"nvcc\"])'",
                  None),
                 ("echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried "
