@@ -21,6 +21,7 @@
 #include "spec/check_ranks.h"
 #include "spec/check_results.h"
 #include "spec/check_secrets.h"
+#include "spec/check_patterns.h"
 #include "spec/check_shell_syntax.h"
 #include "spec/check_sizes.h"
 #include "spec/check_spares.h"
@@ -221,8 +222,8 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
         jr_check_shared,   jr_check_progress,     jr_check_restart,
         jr_check_deadline, jr_check_requeue,      jr_check_silence,
         jr_check_secrets,  jr_check_vars,         jr_check_engine,
-        jr_check_command,  jr_check_shell_syntax, jr_check_code,
-        jr_check_spares,
+        jr_check_command,  jr_check_shell_syntax, jr_check_patterns,
+        jr_check_code,     jr_check_spares,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -65,6 +65,9 @@ static struct jr_diag *warn_of_word(const struct command *command, size_t i,
         jr_lint_said(lint, word), reason);
 }
 
+#define LAUNCHERS                                                              \
+    "torchrun deepspeed horovodrun mpirun mpiexec mpiexec.hydra orterun srun"
+
 /* A program without its folder. */
 static const char *base_name(const char *path)
 {
@@ -79,9 +82,7 @@ static size_t launcher_length(const struct jr_node *list)
     const char *first = base_name(list->items[0]->text);
     const char *second = list->count > 1 ? list->items[1]->text : "";
     const char *third = list->count > 2 ? list->items[2]->text : "";
-    if (is_word_of("torchrun deepspeed horovodrun mpirun mpiexec mpiexec.hydra "
-                   "orterun srun",
-                   first, strlen(first)))
+    if (is_word_of(LAUNCHERS, first, strlen(first)))
         return 1;
     if (strcmp(first, "accelerate") == 0 && strcmp(second, "launch") == 0)
         return 2;
@@ -152,6 +153,11 @@ static bool check_launcher(const struct command *command)
     return true;
 }
 
+static bool is_of_spec(const struct jr_node *node)
+{
+    return node->span.source == NULL || !node->span.source->option;
+}
+
 /* LR=3 */
 static bool check_assignment(const struct command *command)
 {
@@ -168,9 +174,14 @@ static bool check_assignment(const struct command *command)
     const char *value = equals + 1;
     bool written =
         command->list->items[0]->filled == NULL && jr_lint_is_bare(value);
-    jr_diag_help(command->check->lint->diags, diag,
-                 "write it into `env`: env: {%.*s: %s}", (int)len, text,
-                 written ? value : "...");
+    if (is_of_spec(command->list->items[0]))
+        jr_diag_help(command->check->lint->diags, diag,
+                     "write it into `env`: env: {%.*s: %s}", (int)len, text,
+                     written ? value : "...");
+    else
+        jr_diag_help(command->check->lint->diags, diag,
+                     "type it before `--`: -s env.%.*s=%s", (int)len, text,
+                     written ? value : "...");
     return true;
 }
 
@@ -207,8 +218,10 @@ static bool check_shell_word(const struct command *command)
                      conda ? "activates nothing for the ranks: no shell runs it"
                            : shell_words[i].message);
     jr_diag_help(command->check->lint->diags, diag, "%s",
-                 conda ? "activate the environment in `setup`"
-                       : shell_words[i].help);
+                 !is_of_spec(command->list->items[0])
+                     ? "type the whole as a text: -- sh -c TEXT"
+                 : conda ? "activate the environment in `setup`"
+                         : shell_words[i].help);
     return true;
 }
 
@@ -254,13 +267,65 @@ static bool is_program_with_words(const struct jr_node *list, const char *text)
            (list->count == 1 && starts && first[len] == ' ');
 }
 
+/* [bash, -c, python3, train.py]: only the first word is the text. */
+static bool check_shell_text(const struct command *command)
+{
+    const struct jr_node *list = command->list;
+    const char *first = base_name(list->items[0]->text);
+    if (list->count < 4 ||
+        !is_word_of("sh bash dash zsh", first, strlen(first)) ||
+        strcmp(list->items[1]->text, "-c") != 0 ||
+        !jr_lint_is_bare(list->items[2]->text) ||
+        !jr_lint_is_bare(list->items[3]->text +
+                         strspn(list->items[3]->text, "-")))
+        return false;
+    struct jr_diag *diag =
+        warn_of_word(command, 3, JR_CODE_COMMAND_UNLIKELY,
+                     "is no part of the text that the shell runs");
+    jr_diag_help(command->check->lint->diags, diag,
+                 "leave the shell out: [%s, %s%s]", list->items[2]->text,
+                 list->items[3]->text, list->count > 4 ? ", ..." : "");
+    return true;
+}
+
+static bool is_python(const char *word)
+{
+    return strncmp(base_name(word), "python", 6) == 0;
+}
+
+/* [python3, -m, train.py] */
+static void check_module(const struct command *command)
+{
+    const struct jr_node *list = command->list;
+    const char *name = list->count > 2 ? list->items[2]->text : "";
+    size_t len = strlen(name);
+    if (!is_python(list->items[0]->text) ||
+        strcmp(list->count > 1 ? list->items[1]->text : "", "-m") != 0 ||
+        len < 4 || strcmp(name + len - 3, ".py") != 0 || !jr_lint_is_bare(name))
+        return;
+    struct jr_diag *diag =
+        warn_of_word(command, 2, JR_CODE_COMMAND_UNLIKELY,
+                     "is a file, and -m wants the name of a module");
+    jr_diag_help(command->check->lint->diags, diag, "leave out -m: [%s, %s]",
+                 list->items[0]->text, name);
+}
+
+/* "train.py --lr 3" behind python3, or "-m train" */
+static bool is_script_with_words(const struct jr_node *list, const char *text)
+{
+    return is_python(list->items[0]->text) &&
+           (strstr(text, ".py ") != NULL || strncmp(text, "-m ", 3) == 0);
+}
+
 /* "./train --lr 3" as the program, "--lr 3" as an argument */
 static void check_blanks(const struct command *command, size_t i)
 {
     struct jr_lint *lint = command->check->lint;
     const struct jr_node *word = command->list->items[i];
     const char *text = jr_lint_source(word);
-    bool option = i > 0 && is_option_with_number(text);
+    bool option =
+        i > 0 && (is_option_with_number(text) ||
+                  (i == 1 && is_script_with_words(command->list, text)));
     bool program = i == 0 && is_program_with_words(command->list, text);
     const char *list = option || program ? words_as_list(lint, text) : NULL;
     if (list == NULL || may_be_secret(text) || jr_lint_origin(word)->meant)
@@ -271,11 +336,6 @@ static void check_blanks(const struct command *command, size_t i)
                             : "is the name of one program, with blanks in it");
     jr_diag_help(lint->diags, diag, "write several words: %s%s%s",
                  program ? "[" : "", list, program ? "]" : "");
-}
-
-static bool is_of_spec(const struct jr_node *node)
-{
-    return node->span.source == NULL || !node->span.source->option;
 }
 
 /* {script: train.py --lr 3} */
@@ -305,20 +365,45 @@ static void check_script_blanks(const struct jr_check *check)
                  (int)(end + 3 - node->text), node->text, list);
 }
 
+/* {shell: "mpirun -np 4 ./train"} */
+static void check_shell_launcher(const struct jr_check *check)
+{
+    const struct jr_node *node = jr_check_raw(check, "entrypoint.shell");
+    const struct jr_node *world = jr_doc_get(check->tree, "world_size");
+    bool alone = world != NULL && strcmp(world->text, "1") == 0;
+    if (node == NULL || node->kind != JR_NODE_SCALAR || alone ||
+        node->filled != NULL || jr_lint_origin(node)->meant)
+        return;
+    const char *first = node->text + strspn(node->text, " \n");
+    size_t len = strcspn(first, " \n");
+    if (!is_word_of(LAUNCHERS, first, len))
+        return;
+    struct jr_diag *diag = jr_diags_warning(
+        check->lint->diags, JR_CODE_LAUNCHER_NESTED, node->span,
+        "entrypoint.shell",
+        "'%.*s' is a launcher, of which each rank would start its own",
+        (int)len, first);
+    jr_diag_help(check->lint->diags, diag,
+                 "write the program that it starts; for one launcher write "
+                 "world_size: 1");
+}
+
 void jr_check_command(const struct jr_check *check)
 {
     const struct command command = {
         check, jr_doc_find(check->tree, "entrypoint.command")};
     const struct jr_node *list = command.list;
     check_script_blanks(check);
+    check_shell_launcher(check);
     for (size_t i = 0; list != NULL && i < list->count; i++)
         if (list->items[i]->kind != JR_NODE_SCALAR)
             return;
     if (list == NULL || list->count == 0 || check_launcher(&command) ||
-        !is_of_spec(list->items[0]))
+        check_assignment(&command) || check_shell_word(&command) ||
+        !is_of_spec(list->items[0]) || check_windows_path(&command) ||
+        check_shell_text(&command))
         return;
-    if (!check_assignment(&command) && !check_shell_word(&command) &&
-        !check_windows_path(&command))
-        for (size_t i = 0; i < list->count; i++)
-            check_blanks(&command, i);
+    check_module(&command);
+    for (size_t i = 0; i < list->count; i++)
+        check_blanks(&command, i);
 }

@@ -175,6 +175,16 @@ static const struct foreign foreigners[] = {
     {"working_dir", "workdir", true},
     {"working_directory", "workdir", true},
     {"xpus", "devices", false},
+    {"continue_on_error", "on_failure", false},
+    {"exclusive", "engine.slurm.exclusive", false},
+    {"machinefile", "hosts", false},
+    {"mail_type", "engine.slurm.mail-type", false},
+    {"mail_user", "engine.slurm.mail-user", false},
+    {"rankfile", "hosts", false},
+    {"run", "entrypoint.shell", false},
+    {"slots", "local_world_size", false},
+    {"timeout_minutes", "timeouts.run", false},
+    {"use_cpu", "device", false},
 };
 
 /* What other launchers must be told, and jobrun has not. `idle` is the value
@@ -197,6 +207,53 @@ static const struct needless needless[] = {
      "several nodes, node_rank says which"},
     {"use_paddlecloud", "false",
      "jobrun detects the scheduler: see jobrun doctor"},
+};
+
+#define RENDEZVOUS "jobrun needs no rendezvous"
+#define CONTAINER_OF                                                           \
+    "jobrun starts no container: ranks see what their machine has"
+#define OUTPUT   "what ranks write is kept in log_dir, and jobrun logs prints it"
+#define ORDER    "start one after the other: jobrun FIRST && jobrun SECOND"
+#define NUMBERED "ranks are numbered node by node"
+
+/* The same at the top of a spec alone; elsewhere they are common words. */
+static const struct needless top_needless[] = {
+    {"array", "", "write sweep: {axes: {vars.NAME: {from: 0, to: 9}}}"},
+    {"deepspeed_config", "",
+     "give it to the program: entrypoint: [python3, train.py, "
+     "--deepspeed_config, FILE]"},
+    {"dependency", "", ORDER},
+    {"depends_on", "", ORDER},
+    {"distributed_type", "", "world_size says how many ranks there are"},
+    {"error", "", OUTPUT},
+    {"if", "", "a spec has no conditions"},
+    {"ipc", "", CONTAINER_OF},
+    {"local_addr", "", RENDEZVOUS},
+    {"log_level", "", "the program has its own; jobrun has none"},
+    {"main_training_function", "", "entrypoint says what each rank runs"},
+    {"map_by", "", NUMBERED},
+    {"mca", "", "set it in env: {OMPI_MCA_NAME: VALUE}"},
+    {"mixed_precision", "no",
+     "set it in env: {ACCELERATE_MIXED_PRECISION: bf16}"},
+    {"monitor_interval", "", RENDEZVOUS},
+    {"needs", "", ORDER},
+    {"network_mode", "", CONTAINER_OF},
+    {"no_python", "", "a command is started as it is written"},
+    {"output", "", OUTPUT},
+    {"ports", "", CONTAINER_OF},
+    {"privileged", "", CONTAINER_OF},
+    {"rank_by", "", NUMBERED},
+    {"rdzv_conf", "", RENDEZVOUS},
+    {"rdzv_id", "", RENDEZVOUS},
+    {"role", "", RENDEZVOUS},
+    {"run_path", "", "a script is started as it is written"},
+    {"same_network", "", RENDEZVOUS},
+    {"shm_size", "", CONTAINER_OF},
+    {"standalone", "", RENDEZVOUS},
+    {"stderr", "", OUTPUT},
+    {"stdout", "", OUTPUT},
+    {"uses", "", "a spec has no steps of others"},
+    {"verbose", "", "the run folder has what there is to know"},
 };
 
 /* What is done in another way here than by a field, where it has a list or a
@@ -235,16 +292,18 @@ static const struct otherwise otherwise[] = {
     {"defaults", "name the files in `extends`: {base: base.jobrun.yaml, model: "
                  "models/resnet.jobrun.yaml}; -s extends.model=FILE takes "
                  "another one"},
-    {"depends_on", "start one after the other: jobrun FIRST && jobrun SECOND"},
+    {"deploy", "say how many ranks there are in `world_size`"},
     {"docker",
      "jobrun starts no container: run jobrun inside of it, or put the command "
      "into `entrypoint`: [docker, run, ...]"},
     {"grid", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
     {"hydra", "leave it out: runs are kept in `log_dir`, and -s sets a field"},
     {"matrix", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
-    {"needs", "start one after the other: jobrun FIRST && jobrun SECOND"},
+    {"healthcheck",
+     "a job that says nothing is ended by timeouts: {silence: 10m}"},
     {"resources", "say how many ranks there are in `world_size`, and what an "
                   "engine is asked for in `engine`"},
+    {"steps", "write one text: entrypoint: {shell: \"./prepare && ./train\"}"},
     {"strategy", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
     {"sweeper", "write sweep: {axes: {vars.NAME: [1, 2]}}"},
     {"volumes", "ranks see the files of their machine: leave it out; a claim "
@@ -341,6 +400,23 @@ static const struct foreign words[] = {
     {"true", "record", false},
     {"true", "pid", false},
     {"true", "core", false},
+    {"docker", "pid", false},
+    {"l3cache", "numa", false},
+    /* sweep.best.goal, types */
+    {"highest", "max", true},
+    {"largest", "max", true},
+    {"lowest", "min", true},
+    {"maximise", "max", true},
+    {"maximize", "max", true},
+    {"minimise", "min", true},
+    {"minimize", "min", true},
+    {"smallest", "min", true},
+    {"float32", "number", true},
+    {"float64", "number", true},
+    {"int32", "integer", true},
+    {"int64", "integer", true},
+    {"percent", "number", false},
+    {"true", "auto", false},
     /* others of a few words */
     {"allow", "warn", false},
     {"all", "group", false},
@@ -420,11 +496,15 @@ static const struct foreign *find_foreign_name(const char *name)
     return NULL;
 }
 
-static const struct needless *find_needless(const char *name)
+static const struct needless *find_needless(const char *name, bool top)
 {
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
         if (jr_field_is_same_name(needless[i].name, name))
             return &needless[i];
+    for (size_t i = 0; top && i < sizeof top_needless / sizeof *top_needless;
+         i++)
+        if (jr_field_is_same_name(top_needless[i].name, name))
+            return &top_needless[i];
     return NULL;
 }
 
@@ -449,15 +529,15 @@ const char *jr_field_pod_otherwise(const char *name)
                           sizeof pod_otherwise / sizeof *pod_otherwise, name);
 }
 
-const char *jr_field_needless(const char *name)
+const char *jr_field_needless(const char *name, bool top)
 {
-    const struct needless *row = find_needless(name);
+    const struct needless *row = find_needless(name, top);
     return row == NULL ? NULL : row->why;
 }
 
 bool jr_field_is_idle(const char *name, const char *value)
 {
-    const struct needless *row = find_needless(name);
+    const struct needless *row = find_needless(name, true);
     return row != NULL &&
            (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
 }

@@ -16,8 +16,10 @@ bool jr_field_is_same_name(const char *a, const char *b);
  * Case, dashes and underscores do not count. */
 const char *jr_field_foreign(const char *name);
 
-/* Why there is no field for what another launcher calls `name`, or NULL. */
-const char *jr_field_needless(const char *name);
+/* Why there is no field for what another launcher calls `name`, or NULL. `top`:
+ * at the top of a spec, where some words have a meaning that they have nowhere
+ * else. */
+const char *jr_field_needless(const char *name, bool top);
 
 /* What to do for which others have a list or a mapping `name` at the top, and
  * jobrun none; or NULL. */

@@ -103,12 +103,29 @@ static bool read_loosely(const char *text, uint64_t *ret)
     return true;
 }
 
+/* 8 GPUs */
+static bool suggest_counted(struct jr_lint *lint, struct jr_diag *diag,
+                            const struct jr_spec_type *type, const char *text)
+{
+    uint64_t value;
+    const char *at = text;
+    if (*at < '1' || *at > '9' || !jr_num_digits(&at, &value) || *at != ' ')
+        return false;
+    at += strspn(at, " ");
+    if (!isalpha((unsigned char)*at) || isspace((unsigned char)at[1]) ||
+        strpbrk(at, " /#*") != NULL || strlen(at) < 3)
+        return false;
+    (void)offer_number(lint, diag, type, value);
+    return true;
+}
+
 static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_spec_type *type,
                            const struct jr_node *node)
 {
     uint64_t whole;
     if (suggest_based(lint, diag, type, node->text) ||
+        suggest_counted(lint, diag, type, node->text) ||
         !read_loosely(node->text, &whole))
         return;
     const char *plain = jr_arena_printf(lint->arena, "%" PRIu64, whole);

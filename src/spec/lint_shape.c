@@ -5,40 +5,30 @@
 
 #include "base/num.h"
 #include "spec/lint_finding.h"
+#include "spec/lint_shape_parts.h"
+#include "spec/lint_shape_placement.h"
 #include "spec/lint_suggest.h"
 #include "spec/lint_value.h"
 
 #include "base/banned.h"
 
-/* A value on its way to its help. */
-struct shape {
-    struct jr_lint *lint;
-    struct jr_diag *diag;
-    const struct jr_spec_type *type;
-    const struct jr_node *node;
-    const struct jr_node_step *at;
-    const char *path;
-    const char *text; /* of a scalar; else "" */
-};
-
 enum { AXES = 3, FEW = 4, MOST_JOINED = 12 };
 
-#define HELP(s, ...) jr_diag_help((s)->lint->diags, (s)->diag, __VA_ARGS__)
-
-/* Whether all of a value are bare words, so that they can be written again. */
-static bool are_words(const struct jr_node *node)
+bool jr_shape_are_words(const struct jr_node *node)
 {
     size_t i = 0;
     if (node->kind == JR_NODE_SCALAR)
         return jr_lint_is_bare(node->text) && node->filled == NULL;
     while (node->kind == JR_NODE_SEQUENCE && i < node->count &&
-           node->items[i]->kind == JR_NODE_SCALAR && are_words(node->items[i]))
+           node->items[i]->kind == JR_NODE_SCALAR &&
+           jr_shape_are_words(node->items[i]))
         i++;
     return node->kind == JR_NODE_SEQUENCE && i > 0 && i == node->count;
 }
 
 /* The numbers of "2x2x4" or [2, 2, 4]; how many there are. */
-static size_t read_axes(const struct shape *s, uint32_t axes[static AXES])
+static size_t read_axes(const struct jr_odd_shape *s,
+                        uint32_t axes[static AXES])
 {
     size_t count = 0;
     const char *at = s->text;
@@ -62,7 +52,7 @@ static size_t read_axes(const struct shape *s, uint32_t axes[static AXES])
     return 0;
 }
 
-static bool shape_of_mesh(const struct shape *s)
+static bool shape_of_mesh(const struct jr_odd_shape *s)
 {
     uint32_t axes[AXES] = {0};
     if (strcmp(s->path, "parallelism") != 0)
@@ -85,7 +75,7 @@ static bool shape_of_mesh(const struct shape *s)
 }
 
 /* The names of a list as result fields: "{a: {type: number}, ...}". */
-static void help_with_fields(const struct shape *s, const char *head,
+static void help_with_fields(const struct jr_odd_shape *s, const char *head,
                              const char *tail)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
@@ -97,9 +87,10 @@ static void help_with_fields(const struct shape *s, const char *head,
              s->node->count > FEW ? ", ..." : "", tail);
 }
 
-static bool shape_of_results(const struct shape *s)
+static bool shape_of_results(const struct jr_odd_shape *s)
 {
-    bool list = s->node->kind == JR_NODE_SEQUENCE && are_words(s->node);
+    bool list =
+        s->node->kind == JR_NODE_SEQUENCE && jr_shape_are_words(s->node);
     bool fields = strcmp(s->path, "results.fields") == 0;
     if (fields && list) {
         help_with_fields(s, "", "");
@@ -121,7 +112,7 @@ static bool shape_of_results(const struct shape *s)
 }
 
 /* loss: number, loss: 0.5 */
-static bool shape_of_result_field(const struct shape *s)
+static bool shape_of_result_field(const struct jr_odd_shape *s)
 {
     static const char fields[] = "results.fields.";
     const struct jr_spec_field *type = jr_field_find("results.fields.x.type");
@@ -148,7 +139,7 @@ static bool shape_of_result_field(const struct shape *s)
     return true;
 }
 
-static bool shape_of_timeouts(const struct shape *s)
+static bool shape_of_timeouts(const struct jr_odd_shape *s)
 {
     uint64_t ms;
     bool time = *s->text != '\0' && jr_num_duration(s->text, &ms);
@@ -160,7 +151,7 @@ static bool shape_of_timeouts(const struct shape *s)
 }
 
 /* restart: on-failure, requeue: true */
-static bool shape_of_restart(const struct shape *s)
+static bool shape_of_restart(const struct jr_odd_shape *s)
 {
     bool restart = strcmp(s->path, "restart") == 0;
     if ((!restart && strcmp(s->path, "requeue") != 0) || *s->text == '\0')
@@ -174,7 +165,7 @@ static bool shape_of_restart(const struct shape *s)
     return true;
 }
 
-static bool shape_of_console(const struct shape *s)
+static bool shape_of_console(const struct jr_odd_shape *s)
 {
     if (strcmp(s->path, "console") != 0 || *s->text == '\0')
         return false;
@@ -184,7 +175,7 @@ static bool shape_of_console(const struct shape *s)
     return true;
 }
 
-static bool shape_of_progress(const struct shape *s)
+static bool shape_of_progress(const struct jr_odd_shape *s)
 {
     if (strcmp(s->path, "progress") != 0 || s->node->kind != JR_NODE_SCALAR)
         return false;
@@ -196,7 +187,7 @@ static bool shape_of_progress(const struct shape *s)
 }
 
 /* deadline: 10m */
-static bool shape_of_deadline(const struct shape *s)
+static bool shape_of_deadline(const struct jr_odd_shape *s)
 {
     uint64_t ms;
     if (strcmp(s->path, "deadline") != 0 || *s->text == '\0' ||
@@ -206,24 +197,12 @@ static bool shape_of_deadline(const struct shape *s)
     return true;
 }
 
-/* nodes: [gpu01, gpu02] */
-static bool shape_of_nodes(const struct shape *s)
-{
-    if (strcmp(s->path, "nodes") != 0 || s->node->kind != JR_NODE_SEQUENCE ||
-        !are_words(s->node))
-        return false;
-    HELP(s, "names belong into hosts: [%s%s]; nodes is their number: %zu",
-         s->node->items[0]->text, s->node->count > 1 ? ", ..." : "",
-         s->node->count);
-    return true;
-}
-
 /* required: [0, 1] */
-static bool shape_of_ranks(const struct shape *s)
+static bool shape_of_ranks(const struct jr_odd_shape *s)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     if (s->type->kind != JR_KIND_RANKS || s->node->kind != JR_NODE_SEQUENCE ||
-        !are_words(s->node))
+        !jr_shape_are_words(s->node))
         return false;
     for (size_t i = 0; i < s->node->count; i++)
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ",",
@@ -234,7 +213,7 @@ static bool shape_of_ranks(const struct shape *s)
 }
 
 /* setup: [module load cuda, ./prepare] */
-static bool shape_of_setup(const struct shape *s)
+static bool shape_of_setup(const struct jr_odd_shape *s)
 {
     if (strcmp(s->path, "setup") != 0 || s->node->kind != JR_NODE_SEQUENCE)
         return false;
@@ -244,17 +223,22 @@ static bool shape_of_setup(const struct shape *s)
 }
 
 /* env: .env */
-static bool shape_of_env_file(const struct shape *s)
+static bool shape_of_env_file(const struct jr_odd_shape *s)
 {
     if (strcmp(s->path, "env") != 0 || *s->text == '\0' ||
-        strchr(s->text, '=') != NULL || !are_words(s->node))
+        strchr(s->text, '=') != NULL || !jr_shape_are_words(s->node))
         return false;
-    HELP(s, "to read a file of variables write setup: set -a; . ./%s", s->text);
+    if (jr_scalar_type(s->node) == JR_SCALAR_NULL ||
+        strcasecmp(s->text, "none") == 0)
+        HELP(s, "leave it out");
+    else
+        HELP(s, "to read a file of variables write setup: set -a; . ./%s",
+             s->text);
     return true;
 }
 
 /* artifacts: ckpt/last.pt, with what is more than a word */
-static bool shape_of_texts(const struct shape *s)
+static bool shape_of_texts(const struct jr_odd_shape *s)
 {
     if (s->type->kind != JR_KIND_LIST || *s->text == '\0' ||
         s->type->item->kind != JR_KIND_TEXT ||
@@ -266,15 +250,15 @@ static bool shape_of_texts(const struct shape *s)
 }
 
 /* - name: A, value: 1 */
-static bool shape_of_env(const struct shape *s)
+static bool shape_of_env(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     if (!s->type->env || node->kind != JR_NODE_SEQUENCE || node->count == 0)
         return false;
     const struct jr_node *name = jr_doc_get(node->items[0], "name");
     const struct jr_node *value = jr_doc_get(node->items[0], "value");
-    if (name == NULL || value == NULL || !are_words(name) ||
-        value->kind != JR_NODE_SCALAR || !are_words(value))
+    if (name == NULL || value == NULL || !jr_shape_are_words(name) ||
+        value->kind != JR_NODE_SCALAR || !jr_shape_are_words(value))
         return false;
     HELP(s, "write each as a name and a value: %s: %s", name->text,
          value->text);
@@ -282,13 +266,13 @@ static bool shape_of_env(const struct shape *s)
 }
 
 /* env: {LAYERS: [1, 2]} */
-static bool shape_of_env_value(const struct shape *s)
+static bool shape_of_env_value(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     if (s->at == NULL || s->at->up == NULL || s->at->up->key == NULL ||
         strcmp(s->at->up->key, "env") != 0 || node->kind != JR_NODE_SEQUENCE ||
         node->count < 2 || node->items[0]->kind != JR_NODE_SCALAR ||
-        !are_words(node))
+        !jr_shape_are_words(node))
         return false;
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
     for (size_t i = 0; i < node->count && i < MOST_JOINED; i++)
@@ -296,33 +280,6 @@ static bool shape_of_env_value(const struct shape *s)
     if (!list.failed)
         HELP(s, "a variable is one text: write %s: \"%s%s\"", s->at->key,
              list.data, node->count > MOST_JOINED ? ",..." : "");
-    return true;
-}
-
-/* hosts: {gpu01: 4} */
-static bool shape_of_hosts(const struct shape *s)
-{
-    const struct jr_node *node = s->node;
-    if (strcmp(s->path, "hosts") != 0 || node->kind != JR_NODE_MAPPING ||
-        node->count == 0 || node->pairs[0].value->kind != JR_NODE_SCALAR ||
-        !are_words(node->pairs[0].value))
-        return false;
-    const char *more = node->count > 1 ? ", ..." : "";
-    HELP(s, "write hosts: [%s%s] and local_world_size: [%s%s]",
-         node->pairs[0].key->text, more, node->pairs[0].value->text, more);
-    return true;
-}
-
-/* 0: [--x] */
-static bool shape_of_rank_entry(const struct shape *s)
-{
-    if (strncmp(s->path, "per_rank.", 9) != 0 || s->type->kind != JR_KIND_MAP ||
-        !are_words(s->node))
-        return false;
-    if (s->node->kind == JR_NODE_SEQUENCE)
-        HELP(s, "say what it is: {args: [...]}, {kwargs: ...} or {env: ...}");
-    else
-        HELP(s, "write {args: [%s]}", s->text);
     return true;
 }
 
@@ -338,7 +295,7 @@ static bool is_option_item(const struct jr_node *node)
 }
 
 /* An item such as `- lr: 3`, or a list within a list. */
-static bool shape_of_item(const struct shape *s)
+static bool shape_of_item(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     bool text = s->type->kind == JR_KIND_TEXT || s->type->kind == JR_KIND_VALUE;
@@ -354,7 +311,8 @@ static bool shape_of_item(const struct shape *s)
         HELP(s, "a text with ': ' in it stands in quotes: \"%s: %s\"",
              node->pairs[0].key->text, node->pairs[0].value->text);
     else if (node->kind == JR_NODE_MAPPING && node->count == 1 &&
-             are_words(node->pairs[0].value) && are_words(node->pairs[0].key) &&
+             jr_shape_are_words(node->pairs[0].value) &&
+             jr_shape_are_words(node->pairs[0].key) &&
              strncmp(s->path, "entrypoint", 10) == 0)
         HELP(s, "an option and its value are two items: --%s, %s",
              node->pairs[0].key->text, node->pairs[0].value->text);
@@ -366,12 +324,12 @@ static bool shape_of_item(const struct shape *s)
 }
 
 /* args: {lr: 0.1} */
-static bool shape_of_args(const struct shape *s)
+static bool shape_of_args(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     if (strcmp(s->path, "entrypoint.args") != 0 ||
         node->kind != JR_NODE_MAPPING || node->count == 0 ||
-        !are_words(node->pairs[0].value) ||
+        !jr_shape_are_words(node->pairs[0].value) ||
         node->pairs[0].value->kind != JR_NODE_SCALAR)
         return false;
     const char *key = node->pairs[0].key->text;
@@ -381,13 +339,38 @@ static bool shape_of_args(const struct shape *s)
     return true;
 }
 
+/* vars: {lr: [0.1, 0.2]}: a list for the program, or values to be tried. */
+static void help_with_sweep(const struct jr_odd_shape *s)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    jr_doc_emit_line(&list, s->node);
+    if (!list.failed)
+        HELP(s,
+             "one value each: write the list where ${vars.%s} stands, or try "
+             "each in a run of its own: sweep: {axes: {vars.%s: %s}}",
+             s->at->key, s->at->key, list.data);
+}
+
+/* best: loss */
+static bool shape_of_best(const struct jr_odd_shape *s)
+{
+    if (strcmp(s->path, "sweep.best") != 0 || *s->text == '\0' ||
+        !jr_shape_are_words(s->node))
+        return false;
+    HELP(s, "write best: {field: %s, goal: %s}", s->text,
+         strstr(s->text, "acc") != NULL ? "max" : "min");
+    return true;
+}
+
 /* vars: {lrs: [1, 2]} */
-static bool shape_of_variable(const struct shape *s)
+static bool shape_of_variable(const struct jr_odd_shape *s)
 {
     const struct jr_node *node = s->node;
     if (strncmp(s->path, "vars.", 5) != 0)
         return false;
-    if (node->kind == JR_NODE_SEQUENCE)
+    if (node->kind == JR_NODE_SEQUENCE && jr_shape_are_words(node))
+        help_with_sweep(s);
+    else if (node->kind == JR_NODE_SEQUENCE)
         HELP(s, "one value each: write the list where ${vars.%s} stands",
              s->at->key);
     else if (node->kind == JR_NODE_MAPPING && node->count > 0)
@@ -417,26 +400,26 @@ bool jr_lint_suggest_shape(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node *node,
                            const struct jr_node_step *at)
 {
-    static bool (*const shapes[])(const struct shape *) = {
-        shape_of_mesh,       shape_of_results,   shape_of_result_field,
-        shape_of_timeouts,   shape_of_restart,   shape_of_console,
-        shape_of_progress,   shape_of_env,       shape_of_hosts,
-        shape_of_deadline,   shape_of_nodes,     shape_of_ranks,
-        shape_of_setup,      shape_of_env_file,  shape_of_texts,
-        shape_of_rank_entry, shape_of_env_value, shape_of_item,
-        shape_of_variable,   shape_of_args,
+    static bool (*const shapes[])(const struct jr_odd_shape *) = {
+        shape_of_mesh,     shape_of_results,   shape_of_result_field,
+        shape_of_timeouts, shape_of_restart,   shape_of_console,
+        shape_of_progress, shape_of_env,       shape_of_deadline,
+        shape_of_ranks,    shape_of_setup,     shape_of_env_file,
+        shape_of_texts,    shape_of_env_value, shape_of_item,
+        shape_of_variable, shape_of_best,      shape_of_args,
     };
-    const struct shape s = {lint,
-                            diag,
-                            type,
-                            node,
-                            at,
-                            jr_lint_path(lint, at),
-                            node->kind == JR_NODE_SCALAR ? node->text : ""};
+    const struct jr_odd_shape s = {lint,
+                                   diag,
+                                   type,
+                                   node,
+                                   at,
+                                   jr_lint_path(lint, at),
+                                   node->kind == JR_NODE_SCALAR ? node->text
+                                                                : ""};
     size_t i = 0, count = sizeof shapes / sizeof *shapes;
     if (has_filled(node))
         return false;
     while (i < count && !shapes[i](&s))
         i++;
-    return i < count;
+    return i < count || jr_shape_of_placement(&s);
 }

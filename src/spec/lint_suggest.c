@@ -92,17 +92,24 @@ static const char *find_word_but_case(const char *text,
     return *words;
 }
 
-/* numa_node: the word that it begins with, or NULL. */
-static const char *find_beginning(const char *text, const char *const *words)
+/* numa_node, gpu:0: the word that it begins with, or that is meant by what is
+ * before a colon; or NULL. */
+static const char *find_beginning(const char *text, const char *const *allowed)
 {
     enum { LEAST = 3 };
-    for (; *words != NULL; words++) {
+    char head[16] = "";
+    bool sure;
+    for (const char *const *words = allowed; *words != NULL; words++) {
         size_t len = strlen(*words);
         if (len >= LEAST && strncmp(text, *words, len) == 0 &&
             strchr("_-:. ", text[len]) != NULL && text[len] != '\0')
             return *words;
     }
-    return NULL;
+    size_t len = strcspn(text, ":");
+    if (text[len] == '\0' || len >= sizeof head)
+        return NULL;
+    memcpy(head, text, len);
+    return jr_field_foreign_word(head, allowed, &sure);
 }
 
 const char *jr_lint_near_word(const char *text, const char *const *words,
@@ -164,10 +171,8 @@ static bool is_bare_item(const char *word, size_t len)
     return true;
 }
 
-/* The words of a text as a list, in quotes if it was (JSON stays JSON); or NULL
- * where only a shell could tell them apart. */
-static const char *suggested_list(struct jr_lint *lint, const char *text,
-                                  bool quoted)
+const char *jr_lint_word_list(struct jr_lint *lint, const char *text,
+                              bool quoted)
 {
     const char *ends = strchr(text, ',') != NULL ? "," : " ";
     const char *list = "";
@@ -238,6 +243,12 @@ static bool suggest_devices(const struct odd *odd)
                      text + 5);
         return true;
     }
+    if (isalpha((unsigned char)text[0]) && strchr(text, ',') == NULL &&
+        strncmp(text, "GPU-", 4) != 0 && strncmp(text, "MIG-", 4) != 0) {
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "which ones is said by index or UUID: [0, 1]");
+        return true;
+    }
     if (!jr_set_parse(&set, odd->lint->arena, text, &bad) || set.all ||
         set.count != 1)
         return false;
@@ -255,17 +266,42 @@ static bool suggest_devices(const struct odd *odd)
     return true;
 }
 
-/* hosts: hostfile.txt */
+/* hosts: hostfile.txt, and hosts: 2 */
 static bool suggest_host_file(const struct odd *odd)
 {
     const char *text = odd->node->text;
     const char *dot = strrchr(text, '.');
     bool file = strchr(text, '/') != NULL || strstr(text, "hostfile") != NULL ||
                 (dot != NULL && strcmp(dot, ".txt") == 0);
-    if (odd->type->item == NULL || !odd->type->item->is_address || !file)
+    bool count = jr_scalar_type(odd->node) == JR_SCALAR_INT;
+    if (odd->type->item == NULL || !odd->type->item->is_address ||
+        (!file && !count))
         return false;
+    if (count)
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "their number is nodes: %s; hosts has their names: "
+                     "[node1, node2]",
+                     text);
+    else
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "no file of hosts is read: write each host: [node1, "
+                     "node2]");
+    return true;
+}
+
+/* Lines of a list without the blank behind the dash, which are one text. */
+static bool suggest_dash(const struct odd *odd)
+{
+    const char *text = odd->node->text;
+    const struct jr_span *span = &odd->node->span;
+    if (!odd->node->plain || text[0] != '-' ||
+        !isalpha((unsigned char)text[1]) || span->source == NULL ||
+        span->source->option || strchr(text, ' ') == NULL)
+        return false;
+    size_t len = strcspn(text + 1, " ");
     jr_diag_help(odd->lint->diags, odd->diag,
-                 "no file of hosts is read: write each host: [node1, node2]");
+                 "a space is missing after each '-': - %.*s", (int)len,
+                 text + 1);
     return true;
 }
 
@@ -314,12 +350,12 @@ static bool suggest_list(const struct odd *odd)
     if (kind == JR_SCALAR_BOOL)
         return false;
     if (suggest_python(odd) || suggest_devices(odd) || suggest_hosts(odd) ||
-        suggest_host_file(odd))
+        suggest_host_file(odd) || suggest_dash(odd))
         return true;
     const char *list = NULL;
     if (odd->node->len < LONGEST)
-        list = suggested_list(odd->lint, text,
-                              !odd->node->plain && !has_integers(odd->type));
+        list = jr_lint_word_list(odd->lint, text,
+                                 !odd->node->plain && !has_integers(odd->type));
     if (list == NULL)
         return is_command(odd->type) && suggest_shell(odd);
     jr_diag_help(odd->lint->diags, odd->diag,

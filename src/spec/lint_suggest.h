@@ -49,4 +49,10 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_node *node,
                           const struct jr_node_step *at);
 
+/* The words of a text as those of a list, "a, b", in quotes if it was (JSON
+ * stays JSON), in the arena; or NULL where only a shell could tell them apart.
+ */
+const char *jr_lint_word_list(struct jr_lint *lint, const char *text,
+                              bool quoted);
+
 #endif

@@ -388,13 +388,17 @@ static void help_with_name(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_unknown *unknown, const char *path)
 {
     const struct jr_node *value = jr_unknown_value(unknown);
+    const struct jr_source *source = unknown->key->span.source;
     bool top = unknown->at->up == NULL;
-    bool written = top && strchr(path, '.') != NULL && value != NULL &&
-                   value->kind == JR_NODE_SCALAR && value->plain &&
-                   jr_lint_is_bare(jr_lint_source(value));
-    if (written)
+    bool written = value != NULL && value->kind == JR_NODE_SCALAR &&
+                   value->plain && jr_lint_is_bare(jr_lint_source(value));
+    const char *text = written ? jr_lint_said(lint, value) : "...";
+    if (top && written && source != NULL && source->option)
+        jr_diag_help(lint->diags, diag, "jobrun calls it '%s': --set %s=%s",
+                     path, path, text);
+    else if (top && strchr(path, '.') != NULL)
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %s", path,
-                     jr_lint_nested(lint, path, jr_lint_said(lint, value)));
+                     jr_lint_nested(lint, path, text));
     else
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s'%s", path,
                      top || strchr(path, '.') != NULL ||
@@ -408,12 +412,13 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     const struct jr_node *key = unknown->key;
     const char *path = jr_lint_path(lint, unknown->at);
     const char *foreign = foreign_name(lint, unknown);
-    const char *needless = jr_field_needless(key->text);
+    bool top = unknown->at->up == NULL;
+    const char *needless = jr_field_needless(key->text, top);
     const struct jr_node *value = jr_unknown_value(unknown);
-    const char *otherwise = unknown->at->up == NULL && value != NULL &&
-                                    value->kind != JR_NODE_SCALAR
-                                ? jr_field_otherwise(key->text)
-                                : NULL;
+    const char *otherwise =
+        top && value != NULL && value->kind != JR_NODE_SCALAR
+            ? jr_field_otherwise(key->text)
+            : NULL;
     struct jr_diag *diag;
     if (foreign != NULL || needless != NULL || otherwise != NULL)
         diag =

@@ -7,10 +7,12 @@
 #include "base/utf8.h"
 #include "spec/foreign_names.h"
 #include "spec/lint_finding.h"
+#include "spec/lint_shape_parts.h"
 #include "spec/lint_suggest.h"
 #include "spec/lint_text.h"
 #include "spec/lint_unknown.h"
 #include "spec/lint_value.h"
+#include "spec/sweep_meant_values.h"
 
 #include "base/banned.h"
 
@@ -182,7 +184,8 @@ static const struct jr_spec_group *find_group(const struct hint *hint)
         if (path[0] == '\0' || is_near_group(hint, path))
             return &groups[i];
         if (first == NULL && hint->group[0] == '\0' &&
-            strchr(path, '*') == NULL && fits_field(hint, field))
+            strchr(path, '*') == NULL && strcmp(path, "sweep") != 0 &&
+            fits_field(hint, field))
             first = &groups[i];
     }
     return first;
@@ -276,17 +279,26 @@ static bool hint_result_field(struct hint *hint)
     return true;
 }
 
-/* `sweep: {lr: [1, 2]}` */
+/* `sweep: {lr: [1, 2]}`, or `sweep: {lr: "1,2"}` */
 static bool hint_axis(struct hint *hint)
 {
-    if (strcmp(hint->group, "sweep") != 0 || is_scalar_value(hint) ||
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    const struct jr_node *value = hint->value;
+    if (strcmp(hint->group, "sweep") != 0 || value == NULL ||
         jr_did_you_mean_near(hint->key, hint->keys))
         return false;
+    const char *meant = jr_sweep_meant_values(hint->lint->arena, value);
+    if (is_scalar_value(hint) && meant == NULL)
+        return false;
+    if (value->kind == JR_NODE_SEQUENCE && jr_shape_are_words(value))
+        jr_doc_emit_line(&list, value);
     bool variable =
         strchr(hint->key, '.') == NULL && jr_field_find(hint->key) == NULL;
-    jr_diag_help(hint->lint->diags, hint->diag,
-                 "put it into axes: {%s%s: [...]}", variable ? "vars." : "",
-                 hint->key);
+    jr_diag_help(hint->lint->diags, hint->diag, "put it into axes: {%s%s: %s}",
+                 variable ? "vars." : "", hint->key,
+                 list.len > 0 && !list.failed ? list.data
+                 : meant != NULL              ? meant
+                                              : "[...]");
     return true;
 }
 
@@ -301,14 +313,26 @@ static bool hint_pod(struct hint *hint)
     return instead != NULL;
 }
 
-/* python: train.py, at the top */
+/* python: train.py, and command: python train.py, at the top */
 static bool hint_python(struct hint *hint)
 {
-    if (hint->group[0] != '\0' || strcmp(hint->key, "python") != 0 ||
-        !is_scalar_value(hint))
+    struct jr_diags *diags = hint->lint->diags;
+    if (hint->group[0] != '\0' || !is_scalar_value(hint))
         return false;
-    jr_diag_help(hint->lint->diags, hint->diag,
-                 "write entrypoint: {python: {script: %s}}", bare_value(hint));
+    const char *words =
+        hint->value->filled != NULL
+            ? NULL
+            : jr_lint_word_list(hint->lint, hint->value->text, false);
+    if (strcmp(hint->key, "python") == 0)
+        jr_diag_help(diags, hint->diag,
+                     "write entrypoint: {python: {script: %s}}",
+                     bare_value(hint));
+    else if (strcmp(hint->key, "command") != 0)
+        return false;
+    else if (words != NULL)
+        jr_diag_help(diags, hint->diag, "write entrypoint: [%s]", words);
+    else
+        jr_diag_help(diags, hint->diag, "write entrypoint: {shell: ...}");
     return true;
 }
 

@@ -305,7 +305,7 @@ static int refuse_unknown_field(const char *word, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "'%s' is called '%s' here: jobrun explain %s", word,
                             foreign, foreign);
-    const char *needless = jr_field_needless(word);
+    const char *needless = jr_field_needless(word, true);
     if (needless != NULL)
         return jr_error_set(err, JR_STATUS_USAGE, "there is no field '%s': %s",
                             word, needless);
