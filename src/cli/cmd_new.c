@@ -19,6 +19,7 @@
 #include "base/shell_words.h"
 #include "base/syscalls.h"
 #include "cli/cli.h"
+#include "cli/mistakes.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stage.h"
@@ -152,11 +153,35 @@ static int add_schema_file(const struct jr_cli *cli)
     return status;
 }
 
+/* What people call the starters. */
+static const struct {
+    const char *word, *kind;
+} meant_kinds[] = {
+    {"pytorch", "torch"},   {"ddp", "torch"},        {"fsdp", "torch"},
+    {"lightning", "torch"}, {"accelerate", "torch"}, {"openmpi", "mpi"},
+    {"mpich", "mpi"},       {"sbatch", "slurm"},     {"hpc", "slurm"},
+    {"shell", "minimal"},   {"basic", "minimal"},    {"simple", "minimal"},
+    {"function", "python"}, {"script", "python"},    {"megatron", "mesh"},
+};
+
+static const char *meant_kind(const char *word)
+{
+    for (size_t i = 0; i < sizeof meant_kinds / sizeof *meant_kinds; i++)
+        if (strcmp(meant_kinds[i].word, word) == 0)
+            return meant_kinds[i].kind;
+    return jr_value_near("KIND", word);
+}
+
 /* There is no such starter: all that there are, and the nearest. */
 static int refuse_kind(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    const char *near = jr_value_near("KIND", word);
+    const char *near = meant_kind(word);
+    if (jr_mistake_is_spec_name(word))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "new writes to a file with -o; type: jobrun new -o "
+                          "%s",
+                          word);
     for (const struct jr_starter_spec *row = jr_starter_specs; row->word; row++)
         jr_buf_printf(&text, "%s%s", text.len == 0 ? "" : ", ", row->word);
     if (near != NULL)

@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
+#include "cli/corrected_line.h"
 #include "cli/mistaken_values.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -191,6 +192,12 @@ int jr_cli_find_run(struct jr_cli *cli, char ret_id[static 256])
                           "give one run only: what is '%s'? (ranks: jobrun %s "
                           "%s --rank %s)",
                           cli->words[1], cli->verb->name, cli->words[0],
+                          cli->words[1]);
+    if (cli->words_count > 1 && jr_line_is_setting(cli->words[1]) &&
+        strcmp(cli->verb->name, "rerun") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "a run is repeated as it was; to change it, type: "
+                          "jobrun SPEC -s %s",
                           cli->words[1]);
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,

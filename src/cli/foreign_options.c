@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "base/num.h"
 #include "session/specs/spec_help.h"
 
@@ -18,6 +19,7 @@
 #define NUMBER        "#"
 #define DURATION      "@"
 #define HOSTS         ","
+#define FILE_NAME     "/"
 #define ANY           ""
 
 /* The hosts of a file, as a launcher's: their numbers of ranks are left out. */
@@ -29,7 +31,7 @@ static const struct jr_foreign_option rows[] = {
     {"-np --np --n --nprocs --num-proc --num-processes --ntasks --world-size",
      JOB, JR_FOREIGN_RANKS, NUMBER, "world_size"},
     {"--nproc-per-node --ntasks-per-node --npernode -npernode --ppn -ppn "
-     "--num-gpus --local-world-size --nproc",
+     "--num-gpus --local-world-size --nproc --gpus-per-node",
      JOB, JR_FOREIGN_LOCAL, NUMBER, "local_world_size"},
     {"--nnodes --nodes --num-nodes --num-machines", JOB, JR_FOREIGN_NODES,
      NUMBER, "nodes"},
@@ -39,12 +41,13 @@ static const struct jr_foreign_option rows[] = {
     {"--gpus --gpu --gpu-ids --devices --include", JOB, JR_FOREIGN_ASK, ANY,
      "type -s devices=[0,1] for devices by their indices, or "
      "-s local_world_size=2 for two ranks on a node"},
-    {"-H --host -host", STARTS, JR_FOREIGN_FILLED, HOSTS, "--hosts %s"},
+    {"-H --host -host -w --nodelist", STARTS, JR_FOREIGN_FILLED, HOSTS,
+     "--hosts %s"},
     {"-H --host --hosts -host --ips", JOB, JR_FOREIGN_LIST, HOSTS, "hosts"},
     {"--hostfile -hostfile --machinefile -machinefile", STARTS,
-     JR_FOREIGN_FILLED, ANY, "--hosts \"" HOSTS_OF_FILE "\""},
+     JR_FOREIGN_FILLED, FILE_NAME, "--hosts \"" HOSTS_OF_FILE "\""},
     {"--hostfile -hostfile --machinefile -machinefile", JOB, JR_FOREIGN_FILLED,
-     ANY, "-s \"hosts=[" HOSTS_OF_FILE "]\""},
+     FILE_NAME, "-s \"hosts=[" HOSTS_OF_FILE "]\""},
     {"--machine-rank --noderank", STARTS, JR_FOREIGN_WORDS, NUMBER,
      "--node-rank"},
     {"--master-addr --main-process-ip --master-address", JOB, JR_FOREIGN_FIELD,
@@ -58,12 +61,12 @@ static const struct jr_foreign_option rows[] = {
     {"--redirects", JOB, JR_FOREIGN_FIELD, ANY, "redirects"},
     {"--tee", JOB, JR_FOREIGN_FIELD, ANY, "tee"},
     {"--log-dir --logdir --output-dir", JOB, JR_FOREIGN_FIELD, ANY, "log_dir"},
-    {"--chdir --cwd --wdir --workdir --working-dir -D", JOB, JR_FOREIGN_FIELD,
-     ANY, "workdir"},
+    {"--chdir --cwd --wdir -wdir --workdir --working-dir -D", JOB,
+     JR_FOREIGN_FIELD, ANY, "workdir"},
     {"--name --job-name -J", JOB, JR_FOREIGN_FIELD, ANY, "name"},
     {"--bind-to --cpu-bind", JOB, JR_FOREIGN_FIELD, "none core numa", "bind"},
-    {"--num-cpu-threads-per-process --threads", JOB, JR_FOREIGN_FIELD, NUMBER,
-     "threads"},
+    {"--num-cpu-threads-per-process --threads --cpus-per-task", JOB,
+     JR_FOREIGN_FIELD, NUMBER, "threads"},
     {"--mixed-precision", JOB, JR_FOREIGN_FIELD, "no fp16 bf16 fp8",
      "env.ACCELERATE_MIXED_PRECISION"},
     {"--backend", JOB, JR_FOREIGN_FIELD, "nccl gloo mpi ucc", "backends"},
@@ -79,16 +82,51 @@ static const struct jr_foreign_option rows[] = {
      "env"},
     {"-e -x --export", "plan", JR_FOREIGN_ENTRY, ANY, "env"},
     {"--standalone", JOB, JR_FOREIGN_NONE, NULL, NO_RENDEZVOUS},
-    {"--rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf", JOB,
-     JR_FOREIGN_NONE, ANY, NO_RENDEZVOUS},
+    {"--rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf --role "
+     "--monitor-interval --local-addr",
+     JOB, JR_FOREIGN_NONE, ANY, NO_RENDEZVOUS},
     {"--allow-run-as-root -allow-run-as-root", JOB, JR_FOREIGN_NONE, NULL,
      "every user may run it"},
     {"--multi-gpu", JOB, JR_FOREIGN_NONE, NULL,
      "world_size says how many ranks there are"},
     {"--use-env", JOB, JR_FOREIGN_NONE, NULL,
      "each rank has LOCAL_RANK in its environment"},
-    {"--no-python", JOB, JR_FOREIGN_NONE, NULL,
+    {"--no-python --run-path", JOB, JR_FOREIGN_NONE, NULL,
      "a command is started as it is typed"},
+    {"--module", JOB, JR_FOREIGN_ASK, ANY,
+     "type what starts it: jobrun -n 2 -- python3 -m pkg.train"},
+    {"--use-deepspeed", JOB, JR_FOREIGN_WORDS, NULL,
+     "-s env.ACCELERATE_USE_DEEPSPEED=true"},
+    {"--use-fsdp", JOB, JR_FOREIGN_WORDS, NULL,
+     "-s env.ACCELERATE_USE_FSDP=true"},
+    {"--gpus-per-task --gpu-bind", JOB, JR_FOREIGN_ASK, ANY,
+     "leave it out: each rank has the device of its local rank; -s "
+     "device_visibility=one hides the others from it"},
+    {"-r", JOB, JR_FOREIGN_FIELD, ANY, "redirects"},
+    {"-o --output --error --log-file --output-filename", JOB, JR_FOREIGN_ASK,
+     ANY,
+     "what ranks write is kept in the run folder: jobrun logs prints it, and "
+     "-s log_dir=DIR takes another folder"},
+    {"--array", JOB, JR_FOREIGN_ASK, ANY,
+     "type --sweep vars.seed=0..9, which runs the job for each value"},
+    {"--map-by --rank-by -map-by -rank-by --distribution", JOB, JR_FOREIGN_NONE,
+     ANY, "ranks are numbered node by node"},
+    {"--report-bindings", JOB, JR_FOREIGN_NONE, NULL,
+     "jobrun plan shows the CPUs of each rank"},
+    {"--mca -mca", JOB, JR_FOREIGN_ASK, ANY, "type -s env.OMPI_MCA_NAME=VALUE"},
+    {"-genv -env", JOB, JR_FOREIGN_ASK, ANY, "type -s env.NAME=VALUE"},
+    {"--wrap", JOB, JR_FOREIGN_ASK, ANY,
+     "type the command behind `--`: jobrun -n 2 -- python3 train.py"},
+    {"--scale --replicas", JOB, JR_FOREIGN_ASK, ANY, "type -s world_size=N"},
+    {"--env-file", JOB, JR_FOREIGN_ASK, ANY,
+     "write setup: set -a; . ./.env into the spec"},
+    {"--rm -it -ti", JOB, JR_FOREIGN_NONE, NULL, "jobrun starts no container"},
+    {"--volume --mount --network --ipc --shm-size --image", JOB,
+     JR_FOREIGN_NONE, ANY, "jobrun starts no container"},
+    {"--config-dir --config-path -cd -cp", JOB, JR_FOREIGN_NONE, ANY,
+     "a spec is a file, which names its parents in `extends`"},
+    {"--slurm", JOB, JR_FOREIGN_ASK, NULL,
+     "type jobrun submit SPEC --engine slurm"},
     {"--unbuffered -u", JOB, JR_FOREIGN_NONE, NULL, "no output is held back"},
     {"--label -l --tag-output", JOB, JR_FOREIGN_NONE, NULL,
      "each line begins with its rank"},
@@ -102,8 +140,11 @@ static const struct jr_foreign_option rows[] = {
      "--detach"},
     {"--override --overrides --define", JOB " validate", JR_FOREIGN_WORDS, ANY,
      "-s"},
-    {"--config --config-file --config-name --spec --file -c -f", JOB,
-     JR_FOREIGN_BARE, ANY, NULL},
+    {"--config --config-file --config-name --spec --file -c -f -cn", JOB,
+     JR_FOREIGN_BARE, ANY,
+     "a spec is typed by its name alone: jobrun SPEC; what accelerate's file "
+     "says is translated by jobrun new --from 'accelerate launch train.py', "
+     "and srun's -c 4 is -s threads=4"},
     {"--config --config-file --spec --file -c -f", "validate", JR_FOREIGN_BARE,
      ANY, NULL},
     {"--dry-run --dryrun --check --simulate", "run", JR_FOREIGN_VERB, NULL,
@@ -111,10 +152,11 @@ static const struct jr_foreign_option rows[] = {
     {"--on", "run", JR_FOREIGN_ASK, ANY,
      "nothing can be run on a machine that is only described: type jobrun plan "
      "SPEC --on PROFILE"},
-    {"--print-config", "run", JR_FOREIGN_VERB, NULL, "resolve"},
+    {"--print-config --info", "run", JR_FOREIGN_VERB, NULL, "resolve"},
     {"--cfg", "run", JR_FOREIGN_VERB, ANY, "resolve"},
     {"--multirun -m", JOB, JR_FOREIGN_ASK, NULL,
-     "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01"},
+     "type a list for each field: jobrun SPEC --sweep vars.lr=0.1,0.01; a "
+     "module is started by jobrun -n 2 -- python3 -m pkg.train"},
     {"--validate --lint", "run", JR_FOREIGN_VERB, NULL, "validate"},
     {"--partition -p --account -A --qos --constraint -C --gres --mem "
      "--exclusive --reservation",
@@ -122,6 +164,28 @@ static const struct jr_foreign_option rows[] = {
      "write `engine: {slurm: {partition: gpu}}` into the spec, and type jobrun "
      "submit SPEC --engine slurm"},
     {"--run --run-id --id", RUNS, JR_FOREIGN_BARE, ANY, NULL},
+    {"--last --latest", RUNS, JR_FOREIGN_NONE, NULL,
+     "the latest run is taken where none is named"},
+    {"--all -a", "logs", JR_FOREIGN_NONE, NULL,
+     "without --rank the logs of all ranks are printed"},
+    {"--failed --only-failed", "rerun", JR_FOREIGN_ASK, NULL,
+     "type jobrun SPEC --resume for the cells of a sweep that have not "
+     "delivered; a job is repeated as a whole"},
+    {"--timeout --grace", "stop", JR_FOREIGN_ASK, ANY,
+     "the spec says how long ranks have: timeouts.stop_grace; a second jobrun "
+     "stop kills at once"},
+    {"--status --state", "runs", JR_FOREIGN_FILLED, ANY, "--where status=%s"},
+    {"--failed", "runs", JR_FOREIGN_WORDS, NULL, "--where status=failed"},
+    {"--running --live", "runs", JR_FOREIGN_WORDS, NULL,
+     "--where status=running"},
+    {"--interval --delay --refresh -d", "top", JR_FOREIGN_NONE, ANY,
+     "it looks once a second"},
+    {"--older-than --max-age", "prune", JR_FOREIGN_WORDS, ANY, "--older"},
+    {"--keep-last --last", "prune", JR_FOREIGN_WORDS, NUMBER, "--keep"},
+    {"--gpu --gpus --all", "doctor", JR_FOREIGN_NONE, NULL,
+     "it lists all devices"},
+    {"--format --to", "render", JR_FOREIGN_WORDS, "slurm kubernetes mpi",
+     "--engine"},
     {"-n --lines -t", "logs", JR_FOREIGN_WORDS, NUMBER, "--tail"},
     {"--ranks", "logs show", JR_FOREIGN_WORDS, ANY, "--rank"},
     {"--since --until", "logs", JR_FOREIGN_ASK, ANY,
@@ -197,15 +261,29 @@ static bool has_word(const char *list, const char *word, size_t len)
     return false;
 }
 
-const struct jr_foreign_option *jr_foreign_option_find(const char *word,
-                                                       const char *verb)
+/* The first row of the verb that has `len` bytes of the word; NULL: none. */
+static const struct jr_foreign_option *find_row(const char *word, size_t len,
+                                                const char *verb)
 {
-    size_t len = strcspn(word, "="), i = 0;
+    size_t i = 0;
     while (i < ROWS && (!has_word(rows[i].names, word, len) ||
                         !has_word(rows[i].verbs, verb, strlen(verb))))
         i++;
-    if (i < ROWS)
-        return &rows[i];
+    return i < ROWS ? &rows[i] : NULL;
+}
+
+const struct jr_foreign_option *jr_foreign_option_find(const char *word,
+                                                       const char *verb)
+{
+    size_t len = strcspn(word, "=");
+    const struct jr_foreign_option *row = find_row(word, len, verb);
+    bool glued = row == NULL && word[0] == '-' &&
+                 isalpha((unsigned char)word[1]) && len > 2 &&
+                 strspn(word + 2, "0123456789") == len - 2;
+    if (glued) /* -N2 */
+        row = find_row(word, 2, verb);
+    if (row != NULL)
+        return row;
     return has_word(JOB, verb, strlen(verb)) && is_path_option(word) ? &path_row
                                                                      : NULL;
 }
@@ -247,8 +325,12 @@ bool jr_foreign_option_takes(const struct jr_foreign_option *row,
         return jr_num_duration(value, &ms);
     if (row->kind == JR_FOREIGN_ENTRY)
         return is_entry(value);
+    if (row->kind == JR_FOREIGN_BARE && row->here != NULL)
+        return jr_near_file_is_yaml(value);
     if (strcmp(row->value, HOSTS) == 0)
         return is_plain(value) && strchr(value, ':') == NULL;
+    if (row->kind == JR_FOREIGN_FILLED)
+        return true;
     if (row->value[0] != '\0')
         return has_word(row->value, value, strlen(value));
     return row->kind != JR_FOREIGN_FIELD || is_plain(value);
@@ -264,6 +346,15 @@ static void describe_value(struct jr_buf *out, const char *value)
         jr_buf_str(out, "VALUE");
     else
         jr_buf_replaced(out, value, " ", "|");
+}
+
+static void describe_filled(struct jr_buf *out,
+                            const struct jr_foreign_option *row)
+{
+    const char *value = strcmp(row->value, HOSTS) == 0       ? "A,B"
+                        : strcmp(row->value, FILE_NAME) == 0 ? "FILE"
+                                                             : "VALUE";
+    jr_buf_replaced(out, row->here, "%s", value);
 }
 
 void jr_foreign_option_describe(struct jr_buf *out,
@@ -288,13 +379,13 @@ void jr_foreign_option_describe(struct jr_buf *out,
     const char *form =
         row->kind < sizeof forms / sizeof *forms ? forms[row->kind] : NULL;
     const char *slot = form == NULL ? NULL : strstr(form, "%s");
-    if (form == NULL) {
+    if (form == NULL ||
+        (slot == NULL && row->kind == JR_FOREIGN_BARE && row->here != NULL)) {
         jr_buf_str(out, row->here);
     } else if (slot == NULL) {
         jr_buf_str(out, form);
         if (row->kind == JR_FOREIGN_FILLED)
-            jr_buf_replaced(out, row->here, "%s",
-                            strcmp(row->value, HOSTS) == 0 ? "A,B" : "FILE");
+            describe_filled(out, row);
     } else {
         jr_buf_add(out, form, (size_t)(slot - form));
         jr_buf_str(out, row->here);
@@ -353,5 +444,17 @@ bool jr_foreign_launcher(const char *word)
 {
     return has_name("torchrun accelerate deepspeed horovodrun mpirun mpiexec "
                     "mpiexec.hydra mpirun.openmpi srun",
+                    word);
+}
+
+bool jr_foreign_container(const char *word)
+{
+    return has_name("docker podman apptainer singularity enroot", word);
+}
+
+bool jr_foreign_status(const char *word)
+{
+    return has_name("succeeded failed incomplete timed_out hung stopped "
+                    "launch_failed running yielded",
                     word);
 }

@@ -30,8 +30,8 @@ struct jr_foreign_option {
     const char *verbs; /* those for which the row holds */
     enum jr_foreign_kind kind;
     const char *value; /* NULL: it takes none. "#": a number of at least 1;
-                          "@": a duration; ",": names of hosts; "": any plain
-                          text; else the words that it may be */
+                          "@": a duration; ",": names of hosts; "/": a file;
+                          "": any plain text; else the words that it may be */
     const char *here;
 };
 
@@ -54,5 +54,11 @@ const char *jr_foreign_verb(const char *word);
 
 /* Whether a word is a launcher whose lines `jobrun new --from` translates. */
 bool jr_foreign_launcher(const char *word);
+
+/* Whether a word is a program that starts containers, installed or not. */
+bool jr_foreign_container(const char *word);
+
+/* Whether a word is the status of a run, as --where takes it. */
+bool jr_foreign_status(const char *word);
 
 #endif

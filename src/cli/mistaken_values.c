@@ -262,9 +262,13 @@ int jr_mistake_quotes(const struct jr_cli *cli)
 
 int jr_mistake_version(const struct jr_cli *cli)
 {
+    const char *spec = cli->words[0];
+    for (int i = 0; i < cli->words_count; i++)
+        if (jr_mistake_is_spec_name(cli->words[i]))
+            spec = cli->words[i];
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "-v prints the version, and nothing else: the run folder "
                       "has what there is to know; leave it out: jobrun %s%s%s",
                       cli->verb_stated ? cli->verb->name : "",
-                      cli->verb_stated ? " " : "", cli->words[0]);
+                      cli->verb_stated ? " " : "", spec);
 }

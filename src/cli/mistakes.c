@@ -9,6 +9,7 @@
 #include "base/shell_words.h"
 #include "cli/cli.h"
 #include "cli/corrected_line.h"
+#include "cli/foreign_lines.h"
 #include "cli/foreign_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -163,78 +164,6 @@ static bool is_longer(const char *name, const char *word)
     return strncmp(name, word, strlen(word)) == 0;
 }
 
-/* Whether what is typed for a verb of others ends in one that takes no word. */
-static bool takes_no_word(const char *here)
-{
-    const struct jr_verb *verb = jr_verb_find(here);
-    return verb != NULL && verb->words[0] == '\0';
-}
-
-/* Append the words of the line, quoted; `here` instead of `word`, as it is. */
-static void add_words(struct jr_buf *out, const struct jr_cli *cli,
-                      const char *word, const char *here)
-{
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    for (char *const *at = cli->argv + 1; *at != NULL; at++) {
-        if (strcmp(*at, "-f") == 0 && strcmp(here, "run") == 0)
-            continue; /* apply -f FILE */
-        if (line.len > 0)
-            jr_buf_char(&line, ' ');
-        if (*at != word) {
-            jr_shell_quote(&line, *at);
-            continue;
-        }
-        jr_buf_str(&line, here);
-        if (takes_no_word(here))
-            break;
-    }
-    out->failed |= line.failed;
-    if (!line.failed)
-        jr_buf_escaped(out, line.data, line.len);
-}
-
-/* A verb that other tools have. */
-static int print_foreign_verb(const struct jr_cli *cli, const char *word,
-                              const char *here)
-{
-    struct jr_buf out = JR_BUF_INIT;
-    jr_buf_printf(&out,
-                  "jobrun: '%s' is not a verb of jobrun; type:\n"
-                  "        jobrun ",
-                  word);
-    add_words(&out, cli, word, here);
-    if (jr_support_has_program(word, cli->environ)) {
-        jr_buf_str(&out, "\n        or, for 2 ranks of the program: jobrun "
-                         "-n 2 -- ");
-        add_words(&out, cli, NULL, "");
-    }
-    jr_buf_char(&out, '\n');
-    int status = out.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
-    jr_cli_err(cli, &out);
-    return status;
-}
-
-int jr_mistake_launcher(const struct jr_cli *cli)
-{
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    struct jr_buf out = JR_BUF_INIT;
-    const char *word = cli->words[0];
-    if (word == NULL || word != cli->argv[1] || !jr_foreign_launcher(word) ||
-        access(word, F_OK) == 0)
-        return 0;
-    jr_buf_printf(&out,
-                  "jobrun: '%s' is another launcher; for a spec that "
-                  "says the same, type:\n        jobrun new --from ",
-                  word);
-    add_words(&line, cli, NULL, "");
-    if (!line.failed)
-        jr_shell_quote(&out, line.data);
-    jr_buf_char(&out, '\n');
-    int status = out.failed || line.failed ? JR_STATUS_LAUNCH : JR_STATUS_USAGE;
-    jr_cli_err(cli, &out);
-    return status;
-}
-
 static int refuse_bare_word(const struct jr_cli *cli, const char *word)
 {
     JR_BUF_CLEANUP struct jr_buf spec = JR_BUF_INIT;
@@ -243,10 +172,11 @@ static int refuse_bare_word(const struct jr_cli *cli, const char *word)
     if (found && is_longer(spec.data, word))
         near = spec.data;
     else if (here != NULL)
-        return print_foreign_verb(cli, word, here);
+        return jr_foreign_verb_line(cli, word, here);
     else if (found && near == NULL)
         near = spec.data;
-    if (near == NULL && jr_support_has_program(word, cli->environ))
+    if (jr_foreign_container(word) ||
+        (near == NULL && jr_support_has_program(word, cli->environ)))
         return print_program_line(cli, "a program", "");
     if (near != NULL)
         return jr_cli_say(
@@ -295,6 +225,17 @@ static int refuse_run_folder(const struct jr_cli *cli, const char *word)
         word, quoted.failed ? word : quoted.data);
 }
 
+int jr_mistake_verb_script(const struct jr_cli *cli)
+{
+    const char *word = cli->words[0];
+    if (word == NULL || cli->count != NULL || cli->rest != NULL ||
+        !jr_line_is_python(word) ||
+        !jr_option_allowed(jr_option_by_letter('n'), cli->verb->name))
+        return 0;
+    return print_program_line(cli, "a Python script",
+                              jr_line_interpreter(word));
+}
+
 int jr_mistake_first_word(const struct jr_cli *cli)
 {
     const char *word = cli->words[0];
@@ -312,6 +253,15 @@ int jr_mistake_first_word(const struct jr_cli *cli)
     return refuse_bare_word(cli, word);
 }
 
+/* Whether a word of the line is one of its own, and no option's value. */
+static bool is_own_word(const struct jr_cli *cli, const char *word)
+{
+    int i = 0;
+    while (i < cli->words_count && cli->words[i] != word)
+        i++;
+    return i < cli->words_count;
+}
+
 /* PATH=VALUE without -s. */
 static int print_settings_line(const struct jr_cli *cli)
 {
@@ -319,7 +269,7 @@ static int print_settings_line(const struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     for (char *const *at = cli->argv + 1; *at != NULL; at++) {
-        if (jr_line_is_setting(*at)) {
+        if (is_own_word(cli, *at) && jr_line_is_setting(*at)) {
             jr_line_add_setting(&line, *at);
             continue;
         }
@@ -343,6 +293,11 @@ int jr_mistake_second_word(const struct jr_cli *cli)
     const char *first = cli->words[0], *second = cli->words[1];
     if (jr_line_is_setting(second) && cli->rest == NULL)
         return print_settings_line(cli);
+    if (second[0] == '~' && second[1] != '/' && cli->rest == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "-s sets a field, and null leaves it out; type: "
+                          "jobrun %s -s %s=null",
+                          first, second + 1);
     if (jr_mistake_is_spec_name(second) && access(second, F_OK) == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "give one spec only: what is '%s'? (arguments for "
@@ -357,6 +312,11 @@ int jr_mistake_words(const struct jr_cli *cli)
 {
     if (cli->verb->words[0] != '\0' || cli->words_count == 0)
         return 0;
+    if (cli->verb->run == jr_cmd_runs && jr_foreign_status(cli->words[0]))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "runs takes no argument; type: jobrun runs --where "
+                          "status=%s",
+                          cli->words[0]);
     if (cli->verb->run == jr_cmd_runs)
         return jr_cli_say(
             cli, JR_STATUS_USAGE,

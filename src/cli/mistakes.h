@@ -21,6 +21,9 @@ int jr_mistake_command(const struct jr_cli *cli);
  * spec. */
 int jr_mistake_first_word(const struct jr_cli *cli);
 
+/* A Python script where a verb that starts ranks wants a spec; 0 for others. */
+int jr_mistake_verb_script(const struct jr_cli *cli);
+
 /* -n and a spec, or -n behind a command without `--`. */
 int jr_mistake_count(const struct jr_cli *cli);
 
@@ -31,9 +34,6 @@ int jr_mistake_script(const struct jr_cli *cli);
 
 /* A second word behind a spec. */
 int jr_mistake_second_word(const struct jr_cli *cli);
-
-/* A first word that is another launcher. */
-int jr_mistake_launcher(const struct jr_cli *cli);
 
 /* Words for a verb that takes none. */
 int jr_mistake_words(const struct jr_cli *cli);

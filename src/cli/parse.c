@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "cli/cmd_runs.h"
+#include "cli/foreign_lines.h"
 #include "cli/foreign_options.h"
 #include "cli/mistaken_values.h"
 #include "cli/mistakes.h"
@@ -343,11 +344,17 @@ static int check_engine(const struct jr_cli *cli)
 static int check_line(const struct reading *reading)
 {
     struct jr_cli *cli = reading->cli;
-    int status = cli->verb_stated ? 0 : jr_mistake_launcher(cli);
+    int status = cli->verb_stated ? 0 : jr_foreign_launcher_line(cli);
     if (status != 0)
         return status;
     if (reading->command && (cli->verb->flags & JR_VERB_JOB))
-        return jr_mistake_command(cli);
+        status = check_allowed(reading);
+    if (reading->command && (cli->verb->flags & JR_VERB_JOB))
+        return status != 0 ? status : jr_mistake_command(cli);
+    if (!cli->help && !cli->version && cli->verb_stated)
+        status = jr_mistake_verb_script(cli);
+    if (status != 0)
+        return status;
     if (!cli->help && !cli->version && !cli->verb_stated)
         status = jr_mistake_first_word(cli);
     if (status == 0 && reading->unknown != NULL)

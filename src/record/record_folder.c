@@ -100,14 +100,12 @@ static void explain_unread(struct jr_error *err, int fd, const char *name,
 }
 
 /* Zeros that take no space are no text: they are not read, however many they
- * are. Larger files are refused by their size; of smaller ones nothing is
- * asked, since some file systems tell of holes where a file is that was just
- * written. */
+ * are. Larger files are refused by their size. */
 static bool has_hole(int fd, const char *name, size_t limit)
 {
     JR_CLOSE int file = jr_run_file_open(fd, name, NULL);
     off_t size = file < 0 ? 0 : lseek(file, 0, SEEK_END);
-    bool may = size > MOST_THEIRS && (uint64_t)size <= limit;
+    bool may = size > HEAD && (uint64_t)size <= limit;
     off_t hole = may ? lseek(file, 0, SEEK_HOLE) : -1;
     return hole >= 0 && hole < size;
 }

@@ -91,6 +91,19 @@ class ForgottenDashes(Case):
             self.assertIn(line, done.stderr)
             self.assertNotIn("did you mean latest", done.stderr)
 
+    def test_words_of_a_shell_are_no_program(self):
+        """They are told before the launch fails."""
+        for words, said in (
+                (["LR=3", "./train"], "'LR=3' is a variable for a shell, not a "
+                 "program\n*help: type it before `--`: -s env.LR=3"),
+                (["cd", "/x"], "'cd' is a command of the shell's own, not a "
+                 "program\n*help: type the whole as a text: -- sh -c TEXT"),
+                (["source", "env.sh"], "'source' is a command of the shell's "
+                 "own")):
+            done = self.expect(self.jobrun("-n", "1", "--", *words), 7)
+            for part in said.split("*"):
+                self.assertIn(part, done.stderr)
+
     def test_a_program_is_no_spec(self):
         self.write("tool", "#!/bin/sh\necho \"$RANK of $WORLD_SIZE $*\"\n")
         (self.folder / "tool").chmod(0o700)
@@ -164,6 +177,20 @@ class Suggestions(Case):
                  "vars.lr=0.1 -s vars.lr=3 -s +vars.x=1\n        or, if it is "
                  "the job's: jobrun train.jobrun.yaml -- vars.lr=0.1 lr=3 "
                  "+vars.x=1\n"),
+                ("train.jobrun.yaml -s vars.lr=1 vars.b=2",
+                 "type:\n        jobrun train.jobrun.yaml -s vars.lr=1 -s "
+                 "vars.b=2\n        or, if it is the job's: jobrun "
+                 "train.jobrun.yaml -s vars.lr=1 -- vars.b=2\n"),
+                ("train.jobrun.yaml ~vars.lr", "null leaves it out; type: "
+                 "jobrun train.jobrun.yaml -s vars.lr=null\n"),
+                ("-v a:b train.jobrun.yaml",
+                 "leave it out: jobrun train.jobrun.yaml\n"),
+                ("up", "type:\n        jobrun run train.jobrun.yaml\n"),
+                ("up -d", "type:\n        jobrun run train.jobrun.yaml\n"),
+                ("rerun latest vars.lr=2", "a run is repeated as it was; to "
+                 "change it, type: jobrun SPEC -s vars.lr=2\n"),
+                ("new train.yaml", "type: jobrun new -o train.yaml\n"),
+                ("new pytorch", "did you mean 'jobrun new torch'?"),
                 ("render train.jobrun.yaml", "--engine wants slurm, "
                  "kubernetes or mpi; type: jobrun render train.jobrun.yaml "
                  "--engine slurm"),

@@ -12,10 +12,11 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum { MOST_WORDS = 16 };
+enum { MOST_WORDS = 16, MOST_BYTES = 512 };
 
 /* Parse the words of a line behind "jobrun"; what is said goes to `said`. */
-static int parse(struct jr_cli *cli, char said[static 512], const char *line)
+static int parse(struct jr_cli *cli, char said[static MOST_BYTES],
+                 const char *line)
 {
     static char *no_env[] = {NULL};
     struct jr_shell_words words;
@@ -32,7 +33,7 @@ static int parse(struct jr_cli *cli, char said[static 512], const char *line)
     (void)dup2(file, STDERR_FILENO);
     int status = jr_cli_parse(cli, argc, argv, no_env);
     (void)dup2(before, STDERR_FILENO);
-    ssize_t len = pread(file, said, 511, 0);
+    ssize_t len = pread(file, said, MOST_BYTES - 1, 0);
     said[len > 0 ? len - 1 : 0] = '\0';
     (void)close(before);
     (void)close(file);
@@ -112,7 +113,8 @@ static void names_the_line_to_type(void)
          "-s env.ACCELERATE_MIXED_PRECISION=bf16 -- python3 train.py"},
         {"-m a.yaml",
          "'run' has no option '-m'; type a list for each field: jobrun SPEC "
-         "--sweep vars.lr=0.1,0.01"},
+         "--sweep vars.lr=0.1,0.01; a module is started by jobrun -n 2 -- "
+         "python3 -m pkg.train"},
         {"--multi_gpu --num_processes 2 train.py",
          "'run' has no option '--multi_gpu': world_size says how many ranks "
          "there are; type:\n        jobrun -n 2 -- python3 train.py"},
@@ -171,9 +173,10 @@ static void names_the_line_to_type(void)
          "unknown option '-set'; did you mean '--set'?"},
         {"runs -sort=started",
          "unknown option '-sort=started'; did you mean '--sort'?"},
-        {"--multirun a.yaml", "'run' has no option '--multirun'; type a list "
-                              "for each field: jobrun SPEC --sweep "
-                              "vars.lr=0.1,0.01"},
+        {"--multirun a.yaml",
+         "'run' has no option '--multirun'; type a list for each field: jobrun "
+         "SPEC --sweep vars.lr=0.1,0.01; a module is started by jobrun -n 2 -- "
+         "python3 -m pkg.train"},
         {"--config a.yaml -s vars.lr=3",
          "'run' has no option '--config'; type:\n        jobrun a.yaml -s "
          "vars.lr=3"},
@@ -207,6 +210,99 @@ static void names_the_line_to_type(void)
         {"mpirun -np 2 ./a.out",
          "'mpirun' is another launcher; for a spec that says the same, type:\n "
          "       jobrun new --from 'mpirun -np 2 ./a.out'"},
+        {"run train.py --lr 1",
+         "'train.py' is a Python script, not a spec; to start 2 ranks of it, "
+         "type:\n        jobrun run -n 2 -- python3 train.py --lr 1"},
+        {"plan train.py",
+         "'train.py' is a Python script, not a spec; to start 2 ranks of it, "
+         "type:\n        jobrun plan -n 2 -- python3 train.py"},
+        {"--gpus-per-node=4 a.yaml",
+         "'run' has no option '--gpus-per-node'; type:\n        jobrun a.yaml "
+         "-s local_world_size=4"},
+        {"--gpus-per-task 1 a.yaml",
+         "'run' has no option '--gpus-per-task'; leave it out: each rank has "
+         "the device of its local rank; -s device_visibility=one hides the "
+         "others from it"},
+        {"--cpus-per-task 4 a.yaml",
+         "'run' has no option '--cpus-per-task'; type:\n        jobrun a.yaml "
+         "-s threads=4"},
+        {"-o log.txt a.yaml", "'run' has no option '-o'; what ranks write is "
+                              "kept in the run folder: jobrun logs prints it, "
+                              "and -s log_dir=DIR takes another folder"},
+        {"--array 0-3 a.yaml",
+         "'run' has no option '--array'; type --sweep vars.seed=0..9, which "
+         "runs the job for each value"},
+        {"-c 4 a.yaml",
+         "'run' has no option '-c'; a spec is typed by its name alone: jobrun "
+         "SPEC; what accelerate's file says is translated by jobrun new --from "
+         "'accelerate launch train.py', and srun's -c 4 is -s threads=4"},
+        {"-w gpu01 a.yaml", "'run' has no option '-w'; type:\n        jobrun "
+                            "a.yaml --hosts gpu01"},
+        {"-N2 -n 16 ./train",
+         "'run' has no option '-N2'; type -s nodes=N for what srun means by "
+         "it, or -s local_world_size=N for mpirun's"},
+        {"--map-by node -np 2 ./train",
+         "'run' has no option '--map-by': ranks are numbered node by node; "
+         "type:\n        jobrun -n 2 -- ./train"},
+        {"--report-bindings -np 2 ./train",
+         "'run' has no option '--report-bindings': jobrun plan shows the CPUs "
+         "of each rank; type:\n        jobrun -n 2 -- ./train"},
+        {"-genv A 1 -n 2 ./train",
+         "'run' has no option '-genv'; type -s env.NAME=VALUE"},
+        {"-wdir x -n 2 ./train", "'run' has no option '-wdir'; type:\n        "
+                                 "jobrun -n 2 -s workdir=x -- ./train"},
+        {"--mca btl tcp -np 2 ./train",
+         "'run' has no option '--mca'; type -s env.OMPI_MCA_NAME=VALUE"},
+        {"--use_fsdp --num_processes 2 train.py",
+         "'run' has no option '--use_fsdp'; type:\n        jobrun -n 2 -s "
+         "env.ACCELERATE_USE_FSDP=true -- python3 train.py"},
+        {"--module pkg.train",
+         "'run' has no option '--module'; type what starts it: jobrun -n 2 -- "
+         "python3 -m pkg.train"},
+        {"-r 3 a.yaml", "'run' has no option '-r'; type:\n        jobrun "
+                        "a.yaml -s redirects=3"},
+        {"--monitor-interval 5 a.yaml",
+         "'run' has no option '--monitor-interval': jobrun needs no "
+         "rendezvous; type:\n        jobrun a.yaml"},
+        {"--scale train=4",
+         "'run' has no option '--scale'; type -s world_size=N"},
+        {"--env-file .env a.yaml", "'run' has no option '--env-file'; write "
+                                   "setup: set -a; . ./.env into the spec"},
+        {"--rm -it a.yaml", "'run' has no option '--rm': jobrun starts no "
+                            "container; type:\n        jobrun a.yaml"},
+        {"--config-dir conf a.yaml",
+         "'run' has no option '--config-dir': a spec is a file, which names "
+         "its parents in `extends`; type:\n        jobrun a.yaml"},
+        {"--info a.yaml",
+         "'run' has no option '--info'; type:\n        jobrun resolve a.yaml"},
+        {"up -d",
+         "'up' is not a verb of jobrun; type:\n        jobrun run SPEC"},
+        {"show --last",
+         "'show' has no option '--last': the latest run is taken where none is "
+         "named; type:\n        jobrun show"},
+        {"logs --all", "'logs' has no option '--all': without --rank the logs "
+                       "of all ranks are printed; type:\n        jobrun logs"},
+        {"prune --older-than 30d", "'prune' has no option '--older-than'; "
+                                   "type:\n        jobrun prune --older 30d"},
+        {"prune --keep-last 3", "'prune' has no option '--keep-last'; type:\n  "
+                                "      jobrun prune --keep 3"},
+        {"rerun latest --failed",
+         "'rerun' has no option '--failed'; type jobrun SPEC --resume for the "
+         "cells of a sweep that have not delivered; a job is repeated as a "
+         "whole"},
+        {"runs --status failed", "'runs' has no option '--status'; type:\n     "
+                                 "   jobrun runs --where status=failed"},
+        {"runs --status",
+         "'runs' has no option '--status'; type --where status=VALUE"},
+        {"runs failed",
+         "runs takes no argument; type: jobrun runs --where status=failed"},
+        {"render --format slurm a.yaml",
+         "'render' has no option '--format'; type:\n        jobrun render "
+         "a.yaml --engine slurm"},
+        {"docker run x", "'docker' is a program, not a spec; to start 2 ranks "
+                         "of it, type:\n        jobrun -n 2 -- docker run x"},
+        {"top --interval 1", "'top' has no option '--interval': it looks once "
+                             "a second; type:\n        jobrun top"},
         {"-n", "-n wants a value: -n N"},
         {"a.yaml --color", "--color wants a value: auto, always, never"},
         {"a.yaml -s lr 0.1",
@@ -241,7 +337,7 @@ static void names_the_line_to_type(void)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct jr_cli cli = {0};
-        char said[512], expected[512];
+        char said[MOST_BYTES], expected[MOST_BYTES];
         CU_ASSERT_EQUAL(parse(&cli, said, rows[i].line), JR_STATUS_USAGE);
         (void)snprintf(expected, sizeof expected, "jobrun: %s", rows[i].said);
         JR_ASSERT_TEXT(said, expected);
@@ -267,7 +363,7 @@ static void takes_what_is_ours(void)
     };
     for (size_t i = 0; i < LENGTH(lines); i++) {
         struct jr_cli cli = {0};
-        char said[512];
+        char said[MOST_BYTES];
         CU_ASSERT_EQUAL(parse(&cli, said, lines[i]), 0);
         JR_ASSERT_TEXT(said, "");
         jr_arena_release(&cli.arena);
