@@ -242,10 +242,10 @@ static void stop_at_a_failure(void)
 /* What does not end when it is told to is killed after its grace. */
 static void kill_after_the_grace(void)
 {
-    make_job(
-        "test $RANK = 1 && { sleep 0.3; exit 3; }; trap '' TERM; while :; do "
-        "sleep 1000; done",
-        2);
+    make_job("test $RANK = 1 && { until test -e ready; do sleep 0.01; done; "
+             "exit 3; }; trap '' TERM; : > ready; while :; do sleep 1000; done",
+             2);
+    job.ranks[0].workdir = job.ranks[1].workdir = job.scratch.dir;
     job.policy.timeouts.stop_grace_ms = 500;
     run_job();
     need(job.status == 0);
