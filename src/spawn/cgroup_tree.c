@@ -26,6 +26,7 @@
 #define CGROUP2_MAGIC 0x63677270 /* statfs(2) */
 #define MOST_DEPTH    16         /* of groups that ranks made */
 #define MS            UINT64_C(1000000)
+#define FOLDER        (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* Write to a control file of the group. Returns 0, or -1 with errno. */
 static int write_group_control(const char *group, const char *file,
@@ -52,7 +53,7 @@ static bool find_home(char ret[static PATH_MAX])
     if (place.point == NULL || !place.shown)
         return false;
     int len = snprintf(ret, PATH_MAX, "%s%s", place.point, place.leaf);
-    return len > 0 && len < PATH_MAX;
+    return len < PATH_MAX;
 }
 
 /* Killing at one stroke came with Linux 5.14. */
@@ -67,8 +68,7 @@ static bool can_kill(const char *group)
 static int lock_group(int at, const char *name)
 {
     struct stat st;
-    JR_CLOSE int fd =
-        openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(at, name, FOLDER);
     if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
         flock(fd, LOCK_EX | LOCK_NB) != 0)
         return -1;
@@ -79,7 +79,7 @@ static int lock_group(int at, const char *name)
  * it cannot be removed. */
 static void remove_tree(int at, const char *name, int depth)
 {
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(at, name, FOLDER);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL) {
         if (fd >= 0)
@@ -154,7 +154,7 @@ void jr_group_make_in(struct jr_group *ret, const char *home, const char *id)
     /* Runs in different log folders may have the same id. */
     int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home,
                        JR_GROUP_PREFIX, id, getpid());
-    if (len <= 0 || (size_t)len >= sizeof ret->path || !make_own_group(ret))
+    if ((size_t)len >= sizeof ret->path || !make_own_group(ret))
         ret->path[0] = '\0';
 }
 

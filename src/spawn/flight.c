@@ -48,8 +48,10 @@ static int clone_flight(const struct jr_starter *starter,
     int stand_in = starter->blind ? jr_pidfd_stand_in() : -1;
     if (starter->blind && stand_in < 0)
         return -1;
-    flags |= starter->blind ? 0 : CLONE_PIDFD;
-    flags |= starter->marks ? 0 : CLONE_FILES;
+    if (!starter->blind)
+        flags |= CLONE_PIDFD;
+    if (!starter->marks)
+        flags |= CLONE_FILES;
     flags |= waits ? CLONE_VFORK : CLONE_CHILD_CLEARTID;
     flight->up = flight->held = !waits;
     flight->child.held = waits ? NULL : &flight->held;

@@ -132,13 +132,12 @@ static void await_command(pid_t pid, int signal_fd, uint64_t until_ns,
     struct signalfd_siginfo heard; /* of another child, perhaps */
     siginfo_t info = {0};
     int ready;
-    do {
+    do { /* all signals are blocked, so nothing else ends a wait */
         ready = poll(fds, 2, left_ms(until_ns));
         if (ready > 0 && fds[0].revents != 0)
             (void)!read(fds[0].fd, &heard, sizeof heard);
-    } while ((ready < 0 && errno == EINTR) ||
-             (ready > 0 && fds[1].revents == 0 &&
-              !jr_child_has_ended(fds[0].fd, pid)));
+    } while (ready > 0 && fds[1].revents == 0 &&
+             !jr_child_has_ended(fds[0].fd, pid));
     report->end = ready == 0 ? JR_KEEPER_TIMED_OUT : JR_KEEPER_STOPPED;
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) != 0 ||
         info.si_pid == 0)

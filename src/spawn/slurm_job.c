@@ -106,13 +106,10 @@ bool jr_slurm_job_read(struct jr_slurm_job *ret, const char *text, size_t len,
     bool seen[LINES] = {false}, own = false, whole = true;
     char head[48];
     (void)snprintf(head, sizeof head, "JobId=%s ", job);
-    for (size_t at = 0; at < len;) {
-        const char *end = memchr(text + at, '\n', len - at);
-        const struct line line = {
-            text + at, end == NULL ? len - at : (size_t)(end - text) - at};
-        at += line.len + 1;
-        if (end == NULL) /* it was cut off */
-            break;
+    const char *end;
+    for (size_t at = 0; (end = memchr(text + at, '\n', len - at)) != NULL;
+         at = (size_t)(end - text) + 1) { /* what follows was cut off */
+        const struct line line = {text + at, (size_t)(end - text) - at};
         if (line_begins(&line, "JobId=")) {
             whole = whole && !(own && line_begins(&line, head));
             own = line_begins(&line, head);

@@ -143,7 +143,6 @@ static void stop_terminal(struct jr_terminal *terminal)
         return;
     jr_loop_remove(terminal->loop, &terminal->near);
     jr_loop_remove(terminal->loop, &terminal->far);
-    terminal->near.fd = terminal->far.fd = -1;
     terminal->loop = NULL;
     jr_terminal_restore(terminal);
     close_terminal_fd(

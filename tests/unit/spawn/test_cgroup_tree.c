@@ -3,8 +3,11 @@
 #include "spawn/cgroup_tree.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -196,6 +199,101 @@ static void is_left_with_what_does_not_end(void)
     scratch_end(&scratch);
 }
 
+/* What is led to by a link is nobody's. */
+static void is_no_link(void)
+{
+    struct scratch scratch;
+    bool left = true;
+    char path[64];
+    scratch_start(&scratch);
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "victim", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "victim/sub", 0700), 0);
+    CU_ASSERT_EQUAL(symlinkat("victim", scratch.fd, "g"), 0);
+    (void)snprintf(path, sizeof path, "%s/g", scratch.dir);
+    unsigned open = count_descriptors();
+    CU_ASSERT_EQUAL(jr_group_clear(path, SECOND, &left), 0);
+    CU_ASSERT_FALSE(left);
+    CU_ASSERT_EQUAL(count_descriptors(), open);
+    CU_ASSERT_EQUAL(faccessat(scratch.fd, "victim/sub", F_OK, 0), 0);
+    scratch_end(&scratch);
+}
+
+/* The group that this process is in, and what is left there of others, in the
+ * place of the kernel's; in a mount namespace of its own. */
+static void find_in_folder(const char *groups, const char *root,
+                           const char *type, bool found)
+{
+    char from[2][64], home[PATH_MAX], text[512], path[128];
+    static const char *const targets[] = {"/proc/self/cgroup",
+                                          "/proc/self/mountinfo"};
+    struct scratch scratch;
+    scratch_start(&scratch);
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        _exit(77);
+    (void)snprintf(text, sizeof text, "30 20 0:30 %s %s rw - %s x rw\n", root,
+                   scratch.dir, type);
+    scratch_write(&scratch, "mounts", text);
+    scratch_write(&scratch, "groups", groups);
+    static const char *const made[] = {
+        "own",       "own/jobrun-a.1", "own/jobrun-a.1/sub", "own/jobrun-b.2",
+        "own/other", "own/jobrun-c.3"};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (mkdirat(scratch.fd, made[i], 0700) != 0)
+            _exit(1);
+    scratch_write(&scratch, "own/jobrun-file", "");
+    int lock = openat(scratch.fd, "own/jobrun-b.2", O_RDONLY | O_DIRECTORY);
+    bool good = flock(lock, LOCK_EX) == 0 &&
+                (geteuid() != 0 ||
+                 fchownat(scratch.fd, "own/jobrun-c.3", 65534, 0, 0) == 0);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(from[i], sizeof from[i], "%s/%s", scratch.dir,
+                       i == 0 ? "groups" : "mounts");
+        if (mount(from[i], targets[i], NULL, MS_BIND, NULL) != 0)
+            _exit(77);
+    }
+    unsigned open = count_descriptors();
+    jr_group_find_home(home);
+    (void)snprintf(path, sizeof path, "%s%s", found ? scratch.dir : "",
+                   found ? "/own" : "");
+    good = good && strcmp(home, path) == 0 && count_descriptors() == open;
+    good = good &&
+           (faccessat(scratch.fd, "own/jobrun-a.1", F_OK, 0) != 0) == found &&
+           faccessat(scratch.fd, "own/jobrun-b.2", F_OK, 0) == 0 &&
+           faccessat(scratch.fd, "own/other", F_OK, 0) == 0 &&
+           faccessat(scratch.fd, "own/jobrun-file", F_OK, 0) == 0 &&
+           (geteuid() != 0 ||
+            faccessat(scratch.fd, "own/jobrun-c.3", F_OK, 0) == 0);
+    scratch_end(&scratch);
+    _exit(good ? 0 : 1);
+}
+
+/* Those that were abandoned are removed: not what is locked, not what is
+ * somebody else's, and not what has another name. */
+static void removes_what_was_abandoned(void)
+{
+    static const struct {
+        const char *groups, *root, *type;
+        bool found;
+    } vectors[] = {{"0::/own\n", "/", "cgroup2", true},
+                   {"7:pids:/x\n0::/own\n", "/", "cgroup2", true},
+                   {"7:pids:/own\n", "/", "cgroup2", false},
+                   {"0::/own\n", "/", "tmpfs", false},
+                   {"0::/own\n", "/elsewhere", "cgroup2", false}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0)
+            find_in_folder(vectors[i].groups, vectors[i].root, vectors[i].type,
+                           vectors[i].found);
+        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+            (void)printf("\n    SKIPPED: no mount can be made here\n");
+        else
+            CU_ASSERT_EQUAL(status, 0);
+    }
+}
+
 /* A runner is known by its name; who is not to be seen may be one. */
 static void may_be_led_by_a_runner(void)
 {
@@ -256,4 +354,5 @@ JR_UNIT_MAIN("cgroup_tree", CASE(is_told_by_its_files), CASE(may_be_none),
              CASE(is_removed_with_what_is_below),
              CASE(is_cleared_of_its_processes),
              CASE(is_left_with_what_does_not_end), CASE(may_be_led_by_a_runner),
-             CASE(is_no_other_folder))
+             CASE(is_no_other_folder), CASE(is_no_link),
+             CASE(removes_what_was_abandoned))

@@ -1,6 +1,6 @@
 /* Commands under a keeper, by what they leave and by what is said of them. */
 #include "spawn/keeper.h"
-#include "unit.h"
+#include "descriptors.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,7 +229,64 @@ static void tells_what_does_not_start(void)
     }
 }
 
+static void hear(int sig)
+{
+    (void)sig;
+}
+
+/* A signal that is handled meanwhile changes nothing. */
+static void is_waited_for_whatever_is_heard(void)
+{
+    const struct itimerval often = {{0, 2000}, {0, 2000}}, never = {0};
+    struct sigaction action = {.sa_handler = hear}; /* without SA_RESTART */
+    struct jr_keeper_report report;
+    int fd;
+    struct jr_keeper keeper = start_script("sleep 0.1; exit 3", LONG_MS, &fd);
+    CU_ASSERT_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+    CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
+    jr_keeper_finish(&keeper, &report);
+    CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+    CU_ASSERT_EQUAL(report.end, JR_KEEPER_EXITED);
+    CU_ASSERT_EQUAL(report.value, 3);
+    CU_ASSERT_EQUAL(keeper.fd, -1);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
+    (void)close(fd);
+}
+
+/* Without descriptors nothing is started, and none is lost. */
+static void says_where_descriptors_are_short(void)
+{
+    const char *const argv[] = {"true", NULL};
+    const struct jr_keeper_command command = {.argv = (char *const *)argv,
+                                              .env = (char *const *)environment,
+                                              .workdir = "/",
+                                              .out_fd = -1,
+                                              .limit_ms = LONG_MS};
+    struct rlimit before, few;
+    int next = dup(STDIN_FILENO);
+    (void)close(next);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    unsigned open = count_descriptors();
+    for (int more = 1; more < 4; more++) {
+        struct jr_keeper keeper = {.fd = -1};
+        struct jr_keeper_report report = {.end = JR_KEEPER_EXITED};
+        few = before;
+        few.rlim_cur = (rlim_t)(next + more);
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int status = jr_keeper_start(&keeper, &command);
+        CU_ASSERT_EQUAL(status, more == 1 ? -1 : 0);
+        CU_ASSERT_TRUE(more > 1 || errno == EMFILE);
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+        if (status == 0)
+            jr_keeper_finish(&keeper, &report);
+        CU_ASSERT_TRUE(status != 0 || report.end == JR_KEEPER_LOST);
+        CU_ASSERT_EQUAL(count_descriptors(), open);
+    }
+}
+
 JR_UNIT_MAIN("keeper", CASE(tells_the_end), CASE(gives_a_clean_start),
              CASE(ends_what_hangs), CASE(ends_what_is_left), CASE(stops),
              CASE(survives_no_keeper), CASE(outlives_its_maker),
+             CASE(is_waited_for_whatever_is_heard),
+             CASE(says_where_descriptors_are_short),
              CASE(tells_what_does_not_start))

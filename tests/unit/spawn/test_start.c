@@ -10,6 +10,7 @@
 #include "base/rank_set.h"
 #include "bench.h"
 #include "deny.h"
+#include "descriptors.h"
 #include "store/run_folder.h"
 
 static void start(void)
@@ -411,6 +412,67 @@ static bool starts_without(const struct deny_call *calls, size_t count)
     return good && CU_get_number_of_failures() == 0;
 }
 
+/* A call that fails, and what of a start that means. */
+struct failing {
+    struct deny_call call;
+    bool controls, shown; /* it has a control socket, or a pipe */
+    enum jr_stage stage;  /* NONE: the starter is not opened */
+};
+
+static bool fails_to_start(const struct failing *failing)
+{
+    bool early = failing->stage == JR_STAGE_NONE;
+    begin("exit 0");
+    bench.plan.returns = failing->controls;
+    bench.options.out_fd = failing->shown ? 1 : -1;
+    bench.rank.out = failing->shown ? JR_SINK_CONSOLE : JR_SINK_FILE;
+    if (early) {
+        bool denied = deny(&failing->call, 1);
+        int status = jr_starter_open(&bench.starter, &bench.plan,
+                                     &bench.options, &bench.budget);
+        return denied && status == -1 && errno == (int)failing->call.error;
+    }
+    open_starter();
+    bool denied = deny(&failing->call, 1);
+    jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
+    bool good = denied && bench.started.stage == failing->stage &&
+                bench.started.error == (int)failing->call.error &&
+                bench.started.pidfd == -1 && bench.started.pid <= 0 &&
+                !bench.starter.waits && waitpid(-1, NULL, WNOHANG) == -1 &&
+                errno == ECHILD;
+    end();
+    return good;
+}
+
+static void says_which_call_has_failed(void)
+{
+    static const struct failing vectors[] = {
+        {{SYS_clone, EAGAIN}, false, false, JR_STAGE_CLONE},
+        {{SYS_socketpair, EMFILE}, true, false, JR_STAGE_CLONE},
+        {{SYS_setsockopt, ENOPROTOOPT}, true, false, JR_STAGE_CLONE},
+        {{SYS_dup3, EBUSY}, true, false, JR_STAGE_CLONE},
+        {{SYS_mkdirat, EROFS}, false, false, JR_STAGE_FOLDER},
+        {{SYS_fcntl, EINVAL}, false, false, JR_STAGE_FOLDER},
+        {{SYS_pipe2, ENFILE}, false, true, JR_STAGE_STDOUT},
+        {{SYS_dup3, EBUSY}, false, true, JR_STAGE_STDOUT},
+        {{SYS_openat2, EACCES}, false, false, JR_STAGE_STDOUT},
+        {{SYS_dup3, EBUSY}, false, false, JR_STAGE_STDOUT},
+        {{SYS_dup3, EBUSY}, false, false, JR_STAGE_NONE},
+        {{SYS_openat, ENFILE}, false, false, JR_STAGE_NONE},
+        {{SYS_mmap, ENOMEM}, false, false, JR_STAGE_NONE},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(fails_to_start(&vectors[i]) ? 0 : 1);
+        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+        if (status != 0)
+            printf("\n    row %zu\n", i);
+        CU_ASSERT_EQUAL(status, 0);
+    }
+}
+
 static void starts_where_a_kernel_lacks_something(void)
 {
     static const struct deny_call calls[] = {{SYS_close_range, ENOSYS},
@@ -516,11 +578,16 @@ static void says_at_which_stage_it_fails(void)
             CU_ASSERT_EQUAL(mkdirat(bench.scratch.fd, planted, 0700), 0)
         else if (planted != NULL)
             scratch_write(&bench.scratch, planted, "");
-        start();
+        open_starter();
+        unsigned open = count_descriptors();
+        jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
         CU_ASSERT_EQUAL(bench.started.stage, vectors[i].stage);
         CU_ASSERT_EQUAL(bench.started.error, vectors[i].error);
         CU_ASSERT_EQUAL(bench.started.pid, 0);
         CU_ASSERT_EQUAL(bench.started.pidfd, -1);
+        CU_ASSERT_EQUAL(count_descriptors(),
+                        open + (bench.starter.attempt_fd >= 0));
+        CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* it was reaped */
         end();
     }
 }
@@ -745,6 +812,7 @@ JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(takes_the_folder_that_was_claimed),
              CASE(a_planted_fifo_stops_the_start),
              CASE(says_what_the_child_could_not_do),
+             CASE(says_which_call_has_failed),
              CASE(starts_where_a_kernel_lacks_something),
              CASE(a_rank_has_an_input), CASE(limits_and_signals_are_its_own),
              CASE(binds_to_cpus), CASE(says_at_which_stage_it_fails),

@@ -97,6 +97,9 @@ static void understands_what_is_said(void)
         {"done", 0, 0, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
         {"done", 1, 1, false, 0, 0, 1, JR_STAGE_FORK, 0,
          "the process that forks the ranks was killed"},
+        {"threads", 0, 0, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
+        {"failed", 0, 0, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
+        {"failed format\nwhy", 0, 0, false, 0, 0, 1, JR_STAGE_IMPORT, 0, "why"},
         {"of another build", 1, 1, false, 0, 0, 0, JR_STAGE_NONE, 0, ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
