@@ -28,6 +28,11 @@
 #define MS            UINT64_C(1000000)
 #define FOLDER        (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+static bool is_there(const struct jr_group *group)
+{
+    return group->path[0] != '\0';
+}
+
 /* Write to a control file of the group. Returns 0, or -1 with errno. */
 static int write_group_control(const char *group, const char *file,
                                const char *text)
@@ -171,7 +176,7 @@ static pid_t fork_into_group(const char *group)
 
 pid_t jr_group_fork(const struct jr_group *group)
 {
-    if (group == NULL || group->path[0] == '\0')
+    if (group == NULL || !is_there(group))
         return fork();
     pid_t child = fork_into_group(group->path);
     if (child >= 0)
@@ -184,27 +189,27 @@ pid_t jr_group_fork(const struct jr_group *group)
 
 int jr_group_enter(const struct jr_group *group)
 {
-    return group->path[0] == '\0'
-               ? 0
-               : write_group_control(group->path, "cgroup.procs", "0");
+    return is_there(group)
+               ? write_group_control(group->path, "cgroup.procs", "0")
+               : 0;
 }
 
 int jr_group_leave(const struct jr_group *group)
 {
-    return group->path[0] == '\0'
-               ? 0
-               : write_group_control(group->home, "cgroup.procs", "0");
+    return is_there(group)
+               ? write_group_control(group->home, "cgroup.procs", "0")
+               : 0;
 }
 
 void jr_group_kill(const struct jr_group *group)
 {
-    if (group->path[0] != '\0')
+    if (is_there(group))
         (void)write_group_control(group->path, "cgroup.kill", "1");
 }
 
 void jr_group_remove(const struct jr_group *group)
 {
-    if (group->path[0] == '\0')
+    if (!is_there(group))
         return;
     if (rmdir(group->path) != 0)
         remove_tree(AT_FDCWD, group->path, 0);
@@ -233,12 +238,12 @@ static uint32_t count_processes(const char *group)
     char path[PATH_MAX + 32];
     (void)snprintf(path, sizeof path, "%s/cgroup.procs", group);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    uint32_t count = 0;
+    uint32_t count = 1; /* the last newline is not in the text */
     if (!jr_io_fact(&text, "", path) || text.len == 0)
         return 0;
-    for (size_t i = 0; i < text.len; i++)
-        count += text.data[i] == '\n';
-    return count + 1; /* the last newline is not in the text */
+    for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; at++)
+        count++;
+    return count;
 }
 
 bool jr_group_may_be_led(const char *path)

@@ -17,7 +17,9 @@ _Static_assert(JR_PMI_FD == STDERR_FILENO + 2,
                "it is the one behind the control socket");
 _Static_assert(sizeof(rlim_t) == 8, "as prlimit64 has it");
 
-#define CALL(number, a, b, c, d)                                               \
+/* A call with its own arguments, of which the kernel is given four. */
+#define CALL(...) FOUR(__VA_ARGS__, 0L, 0L, 0L, 0L, 0L)
+#define FOUR(number, a, b, c, d, ...)                                          \
     jr_raw_call(number, (long)(a), (long)(b), (long)(c), (long)(d))
 
 /* Each step returns -E for the errno E, or what is not negative; the table
@@ -28,28 +30,28 @@ static long own_descriptor_table(const struct jr_child *child)
 {
     if (child->marked)
         return 0;
-    return CALL(SYS_close_range, JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE, 0);
+    return CALL(SYS_close_range, JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE);
 }
 
 static long start_new_session(const struct jr_child *child)
 {
     (void)child;
-    return CALL(SYS_setsid, 0, 0, 0, 0);
+    return CALL(SYS_setsid);
 }
 
 /* Between the clone and the prctl the runner may have died unnoticed. */
 static long die_with_runner(const struct jr_child *child)
 {
-    long result = CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    long result = CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
     if (result < 0)
         return result;
-    return CALL(SYS_getppid, 0, 0, 0, 0) == child->runner ? 0 : -ESRCH;
+    return CALL(SYS_getppid) == child->runner ? 0 : -ESRCH;
 }
 
 /* A descriptor in its place, which is not where it is. */
 static long place_descriptor(int slot, int fd)
 {
-    return CALL(SYS_dup3, slot, fd, 0, 0);
+    return CALL(SYS_dup3, slot, fd);
 }
 
 /* A terminal of its own is also the one that controls its session. */
@@ -57,7 +59,7 @@ static long open_stdin(const struct jr_child *child)
 {
     int slot = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
     if (child->input == JR_INPUT_TERMINAL) {
-        long result = CALL(SYS_ioctl, JR_SLOT_IN, TIOCSCTTY, 0, 0);
+        long result = CALL(SYS_ioctl, JR_SLOT_IN, TIOCSCTTY);
         if (result < 0)
             return result;
     }
@@ -85,17 +87,17 @@ static long close_other_descriptors(const struct jr_child *child)
     if (result < 0 || child->marked)
         return result;
     if (child->pmi && !child->extra)
-        (void)CALL(SYS_close, extra, 0, 0, 0);
+        (void)CALL(SYS_close, extra);
     int first = child->pmi ? JR_PMI_FD + 1 : child->extra ? extra + 1 : extra;
-    return CALL(SYS_close_range, first, ~0U, 0, 0);
+    return CALL(SYS_close_range, first, ~0U);
 }
 
 static long set_limits(const struct jr_child *child)
 {
-    long result = CALL(SYS_umask, child->umask, 0, 0, 0);
+    long result = CALL(SYS_umask, child->umask);
     for (unsigned i = 0; i < child->limits->count && result >= 0; i++) {
         const struct jr_limit *row = &child->limits->items[i];
-        result = CALL(SYS_prlimit64, 0, row->resource, &row->limit, NULL);
+        result = CALL(SYS_prlimit64, 0, row->resource, &row->limit);
     }
     return result;
 }
@@ -107,10 +109,9 @@ static long bind_child_cpus(const struct jr_child *child)
     cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};
     if (child->cpus == NULL)
         return 0;
-    long result =
-        CALL(SYS_sched_setaffinity, 0, child->cpus_size, child->cpus, 0);
+    long result = CALL(SYS_sched_setaffinity, 0, child->cpus_size, child->cpus);
     if (result >= 0)
-        result = CALL(SYS_sched_getaffinity, 0, sizeof real, real, 0);
+        result = CALL(SYS_sched_getaffinity, 0, sizeof real, real);
     if (result < 0)
         return result;
     return CPU_EQUAL_S(child->cpus_size, real, child->cpus) ? 0 : -EINVAL;
@@ -118,8 +119,7 @@ static long bind_child_cpus(const struct jr_child *child)
 
 static long enter_workdir(const struct jr_child *child)
 {
-    return child->workdir == NULL ? 0
-                                  : CALL(SYS_chdir, child->workdir, 0, 0, 0);
+    return child->workdir == NULL ? 0 : CALL(SYS_chdir, child->workdir);
 }
 
 /* execve makes caught signals default by itself; ignored ones it leaves. The
@@ -144,13 +144,13 @@ static long await_watch(const struct jr_child *child)
 {
     while (child->held != NULL &&
            __atomic_load_n(child->held, __ATOMIC_ACQUIRE) != 0)
-        (void)CALL(SYS_futex, child->held, FUTEX_WAIT, 1, NULL);
+        (void)CALL(SYS_futex, child->held, FUTEX_WAIT, 1);
     return 0;
 }
 
 static long execute_program(const struct jr_child *child)
 {
-    return CALL(SYS_execve, child->program, child->argv, child->env, 0);
+    return CALL(SYS_execve, child->program, child->argv, child->env);
 }
 
 int jr_child_main(void *data)
@@ -183,5 +183,5 @@ int jr_child_main(void *data)
         break;
     }
     for (;;)
-        (void)CALL(SYS_exit_group, 127, 0, 0, 0);
+        (void)CALL(SYS_exit_group, 127);
 }

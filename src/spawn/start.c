@@ -92,16 +92,18 @@ static int pipe_size(uint64_t pipes)
 static int fill_null_slot(void)
 {
     JR_CLOSE int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
     /* Opened right where it is wanted: dup3 calls that an error. */
     if (fd == JR_SLOT_NULL)
         return jr_steal_fd(&fd) == JR_SLOT_NULL ? 0 : -1;
-    return fd < 0 || dup3(fd, JR_SLOT_NULL, O_CLOEXEC) < 0 ? -1 : 0;
+    return dup3(fd, JR_SLOT_NULL, O_CLOEXEC) == JR_SLOT_NULL ? 0 : -1;
 }
 
 /* Put a copy of `fd` (or of /dev/null for -1) into `slot`. */
 static int fill_slot(int slot, int fd)
 {
-    return dup3(fd < 0 ? JR_SLOT_NULL : fd, slot, O_CLOEXEC) < 0 ? -1 : 0;
+    return dup3(fd < 0 ? JR_SLOT_NULL : fd, slot, O_CLOEXEC) == slot ? 0 : -1;
 }
 
 /* Whatever the caller has where the slots are goes on under another number:
@@ -264,7 +266,7 @@ static int open_pipe(const struct jr_starter *starter, struct jr_child *child,
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     ret->pipes[stream] = ends[0];
-    if (starter->pipe_size > 0)
+    if (starter->pipe_size != 0)
         (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
     child->streams[stream].slot =
         jr_start_fill(child, JR_SLOT_PIPE_OUT + stream, ends[1]);

@@ -246,7 +246,7 @@ static enum jr_stage send_rank_request(struct jr_helper *helper,
     JR_CLOSE int request = write_request(child);
     int opened[2] = {-1, -1};
     int in = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
-    int fds[RANK_FDS] = {request, in, -1, -1, JR_SLOT_EXTRA};
+    int fds[RANK_FDS] = {request, in, [4] = JR_SLOT_EXTRA};
     enum jr_stage stage = request < 0 ? JR_STAGE_FORK : JR_STAGE_NONE;
     for (int stream = 0; stream < 2 && stage == JR_STAGE_NONE; stream++) {
         const struct jr_child_stream *to = &child->streams[stream];

@@ -176,7 +176,11 @@ static void pipes_come_back(void)
         begin("echo out; echo err >&2");
         bench.options.out_fd = bench.options.err_fd = 1;
         bench.rank.out = JR_SINK_CONSOLE | (file ? JR_SINK_FILE : 0);
-        start();
+        open_starter();
+        bench.starter.pipe_size = file ? 1 << 17 : 0; /* 0: as it is made */
+        jr_start_spawn(&bench.starter, &bench.rank, &bench.started);
+        CU_ASSERT_EQUAL(fcntl(bench.started.pipes[0], F_GETPIPE_SZ),
+                        file ? 1 << 17 : 1 << 16);
         CU_ASSERT_EQUAL(await(), 0);
         CU_ASSERT_TRUE_FATAL(bench.started.pipes[0] >= 0);
         CU_ASSERT_EQUAL(bench.started.pipes[1], -1);
@@ -242,6 +246,32 @@ static void a_rank_may_have_a_process_manager(void)
         JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"),
                        both ? "extra\n" : "");
         (void)close(bench.started.pmi);
+        end();
+    }
+}
+
+/* Nothing of the runner's, whatever it has open. */
+static void a_rank_has_no_other_descriptor(void)
+{
+    static const char *const expected[] = {"0 1 2 3 ", "0 1 2 3 4 ",
+                                           "0 1 2 3 4 ", "0 1 2 3 4 5 "};
+    for (int i = 0; i < 4; i++) {
+        int fds[JR_SLOT_END + 8], count = 0;
+        begin("ls /proc/self/fd | tr '\\n' ' '"); /* and its folder */
+        bench.plan.returns = (i & 1) != 0;
+        bench.plan.mpi.protocol =
+            (i & 2) != 0 ? JR_MPI_PROTOCOL_PMI1 : JR_MPI_PROTOCOL_NONE;
+        do
+            fds[count] = fcntl(STDIN_FILENO, F_DUPFD, 3); /* kept by execve */
+        while (fds[count++] < JR_SLOT_DIR - 1);
+        fds[count++] = fcntl(STDIN_FILENO, F_DUPFD, JR_SLOT_END + 20);
+        start();
+        CU_ASSERT_EQUAL(await(), 0);
+        JR_ASSERT_TEXT(content("attempt_0/3/stdout.log"), expected[i]);
+        if (bench.started.pmi >= 0)
+            (void)close(bench.started.pmi);
+        while (count > 0)
+            (void)close(fds[--count]);
         end();
     }
 }
@@ -806,6 +836,7 @@ JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(both_streams_may_share_a_file),
              CASE(a_rank_may_have_a_control_socket),
              CASE(a_rank_may_have_a_process_manager),
+             CASE(a_rank_has_no_other_descriptor),
              CASE(pipes_are_as_large_as_all_may_be),
              CASE(slots_take_the_place_of_nothing),
              CASE(a_slot_may_be_the_next_descriptor),

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "descriptors.h"
+#include "starve.h"
 #include "store/run_folder.h"
 
 enum { RANK_FDS = 5 };
@@ -366,6 +367,38 @@ static void says_at_which_stage_a_request_fails(void)
     }
 }
 
+/* Without memory for it a request is not made, and says so. */
+static bool request(struct jr_buf *out)
+{
+    int far, fds[RANK_FDS];
+    char text[512];
+    begin("true");
+    open_starter();
+    struct jr_helper helper = make_pair(&far);
+    starve_begin();
+    jr_helper_start(&helper, &bench.starter, &bench.rank, 0, &bench.started);
+    starve_end();
+    bool good = bench.started.stage == JR_STAGE_NONE;
+    size_t count = take_request(far, text, fds);
+    CU_ASSERT_EQUAL(count, good ? RANK_FDS - 1 : 0);
+    CU_ASSERT_EQUAL(helper.pending, good);
+    CU_ASSERT_TRUE(good || (bench.started.stage == JR_STAGE_FORK &&
+                            bench.started.error == ENOMEM));
+    ssize_t len = good ? read(fds[0], text, sizeof text) : 0;
+    for (ssize_t i = (ssize_t)strlen(bench.workdir); i < len; i++)
+        jr_buf_char(out, text[i] == '\0' ? '|' : text[i]);
+    close_all(fds, count);
+    jr_helper_close(&helper);
+    (void)close(far);
+    end();
+    return good;
+}
+
+static void says_that_there_is_no_memory(void)
+{
+    starve(request);
+}
+
 /* Start `text` in the shell as the helper, which has the socket as its
  * descriptor 3. */
 static struct jr_helper *start_shell(const char *text, struct jr_loop *loop)
@@ -515,6 +548,6 @@ JR_UNIT_MAIN("start_helper", CASE(understands_what_is_said),
              CASE(forks_in_batches), CASE(sends_what_a_rank_is_to_have),
              CASE(sends_pipes_and_a_control_socket),
              CASE(says_at_which_stage_a_request_fails),
-             CASE(is_told_when_it_ends), CASE(finds_what_the_plan_says),
-             CASE(is_killed_and_leaves_nothing),
+             CASE(says_that_there_is_no_memory), CASE(is_told_when_it_ends),
+             CASE(finds_what_the_plan_says), CASE(is_killed_and_leaves_nothing),
              CASE(says_at_which_stage_it_does_not_begin))

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "descriptors.h"
+#include "spawn/child.h"
 
 enum { WAIT_MS = 60000 };
 
@@ -162,6 +164,73 @@ static void the_rank_has_one_like_ours(void)
     in_session(open_both);
 }
 
+/* With too few descriptors there is none, and nothing of it is left. */
+static void run_short_of_descriptors(void)
+{
+    int master, own;
+    struct rlimit limit;
+    struct jr_terminal terminal;
+    (void)alarm(60);
+    need(setsid() > 0);
+    need(openpty(&master, &own, NULL, NULL, NULL) == 0);
+    need(ioctl(own, TIOCSCTTY, 0) == 0);
+    need(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    unsigned open = count_descriptors();
+    for (int have = 0; have < 4; have++) { /* where they are wanted */
+        struct jr_error err = {0};
+        limit.rlim_cur = (rlim_t)(JR_SLOT_END + have);
+        need(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+        int status = jr_terminal_open(&terminal, own, &err);
+        need(status == (have < 3 ? -1 : 0));
+        need(count_descriptors() == open + (have < 3 ? 0 : 3));
+        if (have == 3)
+            break;
+        need(err.status == JR_STATUS_LAUNCH && err.sys != 0);
+        need(strncmp(err.text, "a terminal for the rank: ", 25) == 0);
+        need(terminal.fd == -1 && terminal.master == -1 &&
+             terminal.slave == -1);
+        jr_terminal_restore(&terminal);
+        jr_terminal_resize(&terminal);
+    }
+    jr_terminal_close(&terminal);
+    need(count_descriptors() == open);
+}
+
+static void leaves_nothing_where_it_fails(void)
+{
+    in_session(run_short_of_descriptors);
+}
+
+/* Also from the background, where a terminal stops who changes it; and that is
+ * so again afterwards. */
+static void restore_from_behind(void)
+{
+    struct bench bench;
+    sigset_t mask;
+    open_bench(&bench);
+    need(jr_terminal_begin(&bench.terminal, &bench.loop) == 0);
+    need(is_raw(bench.own));
+    pid_t other = fork();
+    if (other == 0) {
+        (void)setpgid(0, 0);
+        (void)pause();
+        _exit(0);
+    }
+    (void)setpgid(other, other);
+    need(tcsetpgrp(bench.own, other) == 0);
+    jr_terminal_restore(&bench.terminal);
+    need(!is_raw(bench.own));
+    need(sigprocmask(SIG_BLOCK, NULL, &mask) == 0);
+    need(sigismember(&mask, SIGTTOU) == 0);
+    (void)kill(other, SIGKILL);
+    (void)waitpid(other, NULL, 0);
+}
+
+static void is_restored_from_the_background(void)
+{
+    in_session(restore_from_behind);
+}
+
 /* From start to end bytes go both ways, and Ctrl-C is the rank's. */
 static void move_both_ways(void)
 {
@@ -239,5 +308,7 @@ static void a_large_output_is_whole(void)
 }
 
 JR_UNIT_MAIN("terminal", CASE(needs_a_terminal),
+             CASE(leaves_nothing_where_it_fails),
+             CASE(is_restored_from_the_background),
              CASE(the_rank_has_one_like_ours), CASE(moves_bytes_until_the_end),
              CASE(a_large_output_is_whole))
