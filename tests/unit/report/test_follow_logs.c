@@ -2,10 +2,14 @@
 #include "report/follow_logs.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/rank_set.h"
+#include "descriptors.h"
+#include "fake_record.h"
+#include "output/log_gap.h"
 #include "scratch.h"
 
 #define LOG(rank, stream) "attempt_0/" #rank "/" stream ".log"
@@ -131,6 +135,29 @@ static void heads_several_files(void)
     end_logs(&logs);
 }
 
+/* Standard error has a file of its own; what was opened is closed. */
+static void prints_both_streams(void)
+{
+    struct logs logs;
+    char all[256];
+    start_logs(&logs);
+    scratch_write(
+        &logs.scratch, "r/results.json",
+        "{\"ranks\": [{\"rank\": 0, \"stdout\": \"" LOG(
+            0, "stdout") "\", \"stderr\": \"" LOG(0, "stderr") "\"}]}");
+    scratch_write(&logs.scratch, "r/" LOG(0, "stderr"), "e\n");
+    (void)snprintf(
+        all, sizeof all,
+        "==> %s/r/" LOG(0, "stdout") " <==\na\nb\nc\n"
+                                     "==> %s/r/" LOG(0, "stderr") " <==\ne\n",
+        logs.scratch.dir, logs.scratch.dir);
+    unsigned before = count_descriptors();
+    CU_ASSERT_EQUAL(print_logs(&logs), 0);
+    CU_ASSERT_STRING_EQUAL(printed(&logs), all);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+    end_logs(&logs);
+}
+
 /* A line without its end counts. */
 static void begins_with_the_last_lines(void)
 {
@@ -230,9 +257,187 @@ static void a_reader_may_go_and_a_disk_be_full(void)
     end_logs(&logs);
 }
 
+/* A run that this process leads, followed by a child of it. */
+struct follow {
+    struct fake fake;
+    pid_t pid;
+    int ends[2]; /* what is printed, and what is noted as lines with '!' */
+    char text[4096];
+    size_t len;
+};
+
+#define PLAN                                                                   \
+    "{\"ranks\": [{\"rank\": 0, \"stdout\": {\"file\": "                       \
+    "\"attempt_0/0/stdout.log\"}}, {\"rank\": 1, \"node_rank\": 1, "           \
+    "\"stdout\": "                                                             \
+    "{\"file\": \"attempt_0/1/stdout.log\"}}]}"
+
+static void write_note(void *data, const char *line)
+{
+    const struct follow *follow = data;
+    char text[512];
+    int len = snprintf(text, sizeof text, "!%s\n", line);
+    (void)!write(follow->ends[1], text, (size_t)len);
+}
+
+static void begin_follow(struct follow *follow, const uint32_t *tail)
+{
+    *follow = (struct follow){.len = 0};
+    fake_start(&follow->fake, 2);
+    fake_record(&follow->fake, true, "");
+    fake_write(&follow->fake, "plan.json", PLAN);
+    fake_write(&follow->fake, "events.jsonl", "");
+    fake_write_rank(&follow->fake, 0, "stdout.log", "a\nb\n");
+    CU_ASSERT_EQUAL_FATAL(pipe(follow->ends), 0);
+    (void)fflush(stdout);
+    follow->pid = fork();
+    if (follow->pid == 0) {
+        const struct jr_set all = {.all = true};
+        const struct jr_logs_view view = {.ranks = &all,
+                                          .tail = tail,
+                                          .follow = true,
+                                          .note = write_note,
+                                          .data = follow};
+        struct jr_error err = {0};
+        (void)alarm(60);
+        (void)close(follow->ends[0]);
+        int failed = jr_logs_print(follow->ends[1], FAKE_LOG_DIR,
+                                   fake_id(&follow->fake), &view, &err);
+        _exit(failed == 0 ? 7 : 8);
+    }
+    (void)close(follow->ends[1]);
+}
+
+/* All that was printed so far, once it ends with this. */
+static void await_printed(struct follow *follow, const char *expected)
+{
+    size_t want = strlen(expected);
+    while (follow->len < want) {
+        ssize_t got = read(follow->ends[0], follow->text + follow->len,
+                           sizeof follow->text - 1 - follow->len);
+        CU_ASSERT_TRUE_FATAL(got > 0);
+        follow->len += (size_t)got;
+    }
+    follow->text[follow->len] = '\0';
+    JR_ASSERT_TEXT(follow->text, expected);
+}
+
+static void append(const struct follow *follow, const char *name,
+                   const char *text)
+{
+    int fd = openat(follow->fake.fd, name, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+/* The run ends, and with it the child, after what it prints at last. */
+static void end_follow(struct follow *follow, const char *expected)
+{
+    int status = 0;
+    fake_results(&follow->fake, "results.json");
+    await_printed(follow, expected);
+    CU_ASSERT_EQUAL(waitpid(follow->pid, &status, 0), follow->pid);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    CU_ASSERT_EQUAL(WEXITSTATUS(status), 7);
+    (void)close(follow->ends[0]);
+    fake_end(&follow->fake);
+}
+
+/* Lines are shown once they are whole, or at the end; attempts that begin
+ * meanwhile are followed, too. */
+static void follows_a_run_that_goes_on(void)
+{
+    struct follow follow;
+    begin_follow(&follow, NULL);
+    await_printed(&follow, "[0] a\n[0] b\n");
+    append(&follow, "attempt_0/0/stdout.log", "c");
+    append(&follow, "attempt_0/1/stdout.log", "x\n");
+    await_printed(&follow, "[0] a\n[0] b\n[1] x\n");
+    append(&follow, "attempt_0/0/stdout.log", "d\n");
+    await_printed(&follow, "[0] a\n[0] b\n[1] x\n[0] cd\n");
+    (void)mkdirat(follow.fake.fd, "attempt_1", 0700);
+    (void)mkdirat(follow.fake.fd, "attempt_1/1", 0700);
+    append(&follow, "attempt_1/1/stdout.log", "again\nrest");
+    await_printed(&follow, "[0] a\n[0] b\n[1] x\n[0] cd\n[1] again\n");
+    end_follow(&follow, "[0] a\n[0] b\n[1] x\n[0] cd\n[1] again\n[1] rest\n");
+}
+
+/* Of what is there already the last lines; what comes is new. */
+static void follows_from_the_last_lines_on(void)
+{
+    static const uint32_t one = 1, none = 0;
+    struct follow follow;
+    begin_follow(&follow, &one);
+    await_printed(&follow, "[0] b\n");
+    append(&follow, "attempt_0/1/stdout.log", "x\ny\n");
+    await_printed(&follow, "[0] b\n[1] x\n[1] y\n");
+    end_follow(&follow, "[0] b\n[1] x\n[1] y\n");
+    begin_follow(&follow, &none);
+    end_follow(&follow, "");
+}
+
+#define APART                                                                  \
+    ": on hosts that do not see this run folder; what is left there comes "    \
+    "when the attempt is over (on such a host, jobrun logs --follow shows it " \
+    "now)\n"
+
+/* Ranks whose lines cannot be seen are noted once. */
+static void notes_ranks_that_are_apart(void)
+{
+    struct follow follow;
+    begin_follow(&follow, NULL);
+    await_printed(&follow, "[0] a\n[0] b\n");
+    append(&follow, "events.jsonl", "{\"event\":\"node_apart\",\"node\":1}\n");
+    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART);
+    append(&follow, "attempt_0/0/stdout.log", "c\n");
+    await_printed(&follow, "[0] a\n[0] b\n!rank 1" APART "[0] c\n");
+    append(&follow, "events.jsonl", "{\"event\":\"node_apart\",\"node\":0}\n");
+    await_printed(&follow,
+                  "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
+    end_follow(&follow,
+               "[0] a\n[0] b\n!rank 1" APART "[0] c\n!ranks 0-1" APART);
+}
+
+#define HEAD "a\nb\n"
+
+static void replace_log(const struct follow *follow, const char *text)
+{
+    append(follow, "new", text);
+    CU_ASSERT_EQUAL(renameat(follow->fake.fd, "new", follow->fake.fd,
+                             "attempt_0/0/stdout.log"),
+                    0);
+}
+
+/* A log that outgrew its limit is another file, which lacks some of what was
+ * shown, or of what comes next. */
+static void goes_on_in_a_file_that_was_cut(void)
+{
+    struct follow follow;
+    begin_follow(&follow, NULL);
+    await_printed(&follow, "[0] a\n[0] b\n");
+    append(&follow, "attempt_0/0/stdout.log", "c\nd\n");
+    await_printed(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n");
+    /* without c, which was shown: on behind d */
+    replace_log(&follow, HEAD JR_LOG_GAP_BEGIN "2" JR_LOG_GAP_END "d\ne\n");
+    await_printed(&follow, "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n");
+    /* without c to f, of which f was not shown: on at the gap */
+    replace_log(&follow, HEAD JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "g\n");
+    await_printed(&follow,
+                  "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
+                  "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n");
+    append(&follow, "attempt_0/0/stdout.log", "h\n");
+    end_follow(&follow,
+               "[0] a\n[0] b\n[0] c\n[0] d\n[0] e\n"
+               "[0] " JR_LOG_GAP_BEGIN "8" JR_LOG_GAP_END "[0] g\n[0] h\n");
+}
+
 JR_UNIT_MAIN("follow_logs", CASE(refuses_what_is_not_there),
              CASE(follows_no_link_out_of_the_run), CASE(heads_several_files),
              CASE(begins_with_the_last_lines), CASE(spares_a_terminal),
-             CASE(follows_a_run_to_its_end),
+             CASE(follows_a_run_to_its_end), CASE(follows_a_run_that_goes_on),
+             CASE(follows_from_the_last_lines_on),
+             CASE(goes_on_in_a_file_that_was_cut),
+             CASE(notes_ranks_that_are_apart), CASE(prints_both_streams),
              CASE(tells_of_a_run_without_results),
              CASE(a_reader_may_go_and_a_disk_be_full))
