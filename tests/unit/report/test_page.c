@@ -107,7 +107,8 @@ static void tells_where_it_came_from(void)
                "\"a.yaml\", \"cwd\": \"/home\", \"host\": \"gpu07\", \"user\": "
                "\"me\", \"rerun_of\": \"r0\", \"os\": \"Debian\", \"kernel\": "
                "\"6.1\", \"arch\": \"x86_64\", \"version\": \"0.2\", "
-               "\"fingerprint\": \"abc\", \"git\": {\"commit\": \"c0ffee\", "
+               "\"fingerprint\": \"abc\", \"code\": "
+               "{\"problem\": \"odd\"}, \"git\": {\"commit\": \"c0ffee\", "
                "\"dirty\": true}}");
     fake_write(&fake, "explain.json",
                "{\"fields\": [{\"field\": \"nodes\", \"value\": \"2\", "
@@ -126,6 +127,14 @@ static void tells_where_it_came_from(void)
                     ROW("system", "Debian") ROW("kernel", "6.1")
                         ROW("architecture", "x86_64") ROW("jobrun", "0.2"));
     check_holds(&out, "<div><dt>host</dt><dd>gpu07</dd></div>");
+    check_holds(&out, ROW("code", "not recorded: odd"));
+    check_holds(&out, "<section id=\"origin\" "
+                      "aria-labelledby=\"origin-title\">\n<h2 "
+                      "id=\"origin-title\">Where each value came from</h2>\n");
+    check_holds(&out, "</table></div>\n</section>\n<section id=\"place\" "
+                      "aria-labelledby=\"place-title\">\n<h2 "
+                      "id=\"place-title\">Environment</h2>\n");
+    check_holds(&out, "</table></div>\n</section>\n<section id=\"files\" ");
     check_holds(&out,
                 "<tbody>\n<tr><th scope=\"row\">nodes</th><td>2</td><td>"
                 "a.yaml:3:8</td><td>stated</td></tr>\n"
@@ -172,6 +181,35 @@ static void links_to_its_files(void)
     fake_end(&fake);
 }
 
+/* Each node of a run in parts has a folder of its own, and a host. */
+static void links_to_its_parts(void)
+{
+    static const char nodes[] =
+        "[{\"part\": \"node_0\", \"host\": \"n<0\", \"status\": "
+        "\"succeeded\"}, {\"status\": \"absent\"}]";
+    struct fake fake;
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {0};
+    begin(&fake);
+    fake_record(&fake, false, "");
+    fake_results(&fake, "results.json");
+    CU_ASSERT_EQUAL_FATAL(
+        jr_io_read_file(&text, fake.fd, "results.json", 1 << 20, NULL), 0);
+    json_t *results = jr_json_parse(text.data, text.len, &err);
+    jr_json_set(results, "nodes", json_loads(nodes, 0, NULL));
+    jr_buf_clear(&text);
+    jr_json_print(&text, results, 0);
+    json_decref(results);
+    fake_write(&fake, "results.json", text.data);
+    CU_ASSERT_EQUAL(print(&fake, &out, true, &err), 0);
+    check_holds(&out,
+                "<li><a href=\"a%20b/runs/x/node_0\">node_0</a>: the part "
+                "of this node's jobrun, on n&lt;0</li>\n</ul>");
+    check_lacks(&out, "<dt>host</dt>"); /* there are several */
+    fake_end(&fake);
+}
+
 static void is_lines_for_people(void)
 {
     struct fake fake;
@@ -207,5 +245,5 @@ static void wants_results(void)
 
 JR_UNIT_MAIN("page", CASE(begins_with_the_verdict), CASE(tells_of_the_shape),
              CASE(tells_where_it_came_from), CASE(leaves_out_what_is_not_known),
-             CASE(links_to_its_files), CASE(is_lines_for_people),
-             CASE(wants_results))
+             CASE(links_to_its_files), CASE(links_to_its_parts),
+             CASE(is_lines_for_people), CASE(wants_results))
