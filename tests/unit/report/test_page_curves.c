@@ -117,6 +117,59 @@ static void numbers_are_told(void)
     jr_buf_release(&out);
 }
 
+/* Each piece of it, in its place. */
+static void a_drawing_is_whole(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, POINT("0", "1") POINT("10", "3"));
+    JR_ASSERT_TEXT(
+        out.data,
+        "<section id=\"curves\" aria-labelledby=\"curves-title\">\n"
+        "<h2 id=\"curves-title\">Metrics</h2>\n"
+        "<p>The metrics over the steps of the job.</p>\n"
+        "<div class=\"curves\">\n<figure>\n"
+        "<figcaption><strong>a</strong> 3 at step 10</figcaption>\n"
+        "<div class=\"chart\">"
+        "<svg class=\"labels\" width=\"64\" height=\"154\" "
+        "aria-hidden=\"true\">"
+        "<text x=\"58\" y=\"144.0\">1</text>"
+        "<text x=\"58\" y=\"109.0\">1.5</text>"
+        "<text x=\"58\" y=\"74.0\">2</text>"
+        "<text x=\"58\" y=\"39.0\">2.5</text>"
+        "<text x=\"58\" y=\"4.0\">3</text></svg>"
+        "<svg class=\"bars\" height=\"154\" role=\"img\" aria-label=\"a over "
+        "the steps; the table of metrics has its extremes\">"
+        "<line x1=\"0\" x2=\"100%\" y1=\"140.0\" y2=\"140.0\"/>"
+        "<line x1=\"0\" x2=\"100%\" y1=\"105.0\" y2=\"105.0\"/>"
+        "<line x1=\"0\" x2=\"100%\" y1=\"70.0\" y2=\"70.0\"/>"
+        "<line x1=\"0\" x2=\"100%\" y1=\"35.0\" y2=\"35.0\"/>"
+        "<line x1=\"0\" x2=\"100%\" y1=\"0.0\" y2=\"0.0\"/>"
+        "<text class=\"left\" x=\"0.00%\" y=\"152\">0</text>"
+        "<text class=\"tick\" x=\"20.00%\" y=\"152\">2</text>"
+        "<text class=\"tick\" x=\"40.00%\" y=\"152\">4</text>"
+        "<text class=\"tick\" x=\"60.00%\" y=\"152\">6</text>"
+        "<text class=\"tick\" x=\"80.00%\" y=\"152\">8</text>"
+        "<text class=\"right\" x=\"100.00%\" y=\"152\">10</text>"
+        "<svg width=\"100%\" height=\"140\" viewBox=\"0 0 1000 1000\" "
+        "preserveAspectRatio=\"none\">"
+        "<path d=\"M0 1000h0L1000 0\"><title>rank 0, attempt 0</title></path>"
+        "</svg></svg></div>\n</figure>\n</div>\n"
+        "<div class=\"wide\"><table>\n<caption>Metrics</caption>\n"
+        "<thead><tr><th scope=\"col\">metric</th>"
+        "<th scope=\"col\" class=\"n\">last</th>"
+        "<th scope=\"col\" class=\"n\">lowest</th>"
+        "<th scope=\"col\" class=\"n\">highest</th>"
+        "<th scope=\"col\" class=\"n\">points</th>"
+        "<th scope=\"col\" class=\"n\">nan or inf</th></tr></thead>\n<tbody>\n"
+        "<tr><th scope=\"row\" class=\"name\">a</th>"
+        "<td class=\"n\">3 <small>step 10</small></td>"
+        "<td class=\"n\">1 <small>step 0</small></td>"
+        "<td class=\"n\">3 <small>step 10</small></td>"
+        "<td class=\"n\">2</td><td class=\"n\">0</td></tr>\n"
+        "</tbody>\n</table></div>\n</section>\n");
+    jr_buf_release(&out);
+}
+
 static void ranks_and_attempts_have_lines_of_their_own(void)
 {
     struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
@@ -195,6 +248,7 @@ static void damage_is_told(void)
 JR_UNIT_MAIN("curves", CASE(nothing_is_drawn_of_nothing),
              CASE(lines_follow_the_values),
              CASE(without_a_value_there_is_no_drawing), CASE(numbers_are_told),
+             CASE(a_drawing_is_whole),
              CASE(ranks_and_attempts_have_lines_of_their_own),
              CASE(a_page_stays_small), CASE(names_are_no_markup),
              CASE(damage_is_told))
