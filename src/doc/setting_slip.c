@@ -7,20 +7,28 @@
 
 #include "base/banned.h"
 
-/* A path with dots where others have something else, and '=' behind it. */
+/* A path with dots where others have something else, and '=' behind it. Names
+ * that are the user's own may have any byte: behind a dot only those of `vars`
+ * are taken for slips. */
 static bool add_dotted_path(struct jr_buf *out, const char *path)
 {
+    static const char variables[] = "vars.";
     bool named = false; /* in [NAME] */
-    for (path += strspn(path, "- "); *path != '\0'; path++) {
-        bool name = *path == '[' && strchr("0123456789-", path[1]) == NULL;
-        if (name || *path == '/' || *path == ':')
+    path += strspn(path, "- ");
+    bool own = strncmp(path, variables, sizeof variables - 1) != 0;
+    size_t len = strlen(path), first = strcspn(path, ".");
+    while (len > 0 && strchr(" :", path[len - 1]) != NULL)
+        len--; /* "world_size =2", world_size:=2 */
+    for (size_t i = 0; i < len; i++) {
+        bool slip = (path[i] == '/' || path[i] == ':') && (i < first || !own);
+        bool name =
+            path[i] == '[' && strchr("0123456789-", path[i + 1]) == NULL;
+        if (slip || name)
             jr_buf_char(out, '.');
-        else if (*path != ' ' && !(named && *path == ']'))
-            jr_buf_char(out, *path);
-        named = name || (named && *path != ']');
+        else if (!named || path[i] != ']')
+            jr_buf_char(out, path[i]);
+        named = name || (named && path[i] != ']');
     }
-    if (out->len > 0 && !out->failed && out->data[out->len - 1] == '.')
-        out->data[--out->len] = '\0'; /* world_size:=2 */
     jr_buf_char(out, '=');
     return !out->failed;
 }
@@ -48,6 +56,7 @@ static bool refuse_path(const struct jr_joined_settings *settings,
     size_t len = strlen(path);
     if (!add_dotted_path(&meant, path) || value->span.source == NULL ||
         (meant.len == len + 1 && memcmp(meant.data, path, len) == 0) ||
+        jr_doc_find(settings->root, path) != NULL ||
         jr_joined_settings_name(settings, meant.data) != meant.len - 1)
         return false;
     struct jr_diag *diag =
