@@ -52,11 +52,11 @@ static bool is_upper_case_name(const char *name)
                                          "0123456789") == strlen(name);
 }
 
-bool jr_reference_help_per_rank(const struct jr_reference *r,
+bool jr_reference_help_per_rank(const struct jr_reference *r, const char *text,
                                 struct jr_diag *diag)
 {
     const char *const *name = r->filler->fill->per_rank;
-    while (name != NULL && *name != NULL && strcasecmp(*name, r->inside) != 0)
+    while (name != NULL && *name != NULL && strcasecmp(*name, text) != 0)
         name++;
     if (name == NULL || *name == NULL)
         return false;
@@ -65,12 +65,13 @@ bool jr_reference_help_per_rank(const struct jr_reference *r,
     return true;
 }
 
-/* RANK, WORLD_SIZE, MASTER_ADDR: a variable that each rank gets, and jobrun
- * itself has not. */
-static bool is_rank_variable(const char *name)
+bool jr_reference_help_rank_variable(const struct jr_reference *r,
+                                     const char *name, struct jr_diag *diag)
 {
-    return strstr(name, "RANK") != NULL || strstr(name, "WORLD_SIZE") != NULL ||
-           strncmp(name, "MASTER_", 7) == 0;
+    bool of_ranks = strstr(name, "RANK") != NULL ||
+                    strstr(name, "WORLD_SIZE") != NULL ||
+                    strncmp(name, "MASTER_", 7) == 0;
+    return of_ranks && jr_reference_help_per_rank(r, name, diag);
 }
 
 /* A name without a path, which may be one of `vars`. */
@@ -85,12 +86,12 @@ static bool help_with_bare_name(const struct jr_reference *r,
         return false;
     if (jr_doc_get(vars, name) != NULL)
         jr_diag_help(diags, diag, "did you mean ${vars.%s}?", name);
-    else if (is_rank_variable(name) && jr_reference_help_per_rank(r, diag))
+    else if (jr_reference_help_rank_variable(r, name, diag))
         return true;
     else if (is_upper_case_name(name))
         jr_diag_help(diags, diag,
                      "an environment variable is written ${env:%s}", name);
-    else if (!jr_reference_help_per_rank(r, diag))
+    else if (!jr_reference_help_per_rank(r, name, diag))
         return false;
     return true;
 }

@@ -25,8 +25,13 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
 
 /* Help for a name that each rank fills in for itself, as %{rank}. Returns
  * whether it is one. */
-bool jr_reference_help_per_rank(const struct jr_reference *r,
+bool jr_reference_help_per_rank(const struct jr_reference *r, const char *name,
                                 struct jr_diag *diag);
+
+/* The same for a variable that each rank gets and jobrun itself has not: RANK,
+ * WORLD_SIZE, MASTER_ADDR. */
+bool jr_reference_help_rank_variable(const struct jr_reference *r,
+                                     const char *name, struct jr_diag *diag);
 
 /* Help for a "${" at `text` that nothing closes. */
 void jr_reference_help_open(struct jr_interpolator *filler,

@@ -40,6 +40,8 @@ static void refuse_unset(const struct jr_reference *r, const char *name,
     struct jr_diag *diag = jr_interpolate_error(
         r->filler, r->filling, JR_CODE_UNKNOWN_VARIABLE, &r->at,
         "the variable '%s' is not %s", name, readable ? "set" : "read here");
+    if (jr_reference_help_rank_variable(r, name, diag))
+        return;
     jr_diag_help(r->filler->diags, diag,
                  "%s it, or give a default: ${env:%s:-...}",
                  readable ? "export" : "pass --allow-env for", name);
@@ -172,7 +174,8 @@ static void refuse_missing_value(const struct jr_reference *r,
         "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
-    if (!jr_reference_help_per_rank(r, diag) && location->node == NULL)
+    if (!jr_reference_help_per_rank(r, r->inside, diag) &&
+        location->node == NULL)
         jr_diag_help(diags, diag, "the spec does not state it");
 }
 
