@@ -140,7 +140,9 @@ static bool refuse_listed_values(const struct option *option,
     struct jr_sweep_reading *reading = option->reading;
     const char *text = option->text + len + (option->text[len] == '=');
     size_t name = strspn(text, letters);
-    bool call = name > 0 && text[name] == '(' && strchr(text, ',') != NULL;
+    const char *comma = strchr(text, ',');
+    bool call = name > 0 && text[name] == '(' && comma != NULL &&
+                memchr(text, ')', (size_t)(comma - text)) == NULL;
     bool listed = !call && add_listed_values(&values, text);
     if (!call && !listed)
         return false;
