@@ -285,6 +285,9 @@ void jr_cause_find(struct jr_judge *judge)
         rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
     }
     report_crashes(judge);
+    for (uint32_t i = 0; together > 0 && i < report->count; i++)
+        report->ranks[i].early = report->ranks[i].state == JR_RANK_SUCCEEDED &&
+                                 jr_order_had_ended(judge, i, candidates);
 }
 
 /*
@@ -379,6 +382,16 @@ static bool is_failure_before(const struct jr_judge *judge,
 static bool is_peer_lost(const struct jr_candidate *candidate)
 {
     return candidate->failure == JR_FAILURE_LOST_PEER;
+}
+
+bool jr_order_had_ended(const struct jr_judge *judge, uint32_t i,
+                        const struct jr_candidate *first)
+{
+    const struct jr_candidate end = jr_order_candidate(judge, i, 0);
+    struct jr_candidate failed = *first;
+    if (is_peer_lost(first))
+        failed.from = failed.at = judge->outcome->ranks[first->i].ended_ns;
+    return is_failure_before(judge, &end, &failed);
 }
 
 static int compare_failure_times(const struct jr_candidate *a,

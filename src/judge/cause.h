@@ -35,6 +35,12 @@ struct jr_candidate {
 struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                        uint64_t raised_ns);
 
+/* Whether rank `i`, which ended with 0, had done so by the failure `first`. Who
+ * is lost closes its connections before it ends: where `first` is the loss of a
+ * peer, it counts until the rank that failed has ended. */
+bool jr_order_had_ended(const struct jr_judge *judge, uint32_t i,
+                        const struct jr_candidate *first);
+
 /* Sort the candidates: the cause comes first, and after it those that cannot be
  * distinguished from it. Returns the number of these together. */
 size_t jr_order_find(const struct jr_judge *judge,

@@ -34,6 +34,8 @@ struct jr_rank_judgement {
     bool follows;       /* together with the cause, and of a kind that comes
                            after it */
     bool lost_peer;     /* it failed in a way that only a lost peer causes */
+    bool early;         /* it had ended with 0 by the first failure, which may
+                           come of that */
     bool unstarted;     /* its entrypoint could not be called: no code of the
                            user's ran */
 };

@@ -290,6 +290,12 @@ static const struct row delivery[] = {
      {.text = JR_SHAPE_FLAG},
      "Whether it failed in a way that only the loss of a peer causes, such as "
      "a connection that was reset."},
+    {"early",
+     put_flag,
+     get_flag,
+     JUDGED(early),
+     {.text = JR_SHAPE_FLAG, .optional = true},
+     "Whether it had ended with 0 when the first rank failed."},
     {"result",
      put_result,
      get_result,

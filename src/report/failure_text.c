@@ -41,20 +41,43 @@ static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
         jr_buf_printf(out, "... (%zu ranks)", count);
 }
 
-/* Append the ranks in `state`, except for the first cause; of them only those
- * that needed SIGKILL, if `killed`. */
-static size_t add_ranks_in_state(struct jr_buf *out, const struct jr_page *page,
-                                 enum jr_rank_state state, bool killed)
+/* Ranks in a state, except for the first cause. */
+struct group {
+    enum jr_rank_state state;
+    enum { ALL, EARLY, NOT_EARLY, KILLED } which; /* KILLED: needed SIGKILL */
+};
+
+static bool is_in_group(const struct jr_page *page, size_t i,
+                        const struct group *group)
 {
     const struct jr_judgement *report = page->report;
-    JR_FREE uint32_t *ranks = calloc(report->count + 1, sizeof *ranks);
+    if (report->ranks[i].state != group->state ||
+        (report->causes_count > 0 && report->causes[0] == i))
+        return false;
+    if (group->which == KILLED)
+        return page->outcome->ranks[i].killed;
+    return group->which == ALL ||
+           report->ranks[i].early == (group->which == EARLY);
+}
+
+/* The first of the group; the count of all ranks if it is empty. */
+static size_t find_first_in_group(const struct jr_page *page,
+                                  const struct group *group)
+{
+    size_t i = 0;
+    while (i < page->report->count && !is_in_group(page, i, group))
+        i++;
+    return i;
+}
+
+static size_t add_group(struct jr_buf *out, const struct jr_page *page,
+                        const struct group *group)
+{
+    JR_FREE uint32_t *ranks = calloc(page->report->count + 1, sizeof *ranks);
     size_t count = 0;
-    for (size_t i = 0; ranks != NULL && i < report->count; i++) {
-        bool cause = report->causes_count > 0 && report->causes[0] == i;
-        if (!cause && report->ranks[i].state == state &&
-            (!killed || page->outcome->ranks[i].killed))
+    for (size_t i = 0; ranks != NULL && i < page->report->count; i++)
+        if (is_in_group(page, i, group))
             ranks[count++] = jr_plan_of(page->plan, i)->rank;
-    }
     if (count > 0)
         add_set(out, ranks, count);
     return count;
@@ -63,7 +86,7 @@ static size_t add_ranks_in_state(struct jr_buf *out, const struct jr_page *page,
 size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
                       enum jr_rank_state state)
 {
-    return add_ranks_in_state(out, page, state, false);
+    return add_group(out, page, &(struct group){state, ALL});
 }
 
 /* The axes that are more than 1 long: "   data 1 model 0". */
@@ -331,8 +354,9 @@ static size_t find_crashed(const struct jr_page *page)
 
 /* " (SIGTERM; rank 6 needed SIGKILL; rank 2 died by SIGSEGV)" */
 static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
-                              size_t count)
+                              size_t first, size_t count)
 {
+    (void)first;
     (void)count;
     JR_BUF_CLEANUP struct jr_buf killed = JR_BUF_INIT;
     int signal = 0;
@@ -340,7 +364,8 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
     for (size_t i = 0; signal == 0 && i < page->report->count; i++)
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;
-    size_t needed = add_ranks_in_state(&killed, page, JR_RANK_STOPPED, true);
+    size_t needed =
+        add_group(&killed, page, &(struct group){JR_RANK_STOPPED, KILLED});
     size_t crashed = find_crashed(page);
     if (signal == 0 && needed == 0)
         return;
@@ -357,9 +382,8 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
 
 /* ": exited with code 1", for several with the number of the first. */
 static void add_first_end(struct jr_buf *out, const struct jr_page *page,
-                          size_t count)
+                          size_t i, size_t count)
 {
-    size_t i = jr_judgement_first(page->report, JR_RANK_AFTER_FIRST_FAILURE);
     const char *error = page->report->ranks[i].error;
     jr_buf_str(out, ": ");
     if (count > 1)
@@ -370,10 +394,9 @@ static void add_first_end(struct jr_buf *out, const struct jr_page *page,
         jr_words_rank_end(out, &page->outcome->ranks[i]);
 }
 
-static void add_reason(struct jr_buf *out, const struct jr_page *page,
+static void add_reason(struct jr_buf *out, const struct jr_page *page, size_t i,
                        size_t count)
 {
-    size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
     const char *reason = page->report->ranks[i].reason;
     if (reason == NULL)
         return;
@@ -384,35 +407,60 @@ static void add_reason(struct jr_buf *out, const struct jr_page *page,
 }
 
 struct kind {
-    enum jr_rank_state state;
+    struct group group;
     const char *text;
-    void (*detail)(struct jr_buf *out, const struct jr_page *page,
+    void (*detail)(struct jr_buf *out, const struct jr_page *page, size_t first,
                    size_t count);
+};
+
+/* How those had ended that had by the first failure. */
+static const struct kind early_kinds[] = {
+    {{JR_RANK_INCOMPLETE, EARLY},
+     "had ended with 0 without delivering",
+     add_reason},
+    {{JR_RANK_SUCCEEDED, EARLY}, "had ended with 0", NULL},
 };
 
 /* The ends in the order in which they are printed. */
 static const struct kind kinds[] = {
-    {JR_RANK_STOPPED, "stopped by jobrun", add_stopped_ranks},
-    {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure",
+    {{JR_RANK_STOPPED, ALL}, "stopped by jobrun", add_stopped_ranks},
+    {{JR_RANK_AFTER_FIRST_FAILURE, ALL},
+     "failed after the first failure",
      add_first_end},
-    {JR_RANK_INCOMPLETE, "ended with 0 but did not deliver", add_reason},
-    {JR_RANK_NOT_STARTED, "not started", NULL},
-    {JR_RANK_YIELDED, "stopped for the deadline", NULL},
-    {JR_RANK_SUCCEEDED, "succeeded", NULL},
+    {{JR_RANK_INCOMPLETE, NOT_EARLY},
+     "ended with 0 but did not deliver",
+     add_reason},
+    {{JR_RANK_NOT_STARTED, ALL}, "not started", NULL},
+    {{JR_RANK_YIELDED, ALL}, "stopped for the deadline", NULL},
+    {{JR_RANK_SUCCEEDED, NOT_EARLY}, "succeeded", NULL},
 };
 
-void jr_print_others(const struct jr_page *page, const char *label)
+/* Print a line for each kind that there is, with the label before the first. */
+static void print_kinds(const struct jr_page *page, const char *label,
+                        const struct kind *list, size_t count)
 {
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    for (const struct kind *kind = list; kind < list + count; kind++) {
         JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
-        size_t count = jr_print_ranks(&set, page, kinds[k].state);
-        if (count == 0)
+        size_t ranks = add_group(&set, page, &kind->group);
+        if (ranks == 0)
             continue;
         jr_buf_printf(page->out, "  %-*s%s %s", label == NULL ? 0 : 12,
-                      label == NULL ? "" : label, set.data, kinds[k].text);
-        if (kinds[k].detail != NULL)
-            kinds[k].detail(page->out, page, count);
+                      label == NULL ? "" : label, set.data, kind->text);
+        if (kind->detail != NULL)
+            kind->detail(page->out, page,
+                         find_first_in_group(page, &kind->group), ranks);
         jr_buf_char(page->out, '\n');
         label = label == NULL ? NULL : "";
     }
+}
+
+void jr_print_early(const struct jr_page *page)
+{
+    print_kinds(page, "by then:", early_kinds,
+                sizeof early_kinds / sizeof *early_kinds);
+}
+
+void jr_print_others(const struct jr_page *page, const char *label)
+{
+    print_kinds(page, label, kinds, sizeof kinds / sizeof *kinds);
 }

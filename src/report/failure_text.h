@@ -10,8 +10,11 @@ void jr_print_rank(const struct jr_page *page, size_t i);
 /* The same of the first cause, and who failed together with it. */
 void jr_print_cause(const struct jr_page *page);
 
-/* What became of the ranks that are not the cause, a line for each kind of end;
- * `label` is before the first of them, NULL: no column for it. */
+/* The ranks that had ended with 0 by the first failure, if there are any. */
+void jr_print_early(const struct jr_page *page);
+
+/* What became of the other ranks that are not the cause, a line for each kind
+ * of end; `label` is before the first of them, NULL: no column for it. */
 void jr_print_others(const struct jr_page *page, const char *label);
 
 /* Append "rank 3" or "ranks 0-2,5": the ranks in `state`, but for the first

@@ -207,6 +207,23 @@ static bool add_signal_step(struct jr_buf *out,
     return true;
 }
 
+/* Where a rank lost a peer, and one had ended with 0 by then. */
+static bool add_early_step(struct jr_buf *out, const struct jr_page *page,
+                           size_t i)
+{
+    size_t early = 0;
+    while (early < page->report->count && !page->report->ranks[early].early)
+        early++;
+    if (!page->report->ranks[i].lost_peer || early == page->report->count)
+        return false;
+    jr_buf_printf(out,
+                  "rank %u left while the others went on, which breaks their "
+                  "connections: have all ranks make the same number of steps, "
+                  "or wait for each other before they end",
+                  jr_plan_of(page->plan, early)->rank);
+    return true;
+}
+
 /* What was before a rank that has no process. */
 static void add_node_said(struct jr_buf *said, const struct jr_page *page,
                           uint32_t node)
@@ -263,7 +280,8 @@ void jr_print_next_step(const struct jr_page *page, size_t i)
         return;
     const struct known *row = find_known(said.data, &name);
     bool known = row != NULL && add_known(&step, row, name);
-    known = known || add_shell_step(&step, rank, said.data) ||
+    known = known || add_early_step(&step, page, i) ||
+            add_shell_step(&step, rank, said.data) ||
             (page->plan->inject == NULL && /* else it is known who did it */
              add_signal_step(&step, rank, jr_plan_of(page->plan, i)->rank));
     page->out->failed |= step.failed;

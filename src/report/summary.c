@@ -316,9 +316,10 @@ static void print_body(const struct jr_page *page)
     if (page->report->status == JR_RUN_INCOMPLETE) {
         print_reasons(page);
         jr_print_result_step(page);
-    }
-    if (page->report->status != JR_RUN_INCOMPLETE)
+    } else {
+        jr_print_early(page);
         jr_print_others(page, blamed ? "after it:" : NULL);
+    }
     if (blamed)
         jr_print_next_step(page, page->report->causes[0]);
     print_progress(page);

@@ -141,6 +141,16 @@ class Failures(harness.Case):
             self.skipTest("SKIPPED: no core dumps here")
         self.check(section)
 
+    def test_02_early(self):
+        self.check(self.section(
+            "A rank leaves early",
+            "It exits with 0 while the others still need it: they lose their "
+            "connections, and\nfail. The report knows such failures by what "
+            "they say (`lost_peer` in results.json),\nand names the rank that "
+            "left (`early`).",
+            shell("exit 0", "sleep 1; echo recv: Connection reset by peer >&2; "
+                  "exit 1")))
+
     def test_03_rehearsed(self):
         self.check(self.section(
             "A failure is rehearsed",

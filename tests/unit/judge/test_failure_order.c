@@ -23,7 +23,8 @@ struct vector {
     const char *name;
     struct fail ranks[4];
     size_t count;
-    const char *states; /* F(ailed) A(fter the first) T(old to stop) S */
+    const char *states; /* F(ailed) A(fter the first) T(old to stop) S; E: that
+                           early */
     uint32_t cause;
     size_t together; /* how many besides it */
 };
@@ -87,7 +88,9 @@ static void check(const struct vector *vector)
         set_rank(&fake, i, &vector->ranks[i], order_of(vector, i));
     fake_judge(&fake);
     for (size_t i = 0; i < vector->count; i++)
-        states[i] = letters[fake.report.ranks[i].state];
+        states[i] = fake.report.ranks[i].early
+                        ? 'E'
+                        : letters[fake.report.ranks[i].state];
     if (strcmp(states, vector->states) != 0 ||
         fake.report.causes_count != vector->together + 1 ||
         fake.report.causes[0] != vector->cause)
@@ -318,6 +321,66 @@ static void nodes(void)
 }
 
 /* What would have been an exit with 3 is told so, and is the run's status. */
+/* A rank that leaves early with 0 may be the peer that others lost. */
+static void who_had_ended_by_then(void)
+{
+    static const struct vector vectors[] = {
+        {"before a failure",
+         {{.ended = 5}, {.code = 3, .ended = 10}},
+         2,
+         "EF",
+         1,
+         0},
+        {"after it", {{.ended = 10}, {.code = 3, .ended = 5}}, 2, "SF", 1, 0},
+        {"too close to tell",
+         {{.ended = 9.95}, {.code = 3, .ended = 10}},
+         2,
+         "SF",
+         1,
+         0},
+        {"a peer raises before the end can be reaped",
+         {{.ended = 10},
+          {.code = 1,
+           .ended = 20,
+           .alive = 10.1,
+           .raised = 9.5,
+           .told = 9.8,
+           .message = RESET}},
+         2,
+         "EF",
+         1,
+         0},
+        {"the same, and it raises something of its own",
+         {{.ended = 10},
+          {.code = 1, .ended = 20, .alive = 10.1, .raised = 9.5, .told = 9.8}},
+         2,
+         "SF",
+         1,
+         0},
+        {"a peer that was lost, and one that ended later",
+         {{.ended = 5},
+          {.code = 1, .ended = 10, .lost_peer = true},
+          {.ended = 11}},
+         3,
+         "EFS",
+         1,
+         0},
+        {"on another node, closer than clocks are compared",
+         {{.ended = 9, .node = 1}, {.code = 1, .ended = 10, .lost_peer = true}},
+         2,
+         "SF",
+         1,
+         0},
+        {"on another node, before that",
+         {{.ended = 7, .node = 1}, {.code = 1, .ended = 10, .lost_peer = true}},
+         2,
+         "EF",
+         1,
+         0},
+    };
+    CHECK(vectors);
+}
+
 static void who_was_exiting_is_told_so(void)
 {
     struct fake fake;
@@ -336,5 +399,5 @@ static void who_was_exiting_is_told_so(void)
 }
 
 JR_UNIT_MAIN("order", CASE(peers_that_were_reaped_first),
-             CASE(what_can_be_told), CASE(nodes),
+             CASE(what_can_be_told), CASE(nodes), CASE(who_had_ended_by_then),
              CASE(who_was_exiting_is_told_so))

@@ -353,6 +353,34 @@ static void others_by_how_they_ended(void)
                  "              rank 5 succeeded\n");
 }
 
+/* The others are told of without those that had ended by then. */
+static void who_had_ended_by_then(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct fake fake;
+    fake_start(&fake, 6);
+    fake.policy.results.stated = true;
+    fake_exit(&fake, 0, 3);
+    fake.ends[0].ended_ns = 10 * FAKE_SECOND;
+    fake.ends[4].ended_ns = fake.ends[5].ended_ns = 20 * FAKE_SECOND;
+    fake_write_rank(&fake, 1, "result.json", "{}");
+    fake_write_rank(&fake, 4, "result.json", "{}");
+    fake_judge(&fake);
+    struct jr_page page = page_of(&fake, &out);
+    jr_print_early(&page);
+    JR_ASSERT_TEXT(out.data, "  by then:    ranks 2-3 had ended with 0 without "
+                             "delivering: rank 2: result.json was not written\n"
+                             "              rank 1 had ended with 0\n");
+    jr_buf_clear(&out);
+    jr_print_others(&page, "after it:");
+    JR_ASSERT_TEXT(out.data,
+                   "  after it:   rank 5 ended with 0 but did not deliver: "
+                   "result.json was not written\n"
+                   "              rank 4 succeeded\n");
+    jr_buf_release(&out);
+    fake_end(&fake);
+}
+
 static void several_that_failed_later_are_told_by_the_first(void)
 {
     struct fake fake;
@@ -444,7 +472,7 @@ JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing),
              CASE(the_host_is_this_one), CASE(long_sets_are_cut),
              CASE(one_that_could_not_start_later_says_why),
              CASE(those_that_lost_a_peer_are_told_apart),
-             CASE(others_by_how_they_ended),
+             CASE(others_by_how_they_ended), CASE(who_had_ended_by_then),
              CASE(several_that_failed_later_are_told_by_the_first),
              CASE(how_ranks_were_stopped), CASE(ranks_that_did_not_deliver),
              CASE(the_log_that_is_worth_a_look))

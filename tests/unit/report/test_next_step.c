@@ -194,6 +194,30 @@ static void goes_by_the_signal(void)
     check_step(&fake, "allow more of them: limits: {nofile: 65536}");
 }
 
+/* Only where the rank lost a peer, and one had ended with 0 by then. */
+static void names_who_left_early(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct fake fake;
+        fake_start(&fake, 3);
+        fake_exit(&fake, 0, 1);
+        fake.ends[0].lost_peer = (i & 1) != 0;
+        fake.ends[0].ended_ns = 20 * FAKE_SECOND;
+        if ((i & 2) != 0) { /* else it ends later */
+            fake.ends[1].ended_ns = 30 * FAKE_SECOND;
+            fake.ends[2].ended_ns = 30 * FAKE_SECOND;
+        } else {
+            fake.ends[1].ended_ns = 30 * FAKE_SECOND;
+        }
+        check_step(&fake,
+                   i == 1 ? "rank 2 left while the others went on, which "
+                            "breaks their connections: have all ranks make the "
+                            "same number of steps, or wait for each other "
+                            "before they end"
+                          : "");
+    }
+}
+
 /* The first rank whose result does not count says why for all. */
 static void says_how_results_are_written(void)
 {
@@ -224,4 +248,5 @@ static void says_how_results_are_written(void)
 
 JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said),
              CASE(looks_where_it_is_said), CASE(goes_by_what_shells_say),
-             CASE(goes_by_the_signal), CASE(says_how_results_are_written))
+             CASE(goes_by_the_signal), CASE(names_who_left_early),
+             CASE(says_how_results_are_written))
