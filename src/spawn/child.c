@@ -1,6 +1,7 @@
 #include "spawn/child.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -30,7 +31,7 @@ static long own_descriptor_table(const struct jr_child *child)
 {
     if (child->marked)
         return 0;
-    return CALL(SYS_close_range, JR_SLOT_END, ~0U, JR_CLOSE_RANGE_UNSHARE);
+    return CALL(SYS_close_range, JR_SLOT_END, UINT_MAX, JR_CLOSE_RANGE_UNSHARE);
 }
 
 static long start_new_session(const struct jr_child *child)
@@ -89,7 +90,7 @@ static long close_other_descriptors(const struct jr_child *child)
     if (child->pmi && !child->extra)
         (void)CALL(SYS_close, extra);
     int first = child->pmi ? JR_PMI_FD + 1 : child->extra ? extra + 1 : extra;
-    return CALL(SYS_close_range, first, ~0U);
+    return CALL(SYS_close_range, first, UINT_MAX);
 }
 
 static long set_limits(const struct jr_child *child)
@@ -174,7 +175,7 @@ int jr_child_main(void *data)
         {JR_STAGE_EXEC, execute_program},
     };
     struct jr_child *child = data;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    for (size_t i = 0;; i++) { /* the last one fails where it returns */
         long result = steps[i].step(child);
         if (result >= 0)
             continue;

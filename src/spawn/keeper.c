@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include "base/banned.h"
 
 #define REAP_NS UINT64_C(5000000000) /* for killed processes to end */
+#define MS_NS   UINT64_C(1000000)
 
 /* The keeper's own descriptors. */
 enum { REPORT_FD = STDERR_FILENO + 1, FIRST_FREE_FD };
@@ -35,13 +37,10 @@ struct failure {
     int error;
 };
 
+/* No signal interrupts it: there are no handlers here. */
 static int write_all(int fd, const void *bytes, size_t len)
 {
-    ssize_t done;
-    do
-        done = write(fd, bytes, len);
-    while (done < 0 && errno == EINTR);
-    return done == (ssize_t)len ? 0 : -1;
+    return write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
 }
 
 /* Signals that jobrun ignores for itself; what it was started to ignore, as by
@@ -98,8 +97,7 @@ static pid_t start_command(const struct jr_keeper_command *command,
     if (pid > 0) {
         (void)close(ends[1]);
         if (read(ends[0], &failure, sizeof failure) == 0)
-            return pid;
-        (void)waitpid(pid, NULL, 0);
+            return pid; /* else it ends, and is reaped with the rest */
     }
     report->end = failure.end;
     report->value = failure.error;
@@ -109,7 +107,7 @@ static pid_t start_command(const struct jr_keeper_command *command,
 static int left_ms(uint64_t until_ns)
 {
     uint64_t now = jr_clock_ns();
-    return now >= until_ns ? 0 : (int)((until_ns - now) / 1000000 + 1);
+    return now >= until_ns ? 0 : (int)((until_ns - now) / MS_NS + 1);
 }
 
 /* Readable once the command has ended; without pidfds, when any child has. */
@@ -165,19 +163,19 @@ static int take_descriptors(int out_fd, int report_fd)
     int null = open("/dev/null", O_RDWR);
     int out = fcntl(out_fd < 0 ? null : out_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     int report = fcntl(report_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-    if (null < 0 || out < 0 || report < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0 ||
-        dup3(report, REPORT_FD, O_CLOEXEC) < 0)
+    if (dup2(null, STDIN_FILENO) != STDIN_FILENO ||
+        dup2(out, STDOUT_FILENO) != STDOUT_FILENO ||
+        dup2(out, STDERR_FILENO) != STDERR_FILENO ||
+        dup3(report, REPORT_FD, O_CLOEXEC) != REPORT_FD)
         return -1;
-    return jr_close_range(FIRST_FREE_FD, ~0U, 0);
+    return jr_close_range(FIRST_FREE_FD, UINT_MAX, 0);
 }
 
 static _Noreturn void keep_command(const struct jr_keeper_command *command,
                                    int report_fd)
 {
     struct jr_keeper_report report = {.end = JR_KEEPER_NO_START};
-    uint64_t until_ns =
-        jr_clock_ns() + (uint64_t)command->limit_ms * UINT64_C(1000000);
+    uint64_t until_ns = jr_clock_ns() + (uint64_t)command->limit_ms * MS_NS;
     struct jr_reap reap;
     sigset_t all, stop;
     (void)sigfillset(&all);

@@ -156,13 +156,11 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     else
         (void)jr_start_program(starter, &child, &started);
     *ret_stage = started.stage;
-    int error = errno;
-    (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+    (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC); /* keeps errno */
     helper->loop = loop;
     helper->pid = started.pid;
     helper->socket = (struct jr_watch){ends[0], on_message, helper};
     helper->process = (struct jr_watch){started.pidfd, on_helper_end, helper};
-    errno = error;
     if (*ret_stage == JR_STAGE_NONE &&
         jr_loop_add(loop, &helper->socket, EPOLLIN) == 0 &&
         jr_loop_add(loop, &helper->process, EPOLLIN) == 0)

@@ -60,6 +60,7 @@ static void finds_as_a_shell_does(void)
         {"tool", "", folder, 0, here},
         {"tool", ":/bin", folder, 0, here},
         {"tool", "/no/such:", folder, 0, here},
+        {"tool", folder + strlen("/tmp/"), "/tmp", 0, found},
         {"sh", NULL, NULL, 0, NULL},
         {"./tool", "/bin", folder, 0, "./tool"},
         {"/no/such/tool", "/bin", NULL, 0, "/no/such/tool"},
