@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -184,5 +185,5 @@ int jr_child_main(void *data)
         break;
     }
     for (;;)
-        (void)CALL(SYS_exit_group, 127);
+        (void)CALL(SYS_exit_group, EXIT_FAILURE);
 }

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -65,7 +66,7 @@ static _Noreturn void execute_command(const struct jr_keeper_command *command,
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
-        _exit(127);
+        _exit(EXIT_FAILURE);
     if (chdir(command->workdir) != 0)
         failure = (struct failure){JR_KEEPER_NO_FOLDER, errno};
     else
@@ -79,7 +80,7 @@ static _Noreturn void execute_command(const struct jr_keeper_command *command,
             jr_program_refine_errno(program.path, command->workdir, errno);
     }
     (void)write_all(fd, &failure, sizeof failure);
-    _exit(127);
+    _exit(EXIT_FAILURE);
 }
 
 /* Returns the pid, once the command is executing; else 0, with why. */
@@ -185,7 +186,7 @@ static _Noreturn void keep_command(const struct jr_keeper_command *command,
     (void)prctl(PR_SET_NAME, "jobrun-keeper");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (take_descriptors(command->out_fd, report_fd) != 0)
-        _exit(1);
+        _exit(EXIT_FAILURE);
     (void)sigemptyset(&stop);
     (void)sigaddset(&stop, SIGTERM);
     int signal_fd = signalfd(-1, &stop, SFD_CLOEXEC);
@@ -196,7 +197,8 @@ static _Noreturn void keep_command(const struct jr_keeper_command *command,
         report.end == JR_KEEPER_EXITED || report.end == JR_KEEPER_SIGNALED;
     report.left = ended && has_live_child();
     jr_reap(&reap, REAP_NS, NULL);
-    _exit(write_all(REPORT_FD, &report, sizeof report) == 0 ? 0 : 1);
+    _exit(write_all(REPORT_FD, &report, sizeof report) == 0 ? EXIT_SUCCESS
+                                                            : EXIT_FAILURE);
 }
 
 int jr_keeper_start(struct jr_keeper *ret,

@@ -100,6 +100,7 @@ static void is_not_made_where_it_could_not_kill(void)
     unsigned open = count_descriptors();
     jr_group_make_in(&group, scratch.dir, "id");
     JR_ASSERT_TEXT(group.path, "");
+    JR_ASSERT_TEXT(group.home, scratch.dir);
     CU_ASSERT_EQUAL(count_descriptors(), open);
     CU_ASSERT_EQUAL(rmdir(scratch.dir), 0); /* it is empty */
     jr_group_make_in(&group, scratch.dir, "id");

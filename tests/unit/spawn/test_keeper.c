@@ -1,5 +1,6 @@
 /* Commands under a keeper, by what they leave and by what is said of them. */
 #include "spawn/keeper.h"
+#include "deny.h"
 #include "descriptors.h"
 
 #include <errno.h>
@@ -253,6 +254,30 @@ static void is_waited_for_whatever_is_heard(void)
     (void)close(fd);
 }
 
+/* A kernel without pidfds tells of the end by a signal. */
+static bool is_told_blindly(void)
+{
+    static const struct deny_call calls[] = {{SYS_pidfd_open, ENOSYS}};
+    char text[256];
+    if (!deny(calls, 1))
+        return false;
+    struct jr_keeper_report report =
+        run_script("sleep 0.1; exit 3", LONG_MS, text);
+    return report.end == JR_KEEPER_EXITED && report.value == 3;
+}
+
+static void needs_no_pidfds(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)alarm(30);
+        _exit(is_told_blindly() ? 0 : 1);
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
 /* Without descriptors nothing is started, and none is lost. */
 static void says_where_descriptors_are_short(void)
 {
@@ -288,5 +313,5 @@ JR_UNIT_MAIN("keeper", CASE(tells_the_end), CASE(gives_a_clean_start),
              CASE(ends_what_hangs), CASE(ends_what_is_left), CASE(stops),
              CASE(survives_no_keeper), CASE(outlives_its_maker),
              CASE(is_waited_for_whatever_is_heard),
-             CASE(says_where_descriptors_are_short),
+             CASE(says_where_descriptors_are_short), CASE(needs_no_pidfds),
              CASE(tells_what_does_not_start))

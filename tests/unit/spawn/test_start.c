@@ -3,6 +3,7 @@
 #include "spawn/start.h"
 
 #include <errno.h>
+#include <pty.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -540,6 +541,7 @@ static void a_rank_has_an_input(void)
 static void limits_and_signals_are_its_own(void)
 {
     begin("ulimit -n; ulimit -c; kill -PIPE $$; exit 0");
+    (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     bench.budget.limits = (struct jr_limit_list){
         2, {{RLIMIT_NOFILE, {77, 77}}, {RLIMIT_CORE, {0, 0}}}};
@@ -554,6 +556,45 @@ static void limits_and_signals_are_its_own(void)
     CU_ASSERT_EQUAL(await(), 0);
     end();
     (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGUSR1, SIG_DFL);
+}
+
+/* Whatever the runner has blocked, it has not. */
+static void no_signal_is_blocked(void)
+{
+    sigset_t all, before;
+    begin("kill -TERM $$; exit 0");
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    start();
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    CU_ASSERT_EQUAL(await(), 1000 + SIGTERM);
+    end();
+}
+
+/* One that is also the terminal of its session. */
+static void a_rank_may_have_a_terminal(void)
+{
+    static const char expected[] = "all three\r\nthe session's\r\n";
+    char text[64] = "";
+    size_t len = 0;
+    int master, slave;
+    begin("test -t 0 && test -t 1 && test -t 2 && echo all three; "
+          "echo \"the session's\" >/dev/tty");
+    CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, NULL), 0);
+    bench.options.in_fd = slave;
+    bench.rank.input = JR_INPUT_TERMINAL;
+    start();
+    CU_ASSERT_EQUAL(await(), 0);
+    while (len < sizeof expected - 1) {
+        ssize_t got = read(master, text + len, sizeof text - 1 - len);
+        CU_ASSERT_TRUE_FATAL(got > 0);
+        len += (size_t)got;
+    }
+    JR_ASSERT_TEXT(text, expected);
+    (void)close(master);
+    (void)close(slave);
+    end();
 }
 
 /* A rank may be bound to CPUs, of which none may be missing. */
@@ -846,6 +887,7 @@ JR_UNIT_MAIN("start", CASE(streams_have_routes), CASE(counts_what_it_costs),
              CASE(says_which_call_has_failed),
              CASE(starts_where_a_kernel_lacks_something),
              CASE(a_rank_has_an_input), CASE(limits_and_signals_are_its_own),
+             CASE(no_signal_is_blocked), CASE(a_rank_may_have_a_terminal),
              CASE(binds_to_cpus), CASE(says_at_which_stage_it_fails),
              CASE(a_planted_log_stops_the_start), CASE(makes_folders_once),
              CASE(a_rank_dies_with_its_runner),
