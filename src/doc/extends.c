@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "doc/merge.h"
 #include "doc/node.h"
 
@@ -75,6 +76,27 @@ static void refuse_circle(struct family *family, const struct jr_node *path,
     (void)report_extends(family, JR_CODE_CIRCULAR_EXTENDS, path, text.data);
 }
 
+/* base: the file base.jobrun.yaml, or one whose name is nearest. */
+static bool help_with_near_parent(const struct family *family,
+                                  const struct jr_reading *reading,
+                                  const struct jr_node *path,
+                                  struct jr_diag *diag)
+{
+    JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, near = JR_BUF_INIT;
+    size_t len = strlen(reading->from->folder) + 1;
+    if (path->text[0] == '/' || path->filled != NULL)
+        return false;
+    jr_buf_printf(&whole, "%s/%s", reading->from->folder, path->text);
+    if (whole.failed || !jr_near_file_find(&near, whole.data) || near.failed ||
+        near.len <= len)
+        return false;
+    jr_buf_clear(&whole);
+    jr_buf_escaped(&whole, near.data + len, near.len - len);
+    if (!whole.failed)
+        jr_diag_help(family->diags, diag, "did you mean '%s'?", whole.data);
+    return true;
+}
+
 static void refuse_unread_parent(struct family *family,
                                  const struct jr_reading *reading,
                                  const struct jr_node *path,
@@ -103,7 +125,8 @@ static void refuse_unread_parent(struct family *family,
         jr_diag_help(family->diags, diag,
                      "only a shell expands ~: write the path from the folder "
                      "of this file");
-    else if (err->sys == ENOENT)
+    else if (err->sys == ENOENT &&
+             !help_with_near_parent(family, reading, path, diag))
         jr_diag_help(family->diags, diag, "paths are relative to %s",
                      reading->from->name[0] == '\0'
                          ? "the current folder"

@@ -145,9 +145,9 @@ static bool is_all_digits(const char *text)
 /* Whether a value says that jobrun is to choose: -1, all, gpu. */
 static bool is_left_to_jobrun(const struct jr_node_step *at, const char *text)
 {
-    static const char *const words[] = {"-1",  "all",  "any",     "gpu",
-                                        "max", "cpu",  "default", "gpus",
-                                        "0",   "cpus", "devices", "none"};
+    static const char *const words[] = {
+        "-1",   "all", "any",  "gpu",     "max",  "cpu",    "default",
+        "gpus", "0",   "cpus", "devices", "none", "random", "free"};
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     jr_point_path(&path, at);
     const struct jr_spec_field *field =

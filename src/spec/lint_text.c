@@ -57,6 +57,11 @@ static bool help_with_address(const struct text *t)
         jr_diag_help(diags, t->diag,
                      "the port is a field of its own: master_port: %s",
                      colon + 1);
+    else if (text[0] == '$' || text[0] == '`')
+        jr_diag_help(
+            diags, t->diag,
+            "no shell reads it: leave it out for the first of `hosts`, "
+            "or this machine");
     else if (strstr(text, "://") != NULL)
         jr_diag_help(diags, t->diag,
                      "write the name alone; a URL belongs into init_method");

@@ -414,7 +414,12 @@ static bool hint_set_variable(struct hint *hint)
     if (hint->group[0] != '\0' || source == NULL || !source->option)
         return false;
     const char *near = jr_lint_near_variable(hint->unknown->mapping, hint->key);
-    if (near != NULL)
+    if (strcmp(hint->key, "args") == 0)
+        jr_diag_help(diags, hint->diag,
+                     "write --set 'entrypoint.args=[%s]', or the words behind "
+                     "`--`",
+                     bare_value(hint));
+    else if (near != NULL)
         jr_diag_help(diags, hint->diag, "did you mean --set vars.%s=%s?", near,
                      bare_value(hint));
     else
