@@ -27,7 +27,6 @@
 #include "cluster/controller_run.h"
 #include "cluster/controller_silence.h"
 #include "cluster/controller_steps.h"
-#include "cluster/outcome_message.h"
 #include "eventloop/signals.h"
 #include "plan/node_ranks.h"
 #include "spawn/run_options.h"
@@ -35,8 +34,6 @@
 #include "store/run_folder.h"
 
 #include "base/banned.h"
-
-#define MOST_PIDS (sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t))
 
 #define MS       UINT64_C(1000000)
 #define SLACK_NS (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
@@ -139,143 +136,6 @@ void jr_controller_run_apart(struct jr_controller_run *run, uint32_t node)
     jr_events_add(&run->events, &(struct jr_event){.name = JR_EVENT_NODE_APART,
                                                    .node = node});
     jr_events_flush(&run->events);
-}
-
-/* Whether the failure of a rank ends the run. */
-static bool does_failure_stop(const struct jr_controller_run *run,
-                              const struct jr_rank_outcome *rank)
-{
-    return run->plan->policy->on_failure == JR_ON_FAILURE_STOP ||
-           jr_controller_mpi_needs(run, rank);
-}
-
-/* Take over what a node reports about itself and its ranks. */
-static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
-                               const struct jr_outcome *part)
-{
-    struct jr_outcome *all = run->outcome;
-    const struct jr_cluster_node *peer = &run->controller->nodes[node];
-    (void)jr_controller_mpi_settle(run, node);
-    bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
-               part->stop_signal != 0 || part->runner_signal != 0;
-    for (uint32_t i = 0; i < part->count; i++) {
-        struct jr_rank_outcome *rank = &part->ranks[i];
-        rank->started_ns = jr_controller_run_ns(peer, rank->started_ns);
-        rank->ended_ns = jr_controller_run_ns(peer, rank->ended_ns);
-        rank->alive_ns = jr_controller_run_ns(peer, rank->alive_ns);
-        rank->exiting_ns = jr_controller_run_ns(peer, rank->exiting_ns);
-        rank->told_ns = jr_controller_run_ns(peer, rank->told_ns);
-        rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);
-        rank->clock_offset_ns = peer->clock_offset_ns;
-        bad = bad || rank->end == JR_END_START ||
-              (!jr_outcome_is_well(rank) &&
-               !jr_outcome_may_yield(rank, part->preempted) &&
-               does_failure_stop(run, rank));
-    }
-    if (all->timed_out_by == JR_TIMEOUT_NONE)
-        all->timed_out_by = part->timed_out_by;
-    all->preempted |= part->preempted;
-    all->pattern_limits += part->pattern_limits;
-    if (all->stop_signal == 0)
-        all->stop_signal = part->stop_signal;
-    if (all->runner_signal == 0)
-        all->runner_signal = part->runner_signal;
-    if (all->start_text[0] == '\0')
-        memcpy(all->start_text, part->start_text, sizeof all->start_text);
-    for (uint32_t i = 0; i < part->left && all->left + i < MOST_PIDS; i++)
-        all->left_pids[all->left + i] = part->left_pids[i];
-    all->left += part->left;
-    if (bad)
-        jr_controller_run_stop(run);
-}
-
-/* Its ranks are lost, whatever they were about to report. */
-static void lose_ranks(struct jr_controller_run *run, uint32_t node,
-                       enum jr_end end)
-{
-    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
-        struct jr_rank_outcome *rank = &run->outcome->ranks[i];
-        if (rank->end != JR_END_NONE)
-            continue;
-        rank->end = end;
-        rank->ended_ns = jr_clock_ns();
-        jr_controller_steps_end_rank(run, i);
-        if (end == JR_END_NONE && rank->pid != 0) {
-            rank->killed = true;
-            rank->stopped_with = SIGKILL;
-        }
-    }
-}
-
-/* What it died of, and no word of what became of the ranks. */
-static void lose_run(struct jr_controller_run *run, uint32_t node, int sig)
-{
-    run->outcome->runner_signal = sig;
-    lose_ranks(run, node, JR_END_NONE);
-    jr_controller_run_stop(run);
-}
-
-static void lose_node(struct jr_controller_run *run, uint32_t node,
-                      enum jr_end end, const char *how)
-{
-    struct jr_outcome *outcome = run->outcome;
-    jr_events_add(&run->events,
-                  &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
-    jr_events_flush(&run->events);
-    lose_ranks(run, node, end);
-    if (outcome->lost_text[0] == '\0')
-        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s",
-                       how);
-}
-
-void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
-                            const char *how)
-{
-    run->lost = true;
-    if (run->controller->transport->each) /* it may only be cut off */
-        jr_link_close_input(&run->controller->links[node]);
-    lose_node(run, node, JR_END_LOST, how);
-    jr_controller_run_returned(run, node);
-    jr_controller_silence_decide(run);
-    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP || run->mpi.begun)
-        jr_controller_run_stop(run);
-}
-
-void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
-                               const char *how)
-{
-    lose_node(run, node, run->lost ? JR_END_NONE : JR_END_LOST, how);
-}
-
-void jr_controller_run_refuse(struct jr_controller_run *run, uint32_t node,
-                              const char *text)
-{
-    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_controller_name(&name, run->controller, node);
-    if (run->result == 0)
-        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
-                           name.failed ? "a node" : name.data, text);
-    run->result = -1;
-    jr_controller_run_stop(run);
-}
-
-void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
-{
-    struct jr_cluster_node *peer = &run->controller->nodes[node];
-    struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
-    uint32_t count = run->first[node + 1] - run->first[node];
-    struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
-    struct jr_error why = {0};
-    if (peer->signal != 0)
-        lose_run(run, node, peer->signal);
-    else if (jr_outcome_message_read(&part, count, text->data, text->len,
-                                     &why) == 0)
-        merge_node_outcome(run, node, &part);
-    else
-        jr_controller_run_refuse(run, node, why.text);
-    jr_buf_clear(text);
-    jr_controller_run_returned(run, node);
-    jr_controller_silence_decide(run);
 }
 
 /* Signals. */

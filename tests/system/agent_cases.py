@@ -111,6 +111,11 @@ class Agents(harness.Case):
         self.nobody_is_left()
         return err
 
+    def run_process(self, node, runner):
+        """The guard of a node's run, which its agent has started, or the runner."""
+        guard, = harness.children(self.agents()[node])
+        return harness.runner_of(guard) if runner else guard
+
     def agents(self):
         log = self.folder / "tasks"
         lines = log.read_text().split("\n") if log.exists() else []
@@ -714,10 +719,17 @@ class Ends:
             self.assertTrue((folder / "saved").exists())
 
     def test_the_runs_own_process_is_killed(self):
-        process = self.begin()
-        run, = harness.children(self.agents()[1])
-        os.kill(run, signal.SIGKILL)
-        self.finish(process, 7)
+        """Guard or runner: the ranks there are lost, as with their agent."""
+        for runner in (False, True):
+            process = self.begin()
+            os.kill(self.run_process(1, runner), signal.SIGKILL)
+            err = self.finish(process, 1)
+            self.assertRegex(err, "rank [23] was lost with its node")
+            cause = self.results()["root_cause"]
+            self.assertEqual((cause["kind"], cause["host"], cause["message"]),
+                             ("lost_node", "n2", "its jobrun was killed by "
+                              "SIGKILL"))
+            os.unlink(self.folder / "tasks")
 
     def test_by_a_signal_to_the_step(self):
         """As at the end of the allocation's time: each node gets SIGTERM."""
@@ -973,6 +985,19 @@ class Spares:
         self.assertIn("left out: n2: ", err)
         shown = self.expect(self.jobrun("show", "latest"), 0).stdout
         self.assertIn("left out: n2: ", shown)
+
+    def test_a_node_whose_own_process_is_killed(self):
+        """Guard or runner, while the agent lives: a spare has its place."""
+        for runner in (False, True):
+            process = self.begin_with()
+            os.kill(self.run_process(1, runner), signal.SIGKILL)
+            err = self.finish(process, 0)
+            self.assertIn("the spare n3 takes the place of node 1 (n2): its "
+                          "jobrun was killed by SIGKILL", err)
+            self.assertEqual(self.told(1, 4), [
+                (rank, rank // 2, 4, "n1", (1, 3)[rank // 2])
+                for rank in range(4)])
+            self.forget()
 
     def test_ranks_meet_on_the_spare(self):
         process = self.begin_with()

@@ -151,7 +151,7 @@ static void play_report(unsigned node, const char *words)
                                     .for_ns = seconds * (int64_t)SECOND_NS});
 }
 
-/* x: it never started; k: it was killed by SIGKILL. */
+/* x: it never started; k: it was killed by SIGKILL; ?: that is not known. */
 static void play_end(unsigned node, const char *codes)
 {
     struct jr_rank_outcome ranks[EACH] = {{0}};
@@ -161,7 +161,9 @@ static void play_end(unsigned node, const char *codes)
         ranks[i].pid = 100 + (int)(node * EACH + i);
         ranks[i].end = codes[i] == 'x'   ? JR_END_START
                        : codes[i] == 'k' ? JR_END_SIGNALED
+                       : codes[i] == '?' ? JR_END_NONE
                                          : JR_END_EXITED;
+        ranks[i].killed = codes[i] == '?';
         ranks[i].signal = codes[i] == 'k' ? SIGKILL : 0;
         ranks[i].exit_code = codes[i] <= '9' ? codes[i] - '0' : 0;
         ranks[i].started_ns = clock_of(node);
@@ -822,8 +824,8 @@ static void says_which_node_could_not_begin(void)
     end(&bench);
 }
 
-/* Its ranks were killed with it: those that had begun and not ended. */
-static void knows_the_ranks_of_a_runner_that_died(void)
+/* Its ranks are lost with it: those that had begun and not ended. */
+static void loses_a_node_whose_runner_died(void)
 {
     struct bench bench;
     CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
@@ -831,19 +833,36 @@ static void knows_the_ranks_of_a_runner_that_died(void)
                          "event 1 rank_started 3 0\n"
                          "event 1 rank_started 0 0\n" /* not its own */
                          "event 1 rank_ended 3 5\n"
-                         "word 1 done signal=11\nawait stop\nend 0 00\n"),
+                         "word 1 done signal=11\nawait no word at all\n"),
                     0);
     const struct jr_rank_outcome *ranks = bench.outcome.ranks;
-    CU_ASSERT_EQUAL(bench.outcome.runner_signal, SIGSEGV);
+    CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
+    JR_ASSERT_TEXT(bench.outcome.lost_text, "its jobrun was killed by SIGSEGV");
     CU_ASSERT_EQUAL(ranks[2].pid, 102);
-    CU_ASSERT_EQUAL(ranks[2].end, JR_END_NONE);
-    CU_ASSERT_TRUE(ranks[2].killed);
-    CU_ASSERT_EQUAL(ranks[2].stopped_with, SIGKILL);
+    CU_ASSERT_EQUAL(ranks[2].end, JR_END_LOST);
+    CU_ASSERT_FALSE(ranks[2].killed);
     CU_ASSERT_TRUE(ranks[2].ended_ns >= ranks[2].started_ns);
     CU_ASSERT_EQUAL(ranks[3].end, JR_END_EXITED);
     CU_ASSERT_EQUAL(ranks[3].exit_code, 5);
-    CU_ASSERT_FALSE(ranks[3].killed);
     CU_ASSERT_EQUAL(ranks[0].pid, 100);
+    end(&bench);
+}
+
+/* The guard tells of them, and of what could not be ended. */
+static void loses_a_node_whose_guard_tells(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN "end 1 5?r\nawait no word at all\n"), 0);
+    const struct jr_rank_outcome *ranks = bench.outcome.ranks;
+    CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
+    JR_ASSERT_TEXT(bench.outcome.lost_text, "its jobrun was killed by SIGSEGV");
+    CU_ASSERT_EQUAL(ranks[2].exit_code, 5);
+    CU_ASSERT_EQUAL(ranks[3].end, JR_END_LOST);
+    CU_ASSERT_FALSE(ranks[3].killed);
+    CU_ASSERT_TRUE(ranks[3].ended_ns >= ranks[3].started_ns);
+    CU_ASSERT_EQUAL(bench.outcome.left, 10);
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.controller));
     end(&bench);
 }
 
@@ -1292,7 +1311,8 @@ int main(int argc, char **argv)
         CASE(stops_all_for_one),
         CASE(keeps_what_stopped_it_first),
         CASE(says_which_node_could_not_begin),
-        CASE(knows_the_ranks_of_a_runner_that_died),
+        CASE(loses_a_node_whose_runner_died),
+        CASE(loses_a_node_whose_guard_tells),
         CASE(loses_a_node),
         CASE(loses_all_with_srun),
         CASE(writes_down_what_happens),
