@@ -24,6 +24,7 @@
 #include "record/record_folder.h"
 #include "record/run_list.h"
 #include "session/ended_submissions.h"
+#include "session/sweep/cell_stops.h"
 #include "session/sweep/list_runs.h"
 #include "session/sweep/show_sweep.h"
 
@@ -143,6 +144,22 @@ bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256])
            jr_sweep_find(ret_id, jr_cli_log_dir(cli), run);
 }
 
+bool jr_cli_find_far_cell(struct jr_cli *cli, struct jr_far_cell *ret)
+{
+    const char *run = named_run(cli), *cell = strchr(run, '/');
+    const char *log_dir = jr_cli_log_dir(cli);
+    char sweep[256], id[256];
+    char *dir = NULL;
+    if (cli->words_count > 1 || cell == NULL ||
+        !jr_sweep_find(sweep, log_dir, run) ||
+        jr_sweep_find_cell(&dir, id, log_dir, sweep, cell + 1, NULL) != 0)
+        return false;
+    *ret = (struct jr_far_cell){jr_arena_strdup(&cli->arena, dir),
+                                jr_arena_strdup(&cli->arena, id)};
+    free(dir);
+    return !cli->arena.failed && jr_far_cell_runs(ret);
+}
+
 /* The words mean a sweep: take its cell. */
 static int find_cell(struct jr_cli *cli, char ret_id[static 256])
 {
@@ -172,7 +189,8 @@ static int find_cell(struct jr_cli *cli, char ret_id[static 256])
     free(folder);
     if (cli->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_sweep_check_begun(cli->log_dir, ret_id, run, &err) == 0)
+    if (jr_sweep_check_begun(cli->log_dir, ret_id, run, cli->verb->name,
+                             &err) == 0)
         return 0;
     return jr_cli_say(cli, (int)err.status, "%s", err.text);
 }

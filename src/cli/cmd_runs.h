@@ -5,6 +5,8 @@
 
 #include "cli/cli.h"
 
+struct jr_far_cell;
+
 /* Where the run folders are. */
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 
@@ -18,6 +20,10 @@ const char *jr_cli_run_name(const struct jr_cli *cli, const char *id);
 
 /* Whether the words mean a whole sweep: then its id. */
 bool jr_cli_find_sweep(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* Whether RUN is a cell that an agent of its sweep runs on another machine.
+ * Then *ret is that cell, as long as the command line is there. */
+bool jr_cli_find_far_cell(struct jr_cli *cli, struct jr_far_cell *ret);
 
 /* On standard error, where the run is not ours, whose it is: before anything is
  * told by its word. */

@@ -11,6 +11,7 @@
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"
+#include "session/sweep/cell_stops.h"
 #include "session/sweep/live_sweep.h"
 #include "session/sweep/show_sweep.h"
 
@@ -60,6 +61,13 @@ static int await_run_end(const struct jr_cli *cli, const char *id,
     return ended == 0 ? 0 : EXPIRED;
 }
 
+static int report_expired(const struct jr_cli *cli, const char *name)
+{
+    return jr_cli_say(cli, EXPIRED,
+                      "%s is still running after %s (jobrun wait %s)", name,
+                      cli->timeout, name);
+}
+
 /* --timeout, as the moment at which it is over. */
 static int read_timeout(const struct jr_cli *cli, uint64_t *ret_until_ns)
 {
@@ -83,9 +91,7 @@ static int wait_for_run(const struct jr_cli *cli, const char *id,
         return status;
     status = await_run_end(cli, id, &live, until_ns);
     if (status == EXPIRED)
-        (void)jr_cli_say(
-            cli, 0, "%s is still running after %s (jobrun wait %s)",
-            jr_cli_run_name(cli, id), cli->timeout, jr_cli_run_name(cli, id));
+        (void)report_expired(cli, jr_cli_run_name(cli, id));
     if (status != 0) {
         jr_live_close(&live);
         return status;
@@ -115,9 +121,7 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
     if (ended < 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     if (ended > 0)
-        return jr_cli_say(cli, EXPIRED,
-                          "%s is still running after %s (jobrun wait %s)", id,
-                          cli->timeout, id);
+        return report_expired(cli, id);
     if (stop && over)
         (void)jr_cli_say(cli, 0, "%s has already ended (jobrun show %s)", id,
                          id);
@@ -130,15 +134,20 @@ static int end_sweep(const struct jr_cli *cli, const char *id, bool stop)
 int jr_cmd_wait(struct jr_cli *cli)
 {
     char id[256];
+    struct jr_far_cell cell;
+    uint64_t until_ns;
     if (jr_cli_find_sweep(cli, id))
         return end_sweep(cli, id, false);
-    int status = jr_cli_find_run(cli, id);
+    int status = read_timeout(cli, &until_ns);
+    if (status != 0)
+        return status;
+    if (jr_cli_find_far_cell(cli, &cell) && !jr_far_cell_await(&cell, until_ns))
+        return report_expired(cli, cli->words[0]);
+    status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
     jr_cli_say_whose(cli, id);
-    uint64_t until_ns;
-    status = read_timeout(cli, &until_ns);
-    return status != 0 ? status : wait_for_run(cli, id, until_ns);
+    return wait_for_run(cli, id, until_ns);
 }
 
 static int signal_run(const struct jr_cli *cli, const char *id,
@@ -215,11 +224,29 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
     return 0;
 }
 
+/* Of such a cell the jobrun of its sweep has the agent; when it has ended, its
+ * files are here, unless its host was lost. */
+static int stop_far_cell(struct jr_cli *cli, const struct jr_far_cell *cell)
+{
+    char id[256];
+    struct jr_error err = {0};
+    if (jr_far_cell_stop(cell, &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    (void)jr_far_cell_await(cell, 0);
+    int status = jr_cli_find_run(cli, id);
+    if (status == 0)
+        show_run_report(cli, id);
+    return status;
+}
+
 int jr_cmd_stop(struct jr_cli *cli)
 {
     char id[256];
+    struct jr_far_cell cell;
     if (jr_cli_find_sweep(cli, id))
         return end_sweep(cli, id, true);
+    if (jr_cli_find_far_cell(cli, &cell))
+        return stop_far_cell(cli, &cell);
     struct jr_live live = {.held = JR_HOLD_NONE};
     int status = jr_cli_find_run(cli, id);
     if (status == 0)

@@ -178,7 +178,7 @@ static void on_signal_message(struct jr_agent *agent,
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
         (void)kill(agent->pid, sig);
     if (agent->serves && sig > 0 && sig < NSIG)
-        agent->hooks->cells->signal(agent->hooks->data, sig);
+        agent->hooks->cells->signal(agent->hooks->data, word->cell, sig);
 }
 
 static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)

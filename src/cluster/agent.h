@@ -69,8 +69,8 @@ struct jr_agent_cell_hooks {
                  const struct jr_agent_cell_ends *ends, struct jr_error *err);
     /* A child may have ended: the next cell that is over. False: none is. */
     bool (*next_end)(void *data, struct jr_agent_cell_end *ret);
-    /* Signal all. */
-    void (*signal)(void *data, int sig);
+    /* Signal all, or, unless it is NULL, the one of that number. */
+    void (*signal)(void *data, const char *cell, int sig);
     /* Nobody takes any more what they leave: have all end. */
     void (*leave)(void *data);
     /* How many run. */

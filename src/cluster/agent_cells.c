@@ -175,7 +175,7 @@ void jr_agent_signal_cells(struct jr_agent *agent, int sig)
 {
     if (!agent->serves)
         return;
-    agent->hooks->cells->signal(agent->hooks->data, sig);
+    agent->hooks->cells->signal(agent->hooks->data, NULL, sig);
     if (sig == SIGTERM || sig == SIGINT)
         jr_agent_send(agent,
                       &(struct jr_message){.type = JR_FROM_NODE_TERMINATED});

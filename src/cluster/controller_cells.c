@@ -1,5 +1,6 @@
 #include "cluster/controller_cells.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,6 +86,19 @@ void jr_controller_signal_cells(struct jr_controller *controller, int sig,
             &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     else if (stop) /* the end of their input says it, too */
         jr_controller_close_input(controller);
+}
+
+bool jr_controller_stop_cell(struct jr_controller *controller, uint32_t node,
+                             const char *cell)
+{
+    bool told = !jr_controller_is_mute(controller) &&
+                controller->nodes[node].state == JR_NODE_SERVING;
+    if (told)
+        jr_controller_send_to(controller, node,
+                              &(struct jr_message){.type = JR_TO_NODES_SIGNAL,
+                                                   .signal = SIGTERM,
+                                                   .cell = cell});
+    return told;
 }
 
 int jr_controller_fd(const struct jr_controller *controller)

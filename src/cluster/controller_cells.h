@@ -94,6 +94,11 @@ void jr_controller_begin_cell(struct jr_controller *controller,
 void jr_controller_signal_cells(struct jr_controller *controller, int sig,
                                 bool stop);
 
+/* The one cell of that number, which runs on a node, gets SIGTERM. False: the
+ * node cannot be told. */
+bool jr_controller_stop_cell(struct jr_controller *controller, uint32_t node,
+                             const char *cell);
+
 /* What is readable when there is something to be done, for poll(2). */
 int jr_controller_fd(const struct jr_controller *controller);
 

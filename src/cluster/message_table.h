@@ -159,7 +159,7 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(PREEMPTED, "preempted", 0)                                              \
     TO(NOT_PREEMPTED, "not_preempted", 0)                                      \
     /* jobrun was sent a signal, and so is the process of the run. */          \
-    TO(SIGNAL, "signal", JR_KEY(SIGNAL))                                       \
+    TO(SIGNAL, "signal", JR_KEY(SIGNAL) | JR_KEY(CELL))                        \
     /* Keep what is for the console; or send it again. */                      \
     TO(HOLD, "hold", JR_KEY(ON))                                               \
     /* The controller is about to be suspended, and will say nothing. */       \

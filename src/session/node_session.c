@@ -402,10 +402,10 @@ static bool next_agent_cell_end(void *data, struct jr_agent_cell_end *ret)
     return jr_node_cells_next_end(&agent->cells, ret);
 }
 
-static void signal_agent_cells(void *data, int sig)
+static void signal_agent_cells(void *data, const char *cell, int sig)
 {
     const struct node_session *agent = data;
-    jr_node_cells_signal(&agent->cells, sig);
+    jr_node_cells_signal(&agent->cells, cell, sig);
 }
 
 static void leave_agent_cells(void *data)

@@ -113,6 +113,8 @@ void jr_journal_add(struct jr_journal *journal,
         jr_json_set_str(object, "host", line->host);
     if (line->job != NULL)
         jr_json_set_str(object, "job", line->job);
+    if (line->there != NULL)
+        jr_json_set_str(object, "there", line->there);
     jr_json_print(&text, object, 0);
     json_decref(object);
     jr_buf_char(&text, '\n');

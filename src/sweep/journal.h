@@ -60,6 +60,8 @@ struct jr_journal_line {
     bool interrupted;     /* it ended because the sweep was stopped */
     const char *host;     /* of who leads the sweep, or runs the cell; NULL */
     const char *job;      /* of Slurm's, in which that is; NULL: in none */
+    const char *there;    /* the folder of its cells, where the host that runs
+                             the cell has one of its own; NULL */
 };
 
 /* Append a line. */

@@ -457,17 +457,87 @@ while data := os.read(0, 65536):
         [far, *_] = [cell["cell"] for cell in shown["cells"]
                      if cell["status"] == "running" and
                      by_ssh.rename(cell["host"]) == "n2"]
-        for words in (("show",), ("stop",), ("logs",), ("top", "--once")):
+        [disk] = (self.folder / "disk-1").glob("2*/node_1.*")
+        there = self.folder / "runs" / disk.parent.name / disk.name
+        for words in (("show",), ("logs",), ("top", "--once")):
             done = self.expect(harness.Case.jobrun(
                 self, words[0], f"latest/{far}", *words[1:]), 2)
             self.assertIn(f"cell latest/{far} runs on {by_ssh.ADDRESS}2, and its "
-                          "files come here when it has ended: jobrun show latest",
-                          done.stderr)
+                          "files come here when it has ended; until then: ssh "
+                          f"{by_ssh.ADDRESS}2 jobrun {words[0]} {far:04} "
+                          f"--log-dir {there}\n", done.stderr)
+            self.expect(harness.Case.jobrun(
+                self, words[0], f"{far:04}", "--log-dir", str(disk),
+                *words[1:]), 0)
         self.assertIn("running", self.shown("show", "latest"))
         self.assertEqual(self.shown("runs", "--cells").count("running"), 4)
         harness.Case.jobrun(self, "stop", "latest")
         self.finish(process, 128 + 15)
         self.assertEqual(self.statuses().count("running"), 0)
+
+    def test_one_cell_there_is_stopped(self):
+        """And no other one. Who waits for it hears of its end."""
+        spec = self.sweep_spec(sweeps.WAIT, 4)
+        process = self.begin_sweep(spec, nodes=2)
+        self.started(4)
+        shown = json.loads(self.shown("show", "latest", "--format", "json"))
+        far, _ = [cell["cell"] for cell in shown["cells"]
+                      if by_ssh.rename(cell["host"]) == "n2"]
+        done = self.expect(harness.Case.jobrun(
+            self, "wait", f"latest/{far}", "--timeout", "100ms"), 124)
+        self.assertIn(f"latest/{far} is still running after 100ms", done.stderr)
+        waiting = harness.Case.start(self, "wait", f"latest/{far}")
+        done = self.expect(harness.Case.jobrun(
+            self, "stop", f"latest/vars.n={far}"), 0)
+        self.assertIn("STOPPED", done.stderr)
+        _, err = waiting.communicate(timeout=harness.LIMIT)
+        self.assertEqual(waiting.returncode, 128 + 15, err)
+        again = self.expect(harness.Case.jobrun(
+            self, "stop", f"latest/{far}"), 0)
+        self.assertIn("has already ended: stopped", again.stderr)
+        self.assertEqual(len([cell for cell in json.loads(self.shown(
+            "show", "latest", "--format", "json"))["cells"]
+            if cell["status"] == "running"]), 3)
+        self.go()
+        self.finish(process, 128 + 15)
+        self.assertEqual({cell["cell"] for cell in self.cells()
+                          if cell["status"] == "stopped"}, {far})
+        self.assertEqual(self.statuses().count("succeeded"), 3)
+        self.assertFalse((self.latest() / ".stop").exists())
+        self.on_nodes(spec, "--resume", nodes=2)
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+
+    def test_a_cell_there_that_does_not_heed_it(self):
+        """The second word kills it, without its grace."""
+        process = self.begin_sweep(self.sweep_spec(
+            f"trap 'touch told.$N' TERM; {sweeps.WAIT}", 2), "-s",
+            "timeouts.stop_grace=10m", nodes=2)
+        self.started(2)
+        first = harness.Case.start(self, "stop", "latest/1")
+        self.until((self.folder / "told.1").exists, "cell 1 is not told")
+        self.expect(harness.Case.jobrun(self, "stop", "latest/1"), 0)
+        first.communicate(timeout=harness.LIMIT)
+        self.assertEqual(first.returncode, 0)
+        self.assertFalse((self.folder / "told.0").exists())
+        self.go()
+        self.finish(process, 128 + 15)
+
+    def test_a_word_that_nobody_took(self):
+        """It is not for the cell of the next leader."""
+        spec = self.sweep_spec(sweeps.WAIT, 2)
+        process = self.begin_sweep(spec, nodes=2)
+        self.started(2)
+        os.kill(process.pid, signal.SIGSTOP)
+        asking = harness.Case.start(self, "stop", "latest/1")
+        self.until(lambda: list(self.latest().glob(".stop/*1")), "the word")
+        process.kill()
+        process.communicate()
+        asking.communicate(timeout=harness.LIMIT)
+        self.assertNotEqual(asking.returncode, 0)
+        self.nobody_is_left()
+        self.go()
+        self.on_nodes(spec, "--resume", nodes=2)
+        self.assertEqual(self.statuses(), ["succeeded"] * 2)
 
     def small_disk(self, name, size, inner):
         """A program that has so much room for its log folder."""

@@ -276,7 +276,8 @@ static enum jr_status find_side_cell(const struct loading *loading,
     else if (jr_sweep_find_cell(&side->cells, side->run,
                                 loading->options->log_dir, sweep, cell + 1,
                                 &why) == 0 &&
-             jr_sweep_check_begun(side->cells, side->run, word, &why) == 0)
+             jr_sweep_check_begun(side->cells, side->run, word, NULL, &why) ==
+                 0)
         return JR_STATUS_OK;
     return refuse_side(loading->err, why.status, why.text);
 }

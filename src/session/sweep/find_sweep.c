@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "doc/doc.h"
+#include "session/sweep/cell_stops.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
 #include "spec/sweep_options.h"
@@ -283,20 +284,25 @@ static void add_far_host(struct jr_buf *out, const char *dir, const char *id)
 }
 
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
-                         struct jr_error *err)
+                         const char *verb, struct jr_error *err)
 {
     char found[256];
-    struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT;
+    const struct jr_far_cell cell = {dir, id};
+    struct jr_buf host JR_BUF_CLEANUP = JR_BUF_INIT,
+                       line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_record_find(found, dir, id, NULL) == 0)
         return 0;
     add_far_host(&host, dir, id);
-    if (host.len > 0 && !host.failed)
+    if (host.len == 0 || host.failed)
         return jr_error_set(err, JR_STATUS_USAGE,
-                            "cell %s runs on %s, and its files come here when "
-                            "it has ended: jobrun show %.*s",
-                            word, host.data, (int)strcspn(word, "/"), word);
+                            "cell %s has not begun, or its folder was removed: "
+                            "jobrun show %.*s",
+                            word, (int)strcspn(word, "/"), word);
+    if (verb != NULL)
+        jr_far_cell_command(&line, &cell, verb);
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "cell %s has not begun, or its folder was removed: "
-                        "jobrun show %.*s",
-                        word, (int)strcspn(word, "/"), word);
+                        "cell %s runs on %s, and its files come here when it "
+                        "has ended%s%s",
+                        word, host.data, line.len > 0 ? "; until then: " : "",
+                        line.len > 0 ? line.data : "");
 }

@@ -472,17 +472,22 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
     return next != NULL && next->sent && take_done_cell(cells, ret);
 }
 
-void jr_node_cells_signal(const struct jr_node_cells *cells, int sig)
+void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
+                          int sig)
 {
+    uint32_t one = 0;
+    if (number != NULL && !jr_num_u32(number, &one))
+        return;
     for (size_t i = 0; i < cells->count; i++)
-        if (cells->cells[i].pid > 0)
+        if (cells->cells[i].pid > 0 &&
+            (number == NULL || cells->cells[i].number == one))
             (void)kill(cells->cells[i].pid, sig);
 }
 
 void jr_node_cells_leave(struct jr_node_cells *cells)
 {
     cells->leaves = true;
-    jr_node_cells_signal(cells, SIGTERM);
+    jr_node_cells_signal(cells, NULL, SIGTERM);
     for (size_t i = 0; i < cells->count; i++)
         if (cells->cells[i].sender > 0)
             (void)kill(cells->cells[i].sender, SIGKILL);

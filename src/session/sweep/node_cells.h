@@ -67,8 +67,9 @@ int jr_node_cells_begin(struct jr_node_cells *cells,
 bool jr_node_cells_next_end(struct jr_node_cells *cells,
                             struct jr_agent_cell_end *ret);
 
-/* Signal all. */
-void jr_node_cells_signal(const struct jr_node_cells *cells, int sig);
+/* Signal all, or, unless it is NULL, the one of that number. */
+void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
+                          int sig);
 
 /* Nobody takes what they leave: have them end, and send nothing more. */
 void jr_node_cells_leave(struct jr_node_cells *cells);

@@ -107,7 +107,7 @@ int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
     JR_FREE char *sweep =
         slash == NULL ? NULL
                       : strndup(share->cells, (size_t)(slash - share->cells));
-    (void)snprintf(name, sizeof name, JR_NODE_DIR ".%.32s", node, share->token);
+    (void)snprintf(name, sizeof name, JR_OWN_CELLS_NAME, node, share->token);
     if (sweep == NULL || asprintf(&ret->dir, "%s/%s", sweep, name) < 0) {
         ret->dir = NULL;
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

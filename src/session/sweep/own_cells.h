@@ -12,6 +12,11 @@
 
 #include <jobrun/error.h>
 
+#include "store/run_folder.h"
+
+/* The name of the folder, for printf(3): the node, and the token. */
+#define JR_OWN_CELLS_NAME JR_NODE_DIR ".%.32s"
+
 struct jr_message;
 
 struct jr_own_cells {

@@ -28,9 +28,10 @@ int jr_sweep_find_cell(char **ret_dir, char ret_id[static 256],
                        const char *cell, struct jr_error *err);
 
 /* Whether the cell, which was found by `word`, has begun, and its files are
- * here: 0, or -1 with `err`. */
+ * here: 0, or -1 with `err`, which says where `verb` (NULL: none) works for it
+ * meanwhile. */
 int jr_sweep_check_begun(const char *dir, const char *id, const char *word,
-                         struct jr_error *err);
+                         const char *verb, struct jr_error *err);
 
 /* Add the sweeps of LOG_DIR to its runs, a row each, in their order: the worst
  * that a cell got, and as its steps the cells that delivered. Slurm, whose

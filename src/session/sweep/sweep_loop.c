@@ -19,6 +19,7 @@
 #include "record/live_run.h"
 #include "session/stages.h"
 #include "session/sweep/cell_session.h"
+#include "session/sweep/cell_stops.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
 #include "spawn/reap_descendants.h"
@@ -159,6 +160,8 @@ static void take_signal(struct jr_sweep_run *run)
     pid_t pid;
     int sig = jr_signal_read(run->signal_fd, &pid);
     enum jr_signal_use use = sig == 0 ? JR_SIGNAL_NONE : run->signals.use[sig];
+    if (sig == SIGCHLD)
+        jr_cell_stops_take(run);
     if (sig == SIGCHLD || use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     if (use == JR_SIGNAL_STOP) {
@@ -183,7 +186,7 @@ static void take_pending_signals(struct jr_sweep_run *run)
 
 /* Note that a cell has begun. */
 static void enter_cell(struct jr_sweep_run *run,
-                       const struct jr_cell_process *process)
+                       struct jr_cell_process *process)
 {
     size_t cell = process->cell;
     json_t *values = jr_cells_json(&run->session->swept->cells, cell);
@@ -193,11 +196,13 @@ static void enter_cell(struct jr_sweep_run *run,
     run->states[cell].host = process->on_node
                                  ? run->nodes.hosts[process->grant.node]
                                  : run->machine.host;
-    jr_journal_add(&run->journal,
-                   &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
-                                             .cell = run->states[cell].number,
-                                             .values = values,
-                                             .host = run->states[cell].host});
+    jr_journal_add(
+        &run->journal,
+        &(struct jr_journal_line){.event = JR_JOURNAL_CELL_STARTED,
+                                  .cell = run->states[cell].number,
+                                  .values = values,
+                                  .host = run->states[cell].host,
+                                  .there = jr_sweep_nodes_there(run, process)});
     json_decref(values);
 }
 
@@ -315,6 +320,7 @@ void jr_sweep_loop(struct jr_sweep_run *run)
         jr_session_note(run->session, "could not set up the sweep");
         run->closing = true;
     }
+    jr_cell_stops_clear(run);
     jr_sweep_screen_open(run);
     take_pending_signals(run);
     for (;;) {
@@ -333,5 +339,6 @@ void jr_sweep_loop(struct jr_sweep_run *run)
     jr_sweep_nodes_show_rest(run, policy_of(run));
     jr_sweep_nodes_close(run);
     jr_reap(&reap, END_WAIT_NS, NULL);
+    jr_cell_stops_clear(run);
     jr_sweep_screen_close(run);
 }

@@ -1,5 +1,6 @@
 #include "session/sweep/sweep_nodes.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -7,6 +8,7 @@
 #include "eventloop/signals.h"
 #include "resolve/resolve.h"
 #include "session/stages.h"
+#include "session/sweep/own_cells.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "store/folder_mark.h"
 
@@ -43,21 +45,20 @@ static const char *list_collected(const struct jr_ssh *ssh)
 }
 
 /* Agents of hosts that ssh reaches may not see the folder of the cells. */
-static int share_folder(const struct jr_sweep_run *run,
+static int share_folder(struct jr_sweep_run *run,
                         struct jr_controller *controller, struct jr_error *err)
 {
     const struct jr_policy *policy =
         &jr_spec_get(run->session->cell_files[0])->policy;
     const struct jr_run_folder cells = {.fd = run->cells_fd,
                                         .file_mode = run->dir.file_mode};
-    char token[JR_TOKEN_SIZE];
     if (!run->session->cells_by_ssh)
         return 0;
-    if (jr_folder_mark_make(&cells, token, err) != 0)
+    if (jr_folder_mark_make(&cells, run->nodes.token, err) != 0)
         return -1;
     const struct jr_cells_place place = {
         .cells = run->cells_dir,
-        .token = token,
+        .token = run->nodes.token,
         .collect = list_collected(policy->engine.ssh),
         .frozen = policy->code.mode == JR_CODE_MODE_FREEZE};
     JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
@@ -66,7 +67,7 @@ static int share_folder(const struct jr_sweep_run *run,
     int failed = jr_controller_share(controller, &place, err);
     run->session->first_cell = NULL;
     (void)jr_controller_heed(controller, before);
-    jr_folder_mark_remove(&cells, token);
+    jr_folder_mark_remove(&cells, run->nodes.token);
     return failed;
 }
 
@@ -234,6 +235,32 @@ void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop)
         if (!run->nodes.crews[i]->starting)
             jr_controller_signal_cells(run->nodes.crews[i]->controller, sig,
                                        stop);
+}
+
+void jr_sweep_nodes_stop(struct jr_sweep_run *run,
+                         const struct jr_cell_process *process)
+{
+    char number[16];
+    const struct jr_sweep_crew *crew = process->crew;
+    (void)snprintf(number, sizeof number, "%u",
+                   run->states[process->cell].number);
+    if (!jr_controller_stop_cell(
+            crew->controller, find_number(crew, process->grant.node), number))
+        jr_session_note(run->session,
+                        "a cell was to be stopped, and its node cannot be told "
+                        "since another one was lost");
+}
+
+const char *jr_sweep_nodes_there(const struct jr_sweep_run *run,
+                                 struct jr_cell_process *process)
+{
+    const struct jr_sweep_crew *crew = process->crew;
+    uint32_t node = process->grant.node;
+    if (!process->on_node ||
+        !jr_controller_node(crew->controller, find_number(crew, node)).apart)
+        return NULL;
+    return jr_arena_printf(&process->arena, "%s/%s/" JR_OWN_CELLS_NAME,
+                           run->log_dir, run->dir.id, node, run->nodes.token);
 }
 
 int jr_sweep_nodes_fd(const struct jr_sweep_run *run)

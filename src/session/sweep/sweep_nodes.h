@@ -21,6 +21,7 @@
 
 #include "cluster/controller_cells.h"
 #include "session/sweep/cell_files.h"
+#include "store/folder_mark.h"
 
 struct jr_cell_process;
 struct jr_policy;
@@ -44,6 +45,7 @@ struct jr_sweep_nodes {
     uint64_t synced_ns;          /* when the disk last had all of theirs */
     bool renews;                 /* the last crew has lost a node */
     bool told;                   /* that the cluster ends what runs */
+    char token[JR_TOKEN_SIZE];   /* of the folders that hosts have made */
     int epoll_fd;
 };
 
@@ -73,6 +75,15 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
 
 /* Signal the cells there; `stop`: it stops runs. */
 void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop);
+
+/* Have the agent of a cell stop it alone. */
+void jr_sweep_nodes_stop(struct jr_sweep_run *run,
+                         const struct jr_cell_process *process);
+
+/* Where a cell is that runs on a host which does not see the folder of the
+ * sweep: the folder of its cells there, in the cell's arena. NULL: it does. */
+const char *jr_sweep_nodes_there(const struct jr_sweep_run *run,
+                                 struct jr_cell_process *process);
 
 /* What is readable when agents have said something, for poll(2); -1: nothing.
  */
