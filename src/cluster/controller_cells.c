@@ -21,7 +21,8 @@ int jr_controller_share(struct jr_controller *controller,
                                             .cells = place->cells,
                                             .token = place->token,
                                             .collect = place->collect,
-                                            .on = place->frozen});
+                                            .on = place->frozen,
+                                            .mode = place->mode});
     int failed = jr_controller_await(controller, JR_NODE_READY,
                                      "look for the folder of the sweep", err);
     jr_controller_code_close(controller);

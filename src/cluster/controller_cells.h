@@ -65,6 +65,7 @@ struct jr_cells_place {
     const char *token;   /* its mark: folder_mark.h */
     const char *collect; /* what comes back besides: words with commas */
     bool frozen;         /* their code is */
+    int mode;            /* of what hosts make: an enum jr_log_mode */
 };
 
 /* Ask the nodes, whose facts are there, whether they see the folder, and wait

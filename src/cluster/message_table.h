@@ -43,6 +43,7 @@
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
     X(TOKEN, "token", TEXT, token) /* of a listener, or of a folder */         \
     X(FINGERPRINT, "fingerprint", TEXT, fingerprint)                           \
+    X(MODE, "mode", INT, mode) /* of the run folder: log_mode */               \
     X(COLLECT, "collect", TEXT,                                                \
       collect) /* of engine.ssh: words with commas */                          \
     X(CONSOLE, "console", TEXT, console) /* "plain" or "color": what its ranks \
@@ -128,7 +129,8 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
      * leave there comes back; `on`: it needs their code, too. The answer is   \
      * `ready`, or `refuse`. */                                                \
     TO(SHARE, "share",                                                         \
-       JR_KEY(CELLS) | JR_KEY(TOKEN) | JR_KEY(COLLECT) | JR_KEY(ON))           \
+       JR_KEY(CELLS) | JR_KEY(TOKEN) | JR_KEY(COLLECT) | JR_KEY(ON) |          \
+           JR_KEY(MODE))                                                       \
     /* They come now. */                                                       \
     TO(SERVE, "serve", JR_KEY(HEARTBEATS))                                     \
     /* A cell begins on node `as`. `folder` is that of its spec. */            \

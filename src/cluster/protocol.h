@@ -86,7 +86,7 @@ struct jr_message {
     enum jr_message_type type;
     uint32_t node; /* of the agent that says it */
     int64_t at_ns, wall_ns, for_ns;
-    int64_t port, code, signal, number, as, piece, limit_ms;
+    int64_t port, code, signal, number, as, piece, limit_ms, mode;
     const char *version, *host, *spec, *inject, *run_id; /* borrowed */
     const char *cell, *sweep, *cells;                    /* the same */
     const char *env, *device, *folder;                   /* the same */

@@ -475,6 +475,47 @@ while data := os.read(0, 65536):
         self.finish(process, 128 + 15)
         self.assertEqual(self.statuses().count("running"), 0)
 
+    def test_a_host_lists_and_prunes_its_cells(self):
+        """Not while they run; then all of them, as one row."""
+        spec = self.sweep_spec(sweeps.WAIT, 4, "log_mode: group\n")
+        process = self.begin_sweep(spec, nodes=2)
+        self.started(4)
+        disk = self.folder / "disk-1"
+        [sweep] = [path.name for path in disk.glob("2*")]
+        there = ("--log-dir", str(disk))
+        self.assertRegex(self.shown("runs", *there), f"(?m)^{sweep} .*running")
+        prune = ("prune", "--keep", "0", *there)
+        self.assertIn("removed 0 runs", self.expect(
+            harness.Case.jobrun(self, *prune), 0).stderr)
+        self.go()
+        self.finish(process, 0)
+        [cells] = disk.glob("2*/node_1.*")
+        for path in (cells.parent, cells, cells / "0001"):
+            if path.exists():
+                self.assertEqual(path.stat().st_mode & 0o777, 0o750, path)
+        self.assertRegex(self.shown("runs", *there),
+                         f"(?m)^{sweep} .*succeeded")
+        self.assertEqual(self.shown(*prune, "--dry-run"), f"{sweep}\n")
+        self.assertTrue(cells.exists())
+        self.assertEqual(self.shown(*prune), f"{sweep}\n")
+        self.assertEqual([path.name for path in disk.iterdir()
+                          if not path.name.startswith(".")], [])
+        self.on_nodes(spec, "--resume", nodes=2)
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+
+    def test_a_host_prunes_its_parts_of_cells(self):
+        """Of cells that several hosts have together."""
+        spec = self.sweep_spec(f"test $RANK = 0 || {sweeps.DELIVER}\n"
+                               f"{sweeps.DELIVER}", 2)
+        spec.write_text(spec.read_text().replace(
+            "world_size: 1\n", "nodes: 2\nlocal_world_size: 1\n"))
+        self.on_nodes(spec, nodes=2)
+        disk = self.folder / "disk-1"
+        self.assertEqual(len(list(disk.glob("2*/cells/*/node_1"))), 2)
+        self.expect(harness.Case.jobrun(self, "prune", "--keep", "0",
+                                        "--log-dir", str(disk)), 0)
+        self.assertEqual(list(disk.glob("2*")), [])
+
     def test_one_cell_there_is_stopped(self):
         """And no other one. Who waits for it hears of its end."""
         spec = self.sweep_spec(sweeps.WAIT, 4)

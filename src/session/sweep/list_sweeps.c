@@ -14,6 +14,7 @@
 #include "session/slurm_queue.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
+#include "session/sweep/sweep_parts.h"
 #include "store/run_folder.h"
 #include "sweep/cell_json.h"
 #include "sweep/journal.h"
@@ -194,9 +195,21 @@ static void add_sweep(struct listing *listing, const char *name)
     json_decref(sweep);
 }
 
-/* Call `add` for each sweep of LOG_DIR. */
+/* What this host has of a sweep that another machine leads. */
+static void add_sweep_part(struct listing *listing, const char *name)
+{
+    struct jr_record record;
+    jr_sweep_part_row(&record, listing->records, listing->log_dir,
+                      listing->log_fd, name);
+    jr_records_add(listing->records, &record);
+}
+
+/* Call `add` for each sweep of LOG_DIR, and `add_part`, unless it is NULL, for
+ * each of which there is a part. */
 static void each_sweep(struct listing *listing,
-                       void (*add)(struct listing *listing, const char *name))
+                       void (*add)(struct listing *listing, const char *name),
+                       void (*add_part)(struct listing *listing,
+                                        const char *name))
 {
     JR_CLOSE int log_fd =
         open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -205,9 +218,12 @@ static void each_sweep(struct listing *listing,
     const struct dirent *entry;
     listing->log_fd = log_fd;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "latest") != 0 &&
-            jr_sweep_is_folder(log_fd, entry->d_name))
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "latest") == 0)
+            continue;
+        else if (jr_sweep_is_folder(log_fd, entry->d_name))
             add(listing, entry->d_name);
+        else if (add_part != NULL && jr_sweep_part_is(log_fd, entry->d_name))
+            add_part(listing, entry->d_name);
     if (entries != NULL)
         (void)closedir(entries);
     jr_records_order(listing->records);
@@ -218,7 +234,7 @@ void jr_sweeps_add(struct jr_records *records, const char *log_dir,
 {
     struct listing listing = {.records = records, .log_dir = log_dir};
     jr_slurm_queue_init(&listing.queue, envp);
-    each_sweep(&listing, add_sweep);
+    each_sweep(&listing, add_sweep, add_sweep_part);
     jr_slurm_queue_release(&listing.queue);
 }
 
@@ -322,5 +338,5 @@ void jr_sweep_cells_add(struct jr_records *records, json_t *values,
 {
     struct listing listing = {
         .records = records, .values = values, .log_dir = log_dir};
-    each_sweep(&listing, add_cells);
+    each_sweep(&listing, add_cells, NULL);
 }

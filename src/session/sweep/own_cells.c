@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-#define LOCK       ".agent"
+#define LOCK       JR_OWN_CELLS_LOCK
 #define NODE_BEGIN "node_" /* of JR_NODE_DIR */
 #define WAIT_NS    (300 * UINT64_C(1000000000))
 #define LOOK_MS    50 /* the kernel tells nobody that a lock is free */
@@ -69,12 +69,20 @@ static void await_lock(int fd, uint64_t until_ns, bool *noted)
     }
 }
 
+bool jr_own_cells_is(const char *name)
+{
+    size_t begin = sizeof NODE_BEGIN - 1;
+    if (strncmp(name, NODE_BEGIN, begin) != 0)
+        return false;
+    size_t digits = strspn(name + begin, "0123456789");
+    const char *dot = name + begin + digits;
+    return digits > 0 && dot[0] == '.' && dot[1] != '\0';
+}
+
 /* Whether it is the folder of an agent that another jobrun had. */
 static bool is_earlier(const char *name, const char *token)
 {
-    const char *dot = strrchr(name, '.');
-    return strncmp(name, NODE_BEGIN, sizeof NODE_BEGIN - 1) == 0 &&
-           dot != NULL && strcmp(dot + 1, token) != 0;
+    return jr_own_cells_is(name) && strcmp(strchr(name, '.') + 1, token) != 0;
 }
 
 static void await_earlier(int sweep_fd, const char *token)
@@ -98,6 +106,14 @@ static void await_earlier(int sweep_fd, const char *token)
         (void)closedir(entries);
 }
 
+/* Who may read what is in it, as the spec says. */
+static enum jr_log_mode find_log_mode(const struct jr_message *share)
+{
+    return share->mode == JR_LOG_GROUP || share->mode == JR_LOG_UMASK
+               ? (enum jr_log_mode)share->mode
+               : JR_LOG_PRIVATE;
+}
+
 int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
                       uint32_t node, struct jr_error *err)
 {
@@ -112,8 +128,8 @@ int jr_own_cells_make(struct jr_own_cells *ret, const struct jr_message *share,
         ret->dir = NULL;
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
-    int failed =
-        jr_run_folder_create(&dir, sweep, name, true, JR_LOG_PRIVATE, err);
+    int failed = jr_run_folder_create(&dir, sweep, name, true,
+                                      find_log_mode(share), err);
     if (failed == 0) {
         ret->lock_fd = take_lock(&dir);
         await_earlier(dir.log_fd, share->token);

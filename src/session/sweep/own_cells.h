@@ -8,14 +8,20 @@
 #ifndef JR_OWN_CELLS_H
 #define JR_OWN_CELLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jobrun/error.h>
 
 #include "store/run_folder.h"
 
-/* The name of the folder, for printf(3): the node, and the token. */
+/* The name of the folder, for printf(3): the node, and the token; and in it
+ * that of the file that is locked. */
 #define JR_OWN_CELLS_NAME JR_NODE_DIR ".%.32s"
+#define JR_OWN_CELLS_LOCK ".agent"
+
+/* Whether that is the name of such a folder. */
+bool jr_own_cells_is(const char *name);
 
 struct jr_message;
 

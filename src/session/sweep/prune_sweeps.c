@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "record/record_folder.h"
 #include "session/sweep/show_sweep.h"
+#include "session/sweep/sweep_parts.h"
 #include "sweep/journal.h"
 
 #include "base/banned.h"
@@ -143,6 +144,18 @@ static void prune_sweep(const struct pruning *pruning, const char *id)
     jr_journal_close(&journal);
 }
 
+/* The same of what this host has of a sweep that another machine leads. */
+static void prune_part(const struct pruning *pruning, const char *id)
+{
+    if (!pruning->dry &&
+        jr_sweep_part_remove(pruning->pruned, pruning->log_fd, id) != 0) {
+        fail_removal(pruning, id, strerror(errno));
+        return;
+    }
+    pruning->pruned->removed++;
+    jr_buf_printf(pruning->out, "%s\n", id);
+}
+
 /* Whether a row is one that stays, by its age. */
 static bool is_young(const struct jr_record *record,
                      const struct jr_prune_options *options)
@@ -171,7 +184,8 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
     jr_sweeps_add(&records, log_dir, envp);
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
-        bool sweep = jr_sweep_is_folder(log_fd, record->id);
+        bool part = jr_sweep_part_is(log_fd, record->id);
+        bool sweep = part || jr_sweep_is_folder(log_fd, record->id);
         if (!jr_trust_is_ours(&record->trust) || !record->finished) {
             ret->unfinished += sweep && jr_trust_is_ours(&record->trust);
             ret->foreign += sweep && !jr_trust_is_ours(&record->trust);
@@ -183,6 +197,8 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
             continue;
         if (kept)
             ret->kept++;
+        else if (part)
+            prune_part(&pruning, record->id);
         else
             prune_sweep(&pruning, record->id);
     }
