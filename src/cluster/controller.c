@@ -155,6 +155,7 @@ static int open_controller(struct jr_controller *controller,
     jr_loop_timer(&controller->loop, &controller->steps_flush);
     jr_loop_timer(&controller->loop, &controller->steps_limit);
     jr_loop_timer(&controller->loop, &controller->preempted);
+    jr_loop_timer(&controller->loop, &controller->demand);
     return jr_controller_connect(controller, err);
 }
 
@@ -173,6 +174,7 @@ int jr_controller_start(struct jr_controller **ret,
         .code = {.archive = {.fd = -1}},
         .deadline = {.due = on_controller_timeout, .owner = controller},
         .heartbeat = {.due = jr_heartbeat_due, .owner = controller},
+        .demand = {.due = jr_heartbeat_demand_due, .owner = controller},
     };
     if (!options->transport->each) /* a program for all starts no more */
         controller->options.spares = 0;

@@ -109,8 +109,13 @@ int jr_controller_fd(const struct jr_controller *controller)
 
 uint64_t jr_controller_due(const struct jr_controller *controller)
 {
-    uint64_t one = controller->heartbeat.at, other = controller->deadline.at;
-    return one == 0 || (other != 0 && other < one) ? other : one;
+    const uint64_t moments[] = {controller->heartbeat.at,
+                                controller->deadline.at, controller->demand.at};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
+        if (first == 0 || (moments[i] != 0 && moments[i] < first))
+            first = moments[i];
+    return first;
 }
 
 void jr_controller_attend(struct jr_controller *controller)

@@ -53,8 +53,10 @@ struct jr_controller {
     struct jr_watch stop;     /* of options.stop_fd, while agents start */
     struct jr_timer deadline, heartbeat;
     struct jr_timer steps_flush, steps_limit; /* of the run that goes on */
-    struct jr_timer preempted;      /* when its ranks have had their time */
-    bool timed_out;                 /* the deadline has passed */
+    struct jr_timer preempted; /* when its ranks have had their time */
+    struct jr_timer demand;    /* heartbeat.h */
+    uint64_t demanded_ns, demand_end_ns; /* the same; 0: nothing is */
+    bool timed_out;                      /* the deadline has passed */
     enum jr_node_state awaited;     /* what it was, or is, for; before a run */
     bool agent_exited;              /* an agent ended before it was to */
     uint32_t exited_node;           /* whose */

@@ -162,9 +162,11 @@ static void on_controller_signal(void *owner, uint32_t events)
     }
     if (use != JR_SIGNAL_STOP)
         return;
-    if (run->outcome->stop_signal == 0)
+    bool again = run->outcome->stop_signal != 0;
+    if (!again)
         run->outcome->stop_signal = sig;
     jr_controller_run_stop(run);
+    jr_heartbeat_demand(run->controller, again);
 }
 
 static int watch_controller_signals(struct jr_controller_run *run,
@@ -261,6 +263,7 @@ static void follow_nodes(struct jr_controller_run *run)
     }
     lose_nodes(run);
     controller->deadline.at = controller->heartbeat.at = 0;
+    controller->demand.at = 0;
 }
 
 static void finalize_outcome(struct jr_controller_run *run)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cluster/agent_cells.h"
+#include "cluster/controller_cells.h"
 #include "cluster/controller_run.h"
 
 #include "base/banned.h"
@@ -24,6 +25,8 @@ void jr_heartbeat_begin(struct jr_controller *controller)
         controller->nodes[i].heard_ns = now;
     }
     controller->heartbeat.at = now + JR_HEARTBEAT_NS;
+    controller->demand.at = 0;
+    controller->demanded_ns = 0;
 }
 
 void jr_heartbeat_received(struct jr_controller *controller, uint32_t node)
@@ -143,6 +146,76 @@ void jr_heartbeat_due(void *owner)
     if (!unasked)
         jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
     controller->heartbeat.at = jr_clock_ns() + JR_HEARTBEAT_NS;
+}
+
+/* What is to be stopped. */
+
+#define TELL_NS (UINT64_C(2) * 1000000000)
+
+/* Whether it is at work and has given no sign since it was asked. */
+static bool owes_sign(const struct jr_controller *controller, uint32_t node)
+{
+    const struct jr_cluster_node *peer = &controller->nodes[node];
+    return (peer->state == JR_NODE_SERVING || peer->state == JR_NODE_RUNNING) &&
+           peer->heard_ns < controller->demanded_ns;
+}
+
+void jr_heartbeat_demand(struct jr_controller *controller, bool again)
+{
+    if (jr_controller_is_mute(controller))
+        return;
+    uint64_t now = jr_clock_ns();
+    controller->demanded_ns = now;
+    controller->demand_end_ns =
+        now + (again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS);
+    controller->demand.at = again ? controller->demand_end_ns : now + TELL_NS;
+    jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
+}
+
+/* "waiting for node 1 (gpu02), which does not answer, for 38 s at most" */
+static void tell_owing(const struct jr_controller *controller)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint32_t count = 0;
+    jr_buf_str(&line, "waiting for ");
+    for (uint32_t i = 0; i < controller->options.nodes; i++) {
+        if (!owes_sign(controller, i))
+            continue;
+        jr_buf_str(&line, count++ > 0 ? ", " : "");
+        jr_controller_name(&line, controller, i);
+    }
+    jr_buf_str(&line, count == 1 ? ", which does not answer, for at most "
+                                 : ", which do not answer, for at most ");
+    jr_clock_human(&line, controller->demand_end_ns - jr_clock_ns());
+    jr_buf_str(&line, "; to stop once more shortens that");
+    if (count > 0 && !line.failed && controller->options.note != NULL)
+        controller->options.note(controller->options.data, line.data);
+}
+
+static void give_up_owing(struct jr_controller *controller)
+{
+    struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&why, "it was told to stop, and has not answered within ");
+    jr_clock_human(&why, controller->demand_end_ns - controller->demanded_ns);
+    for (uint32_t i = 0; i < controller->options.nodes; i++) {
+        if (!owes_sign(controller, i))
+            continue;
+        jr_controller_forsake(controller);
+        jr_controller_step_node(controller, i, JR_NODE_ON_GIVEN_UP,
+                                why.failed ? "" : why.data);
+    }
+}
+
+void jr_heartbeat_demand_due(void *owner)
+{
+    struct jr_controller *controller = owner;
+    if (jr_clock_ns() < controller->demand_end_ns) {
+        controller->demand.at = controller->demand_end_ns;
+        tell_owing(controller);
+        return;
+    }
+    controller->demand.at = 0;
+    give_up_owing(controller);
 }
 
 /* The agent. */

@@ -24,11 +24,16 @@
 #ifndef JR_HEARTBEAT_H
 #define JR_HEARTBEAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define JR_HEARTBEAT_NS       (UINT64_C(10) * 1000000000)
 #define JR_HEARTBEAT_MISSES   6u
 #define JR_HEARTBEAT_PATIENCE 10u
+
+/* A link may be cut for half a minute, and nothing is lost by it. */
+#define JR_HEARTBEAT_STOP_NS  (UINT64_C(40) * 1000000000)
+#define JR_HEARTBEAT_AGAIN_NS (UINT64_C(3) * 1000000000)
 
 struct jr_controller;
 struct jr_controller_run;
@@ -43,6 +48,15 @@ void jr_heartbeat_received(struct jr_controller *controller, uint32_t node);
 /* A turn of the controller (struct jr_controller) is over: nodes that have been
  * silent for too many are lost, the others are asked for a sign of life. */
 void jr_heartbeat_due(void *controller);
+
+/* All nodes were told to stop what they run: ask for a sign of life at once.
+ * One that gives none is told of after a moment, and given up after
+ * JR_HEARTBEAT_STOP_NS; if that is said `again`, after JR_HEARTBEAT_AGAIN_NS.
+ * Nothing where nothing may be sent any more. */
+void jr_heartbeat_demand(struct jr_controller *controller, bool again);
+
+/* A moment of the controller (struct jr_controller) for that has come. */
+void jr_heartbeat_demand_due(void *controller);
 
 /* An agent has received something from the controller, or a run begins. */
 void jr_heartbeat_listen(struct jr_agent *agent);

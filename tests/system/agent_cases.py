@@ -2,6 +2,7 @@
 test_nodes_by_srun.py and test_nodes_by_ssh.py have in common. Each of these adds a
 class that says how (Agents, Ssh); the hosts are n1, n2, ... in both.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -677,6 +678,29 @@ class Ends:
 
     def test_by_an_interrupt(self):
         self.stop_by(signal.SIGINT)
+
+    def test_a_node_that_hangs_is_not_waited_for(self):
+        """It is said that it does not answer, for how long it is waited for, and
+        how that is shortened."""
+        process = self.begin()
+        hung = self.agents()[1]
+        os.kill(hung, signal.SIGSTOP)
+        process.terminate()
+        for line in process.stderr:
+            if "which does not answer" in line:
+                break
+        self.assertRegex(line, r"jobrun: waiting for node 1 \([^ ]*2\), which does "
+                         r"not answer, for at most 3[\d.]+ s; to stop once more "
+                         "shortens that\n")
+        began = time.monotonic()
+        process.terminate()
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        self.assertIn("STOPPED", err)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(hung, signal.SIGCONT)
+        self.nobody_is_left()
 
     def test_a_node_that_says_nothing_in_time(self):
         mute = self.write("mute", "#!/bin/sh\ncat > /dev/null\n")

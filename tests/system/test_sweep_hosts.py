@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import harness
 import test_nodes_by_ssh as by_ssh
@@ -729,6 +730,31 @@ class Failing(SweepHosts):
         self.assertEqual(len(re.findall(r"node \d .* is lost", err)), 4)
         self.assertIn("all hosts are lost: no other cell begins: go on with "
                       "--resume=", err)
+
+    def test_a_host_that_hangs_is_not_waited_for(self):
+        """It is said that it does not answer, for how long it is waited for, and
+        how that is shortened."""
+        process = self.begin_sweep(self.sweep_spec(sweeps.WAIT, 4), nodes=2)
+        self.started(4)
+        hung = self.agents()[1]
+        os.kill(hung, signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        for line in process.stderr:
+            if "which does not answer" in line:
+                break
+        self.assertRegex(by_ssh.rename(line), r"jobrun: waiting for node 1 \(n2\), "
+                         r"which does not answer, for at most 3[\d.]+ s; to stop "
+                         "once more shortens that\n")
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertIn("node 1 (n2) is lost: it was told to stop, and has "
+                      "not answered within 3.0 s", by_ssh.rename(err))
+        self.assertEqual(sorted(self.statuses()),
+                         ["lost", "lost", "stopped", "stopped"])
+        self.nobody_is_left()
 
     def test_a_host_that_hangs_over_the_folder_is_not_waited_for(self):
         for sig in (signal.SIGINT, signal.SIGTERM):

@@ -164,12 +164,15 @@ static void take_signal(struct jr_sweep_run *run)
         jr_cell_stops_take(run);
     if (sig == SIGCHLD || use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
+    bool again = run->stop_signal != 0;
     if (use == JR_SIGNAL_STOP) {
-        if (run->stop_signal == 0)
+        if (!again)
             run->stop_signal = sig;
         run->closing = true;
     }
     pass_signal(run, sig);
+    if (use == JR_SIGNAL_STOP)
+        jr_sweep_nodes_hasten(run, again);
     if (use == JR_SIGNAL_SUSPEND) {
         jr_sweep_screen_hide(run);
         (void)kill(getpid(), SIGSTOP);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cluster/heartbeat.h"
 #include "eventloop/signals.h"
 #include "resolve/resolve.h"
 #include "session/stages.h"
@@ -108,8 +109,13 @@ void jr_sweep_nodes_close(struct jr_sweep_run *run)
     struct jr_sweep_nodes *nodes = &run->nodes;
     for (uint32_t i = 0; nodes->count > 0 && i < run->needs.nodes; i++)
         jr_cell_files_drop(&nodes->files[i]);
-    while (nodes->count > 0)
-        jr_controller_close(nodes->crews[--nodes->count]->controller);
+    while (nodes->count > 0) {
+        struct jr_controller *controller =
+            nodes->crews[--nodes->count]->controller;
+        if (run->stop_signal != 0) /* all that is left of cells is lost */
+            jr_controller_forsake(controller);
+        jr_controller_close(controller);
+    }
     if (nodes->epoll_fd >= 0)
         (void)close(nodes->epoll_fd);
     nodes->epoll_fd = -1;
@@ -236,6 +242,13 @@ void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop)
         if (!run->nodes.crews[i]->starting)
             jr_controller_signal_cells(run->nodes.crews[i]->controller, sig,
                                        stop);
+}
+
+void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again)
+{
+    for (size_t i = 0; i < run->nodes.count; i++)
+        if (!run->nodes.crews[i]->starting)
+            jr_heartbeat_demand(run->nodes.crews[i]->controller, again);
 }
 
 void jr_sweep_nodes_stop(struct jr_sweep_run *run,

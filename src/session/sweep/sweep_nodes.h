@@ -76,6 +76,10 @@ int jr_sweep_nodes_begin(struct jr_sweep_run *run,
 /* Signal the cells there; `stop`: it stops runs. */
 void jr_sweep_nodes_signal(struct jr_sweep_run *run, int sig, bool stop);
 
+/* All cells were told to stop: a host that does not answer is given up, soon if
+ * that was said `again`. */
+void jr_sweep_nodes_hasten(struct jr_sweep_run *run, bool again);
+
 /* Have the agent of a cell stop it alone. */
 void jr_sweep_nodes_stop(struct jr_sweep_run *run,
                          const struct jr_cell_process *process);
