@@ -15,7 +15,8 @@
 
 #include "base/banned.h"
 
-#define LINE_MOST (256U << 10) /* bytes of what is not a frame */
+#define LINE_MOST  (256U << 10) /* bytes of what is not a frame */
+#define EARLY_MOST (16U << 10)  /* of what is kept until a node has answered */
 
 /* The streams. */
 
@@ -148,16 +149,56 @@ static bool is_frame_of_link(const struct jr_link *link, const json_t *frame)
                              jr_json_get_u32(frame, "n") == link->node);
 }
 
+/* What ssh says on the way to a host, as its banner, is worth no line once that
+ * is reached; and is nothing that it says in the end. */
+static void note_answer(struct jr_link *link)
+{
+    if (link->answered)
+        return;
+    link->answered = true;
+    link->last_line[0] = link->telling[0] = '\0';
+    jr_buf_release(&link->early);
+}
+
+/* Whether a line of standard error waits for the answer of the node. */
+static bool keep_early_line(struct jr_link *link, const char *line, size_t len)
+{
+    if (link->answered || !link->controller->transport->each)
+        return false;
+    if (link->early.len + len < EARLY_MOST) {
+        jr_buf_add(&link->early, line, len);
+        jr_buf_char(&link->early, '\n');
+    }
+    return true;
+}
+
+/* There will be no answer. */
+static void forward_early_lines(struct jr_link *link)
+{
+    size_t at = 0;
+    const char *end;
+    while (at < link->early.len &&
+           (end = memchr(link->early.data + at, '\n', link->early.len - at)) !=
+               NULL) {
+        const char *line = link->early.data + at;
+        forward_other_line(link, 1, line, (size_t)(end - line));
+        at += (size_t)(end - line) + 1;
+    }
+    jr_buf_release(&link->early);
+}
+
 static void take_link_output(struct jr_link *link)
 {
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&link->out_lines, &len)) != NULL) {
         json_t *frame = jr_message_read(line, len);
-        if (is_frame_of_link(link, frame))
+        if (is_frame_of_link(link, frame)) {
+            note_answer(link);
             jr_controller_receive(link->controller, frame);
-        else
+        } else {
             forward_other_line(link, 0, line, len);
+        }
         json_decref(frame);
     }
 }
@@ -177,7 +218,8 @@ static void take_link_errors(struct jr_link *link)
     size_t len;
     while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
         len -= len > 0 && line[len - 1] == '\r'; /* as ssh ends its lines */
-        forward_other_line(link, 1, line, len);
+        if (!keep_early_line(link, line, len))
+            forward_other_line(link, 1, line, len);
         if (is_idle_line(link, line, len))
             continue;
         (void)snprintf(link->last_line, sizeof link->last_line, "%.*s",
@@ -214,6 +256,7 @@ static void check_link_end(struct jr_link *link)
     if (link->ended || link->pid > 0 || link->out.fd >= 0 || link->err.fd >= 0)
         return;
     link->ended = true;
+    forward_early_lines(link);
     jr_controller_handle_end(link->controller, link);
 }
 
@@ -359,4 +402,5 @@ void jr_link_close(struct jr_link *link)
     jr_inlet_release(&link->out_lines);
     jr_inlet_release(&link->err_lines);
     jr_buf_release(&link->outbox);
+    jr_buf_release(&link->early);
 }

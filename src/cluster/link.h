@@ -25,6 +25,8 @@ struct jr_link {
     void (*feed)(struct jr_link *link); /* sends more, where nothing waits;
                                            NULL: there is no more */
     bool in_watched;
+    bool answered;       /* something has come of the agent */
+    struct jr_buf early; /* lines of its standard error before that */
     bool closed;         /* nothing is sent any more */
     bool ended;          /* the program is gone, and all it had is read */
     int status;          /* of waitpid(2), then */

@@ -28,8 +28,11 @@ static const char *const firm_options[] = {
     "-oRemoteCommand=none",
 };
 
-/* And this after them. */
-static const char *const soft_options[] = {"-oLogLevel=ERROR"};
+/* And one of these after them. What ssh says of a connection that ends, as that
+ * nothing was heard for ServerAliveInterval, it says as information. So it does
+ * with the banner of a host, and nobody wants that with each log. */
+static const char *const agent_options[] = {"-oLogLevel=INFO"};
+static const char *const command_options[] = {"-oLogLevel=ERROR"};
 
 /* Where neither the user's words nor the configuration, whose values `ssh -G`
  * tells for the host, state these: a host that does not answer is given up
@@ -121,7 +124,10 @@ char **jr_ssh_words(struct jr_arena *arena, const struct jr_ssh_start *start)
     PUSH_ALL(&words, arena, firm_options);
     for (uint32_t i = 0; i < ssh->options_count; i++)
         jr_strv_push(&words, arena, jr_arena_strdup(arena, ssh->options[i]));
-    PUSH_ALL(&words, arena, soft_options);
+    if (start->command == NULL)
+        PUSH_ALL(&words, arena, agent_options);
+    else
+        PUSH_ALL(&words, arena, command_options);
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "--"));
     jr_strv_push(&words, arena, jr_arena_strdup(arena, start->host));
     const char *command = jr_ssh_command(arena, start);

@@ -105,7 +105,8 @@ class Far(test_ssh.Spares):
         self.expect_all_on("n1", "n2")
         entry, = self.results()["left_out"]
         self.assertEqual(entry["host"], "far")
-        self.assertIn("ssh ended with exit code 255", entry["reason"])
+        self.assertIn("ssh ended with exit code 255; its last output: Timeout, "
+                      f"server {FAR} not responding.", entry["reason"])
         HOST.link("up")
         self.nobody_is_left()
 

@@ -142,7 +142,7 @@ class Runs(cases.Runs, Ssh):
         stated = told.index("gate")
         self.assertLess(told.index("-oBatchMode=yes"), stated)
         self.assertLess(told.index("-oControlMaster=no"), stated)
-        self.assertGreater(told.index("-oLogLevel=ERROR"), stated)
+        self.assertGreater(told.index("-oLogLevel=INFO"), stated)
         self.assertIn("-oServerAliveInterval=0", told)
         self.assertIn("-T", told)
 
@@ -373,6 +373,27 @@ class Wrong(cases.Wrong, Ssh):
             2, "echo $RANK", local=1, FAKE_PROGRAM={"1": str(chatty)}), 0)
         self.assertIn("welcome, ", done.stderr)
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] 0", "[1] 1"])
+
+    def test_what_ssh_prints_on_its_way(self):
+        """A banner is no message where the host is reached, nor the last output
+        of an ssh that ends later; it is shown where the host is not reached."""
+        banner = self.write("banner", "#!/bin/sh\necho 'for members only' >&2\n"
+                            f"sleep 0.3; exec '{harness.JOBRUN}' \"$@\"\n")
+        banner.chmod(0o700)
+        own = {"1": str(banner)}
+        done = self.expect(self.run_on(2, "true", FAKE_PROGRAM=own), 0)
+        self.assertNotIn("members", done.stderr)
+        os.unlink(self.folder / "tasks")
+        shutil.rmtree(self.folder / "runs")
+        process = self.begin(FAKE_PROGRAM=own)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        self.assertNotIn("members", self.finish(process, 1))
+        done = self.expect(self.run_on(2, "true", FAKE_REFUSAL={
+            "1": "for members only\nConnection closed by x port 22\n"}), 7)
+        self.assertIn("jobrun: for members only\njobrun: Connection closed by x "
+                      "port 22\n", done.stderr)
+        self.assertIn("node 1 (n2) did not answer: Connection closed by x port "
+                      "22; try: ssh n2 true", done.stderr)
 
     def test_an_agent_that_nobody_started(self):
         done = self.expect(self.jobrun("agent", "ssh"), 2)

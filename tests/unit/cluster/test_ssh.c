@@ -41,11 +41,11 @@ static void the_users_words_stand_between_ours(void)
                         stated = {.options = options, .options_count = 3};
     check_words(&plain, "gpu01",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
-                "-oRemoteCommand=none -oLogLevel=ERROR -- gpu01");
+                "-oRemoteCommand=none -oLogLevel=INFO -- gpu01");
     check_words(&stated, "fe80::1",
                 "ssh -T -oBatchMode=yes -oControlMaster=no -oControlPath=none "
                 "-oRemoteCommand=none -J gate -oConnectTimeout=3 "
-                "-oLogLevel=ERROR -- fe80::1");
+                "-oLogLevel=INFO -- fe80::1");
     check_words(&stated, "localhost", "/opt/jobrun agent ssh");
 }
 
@@ -109,7 +109,7 @@ static void leaves_alone_what_is_stated(void)
         (void)snprintf(expected, sizeof expected,
                        "%s-T -oBatchMode=yes -oControlMaster=no "
                        "-oControlPath=none -oRemoteCommand=none "
-                       "-oLogLevel=ERROR -- gpu01 0",
+                       "-oLogLevel=INFO -- gpu01 0",
                        vectors[i].set);
         JR_ASSERT_TEXT(out, expected);
         jr_buf_release(&line);
