@@ -35,6 +35,7 @@ struct fetching {
     const char *part; /* what it is until it is whole */
     mode_t mode;      /* of its files */
     const char *host, *path;
+    json_int_t cut; /* bytes of it that are not here; 0: not known */
     struct jr_ssh ssh;
 };
 
@@ -54,6 +55,7 @@ static bool take_rest_fields(struct fetching *fetching, const json_t *rest)
             arena, json_string_value(json_array_get(options, i)));
     fetching->host = jr_arena_strdup(arena, host);
     fetching->path = jr_arena_strdup(arena, path);
+    fetching->cut = jr_json_get_int(rest, "cut");
     return host != NULL && path != NULL && !arena->failed;
 }
 
@@ -92,6 +94,38 @@ static int copy_by_ssh(struct fetching *fetching, int fd)
     return pid > 0 && status == 0 ? 0 : -1;
 }
 
+/* How many bytes at a place are the same in both files. */
+static size_t count_same(int here, off_t at, int whole, off_t from)
+{
+    char ours[8192], theirs[8192];
+    ssize_t len = pread(here, ours, sizeof ours, at);
+    size_t same = 0;
+    if (len <= 0 || pread(whole, theirs, (size_t)len, from) != len)
+        return 0;
+    while (same < (size_t)len && ours[same] == theirs[same])
+        same++;
+    return same;
+}
+
+/* Whether what is here is what stands there behind the cut: a run of the same
+ * name may have another log there by now. The first line here is our own. */
+static bool is_same_log(const struct fetching *fetching, int whole)
+{
+    char line[512];
+    struct stat st;
+    JR_CLOSE int here = jr_run_file_open(fetching->run_fd, fetching->log, NULL);
+    ssize_t len = here < 0 ? -1 : pread(here, line, sizeof line, 0);
+    const char *end = len <= 0 ? NULL : memchr(line, '\n', (size_t)len);
+    if (fetching->cut <= 0)
+        return true;
+    if (end == NULL || fstat(here, &st) != 0)
+        return false;
+    off_t first = (off_t)(end - line) + 1, at = first;
+    for (size_t same = 1; at < st.st_size && same > 0; at += (off_t)same)
+        same = count_same(here, at, whole, (off_t)fetching->cut + at - first);
+    return at == st.st_size;
+}
+
 static int take_place(const struct fetching *fetching)
 {
     const char *log;
@@ -110,14 +144,15 @@ static void drop_part(const struct fetching *fetching)
         (void)unlinkat(fd, part, 0);
 }
 
-static void note_missing(const struct fetching *fetching)
+static void note_missing(const struct fetching *fetching, bool other)
 {
     const struct jr_fetch_logs *wanted = fetching->wanted;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_printf(&line, "the begin of %s/%s could not be fetched from ",
                   wanted->id, fetching->log);
     jr_buf_safe(&line, fetching->host);
-    jr_buf_str(&line, ", where it is ");
+    jr_buf_str(&line,
+               other ? ", where another log is by now " : ", where it is ");
     jr_buf_safe(&line, fetching->path);
     jr_buf_str(&line, "; its end follows");
     if (!line.failed)
@@ -126,14 +161,16 @@ static void note_missing(const struct fetching *fetching)
 
 static void fetch_whole_log(struct fetching *fetching)
 {
-    JR_CLOSE int fd = jr_open_beneath(fetching->run_fd, fetching->part,
-                                      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                      fetching->mode);
-    if (fd >= 0 && copy_by_ssh(fetching, fd) == 0 && take_place(fetching) == 0)
+    JR_CLOSE int fd =
+        jr_open_beneath(fetching->run_fd, fetching->part,
+                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, fetching->mode);
+    bool copied = fd >= 0 && copy_by_ssh(fetching, fd) == 0;
+    bool other = copied && !is_same_log(fetching, fd);
+    if (copied && !other && take_place(fetching) == 0)
         return;
     if (fd >= 0)
         drop_part(fetching);
-    note_missing(fetching);
+    note_missing(fetching, other);
 }
 
 /* A log without a slash is in no attempt, and none of ours. */

@@ -47,6 +47,36 @@ void jr_left_path(struct jr_buf *out, const struct jr_plan *plan,
                       kind == JR_LEFT_SETUP ? JR_SETUP_LOG : JR_HELPER_LOG);
 }
 
+/* Whether a restart depends on what standard error holds anywhere. */
+static bool is_stderr_searched(const struct jr_policy *policy)
+{
+    static const char begin[] = "stderr:";
+    const struct jr_restart *restart = &policy->restart;
+    for (uint32_t i = 0; i < restart->on_count; i++)
+        if (strncmp(restart->on[i], begin, sizeof begin - 1) == 0)
+            return true;
+    for (uint32_t i = 0; i < restart->never_count; i++)
+        if (strncmp(restart->never[i], begin, sizeof begin - 1) == 0)
+            return true;
+    return false;
+}
+
+uint64_t jr_left_most(const struct jr_policy *policy, enum jr_left_kind kind)
+{
+    const struct jr_ssh *ssh = policy->engine.ssh;
+    bool log = kind == JR_LEFT_STDOUT || kind == JR_LEFT_STDERR;
+    if (kind == JR_LEFT_SETUP || kind == JR_LEFT_HELPER)
+        return JR_LEFT_LOG_MOST;
+    if (kind == JR_LEFT_RESULT && !jr_left_is_collected(ssh, "results"))
+        return 0;
+    if (!log)
+        return JR_LEFT_OTHER_MOST;
+    return jr_left_is_collected(ssh, "logs") ||
+                   (kind == JR_LEFT_STDERR && is_stderr_searched(policy))
+               ? JR_LEFT_ALL
+               : JR_LEFT_LOG_MOST;
+}
+
 /* What comes from a node. */
 struct left_source {
     struct jr_left_stream stream;
@@ -56,6 +86,7 @@ struct left_source {
     uint32_t rank;
     struct jr_buf payload; /* of a delivery */
     int fd;                /* of the file that is written; -1: none is */
+    uint64_t room;         /* bytes that may still come of it */
 };
 
 struct jr_left_files {
@@ -103,6 +134,7 @@ static void open_left_file(struct left_source *source, const json_t *head)
                                       .path = path.data,
                                       .host = plan->hosts[rank->node_rank],
                                       .ssh = plan->policy->engine.ssh};
+    source->room = jr_left_most(plan->policy, source->kind);
     source->fd = jr_left_file_open(&file, head);
     if (source->fd < 0)
         session->left->errors[source->rank] = errno;
@@ -154,13 +186,23 @@ static bool begin_left_record(void *data, const json_t *head)
     return true;
 }
 
+/* No more than the host was to send. */
+static int write_left_bytes(struct left_source *source, const char *bytes,
+                            size_t len)
+{
+    errno = EFBIG;
+    if (len > source->room || jr_io_write_all(source->fd, bytes, len) != 0)
+        return -1;
+    source->room -= len;
+    return 0;
+}
+
 static void take_left_bytes(void *data, const char *bytes, size_t len)
 {
     struct left_source *source = data;
     if (source->kind == JR_LEFT_DELIVERY) {
         jr_buf_add(&source->payload, bytes, len);
-    } else if (source->fd >= 0 &&
-               jr_io_write_all(source->fd, bytes, len) != 0) {
+    } else if (source->fd >= 0 && write_left_bytes(source, bytes, len) != 0) {
         source->session->left->errors[source->rank] = errno;
         close_left_file(source);
     }

@@ -44,6 +44,9 @@ const char *jr_left_word(enum jr_left_kind kind);
 void jr_left_path(struct jr_buf *out, const struct jr_plan *plan,
                   const struct jr_plan_rank *rank, enum jr_left_kind kind);
 
+/* How many bytes at most of a file of that kind a host is to send; 0: none. */
+uint64_t jr_left_most(const struct jr_policy *policy, enum jr_left_kind kind);
+
 /* An attempt begins: forget what earlier ones have left. -1 with `err`. */
 int jr_left_files_begin(struct jr_session *session, struct jr_error *err);
 

@@ -175,7 +175,8 @@ static int make_left_file(const struct jr_run_folder *dir, const char *path)
         dir->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, dir->file_mode);
 }
 
-static void write_left_rest(const struct jr_left_file *file, const char *path)
+static void write_left_rest(const struct jr_left_file *file, const char *path,
+                            json_int_t cut)
 {
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT, text = JR_BUF_INIT;
     json_t *rest = json_object(), *options = json_array();
@@ -183,6 +184,7 @@ static void write_left_rest(const struct jr_left_file *file, const char *path)
         jr_json_append(options, jr_json_str(file->ssh->options[i]));
     jr_json_set_str(rest, "host", file->host);
     jr_json_set_str(rest, "path", path);
+    jr_json_set_int(rest, "cut", cut);
     jr_json_set(rest, "options", options);
     jr_json_print(&text, rest, 0);
     json_decref(rest);
@@ -209,7 +211,7 @@ static void write_left_note(const struct jr_left_file *file, int fd,
                   (long long)cut, file->host);
     if (!note.failed)
         (void)jr_io_write_all(fd, note.data, note.len);
-    write_left_rest(file, path);
+    write_left_rest(file, path, cut);
 }
 
 int jr_left_file_open(const struct jr_left_file *file, const json_t *head)

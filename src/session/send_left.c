@@ -31,11 +31,12 @@ static json_t *describe_left(const struct sending *sending)
     return head;
 }
 
-static int send_left_file(const struct sending *sending, uint64_t most)
+static int send_left_file(const struct sending *sending)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    uint64_t most = jr_left_most(sending->session->plan.policy, sending->kind);
     jr_left_path(&path, &sending->session->plan, sending->rank, sending->kind);
-    if (path.len == 0 || path.failed)
+    if (most == 0 || path.len == 0 || path.failed)
         return 0;
     json_t *head = describe_left(sending);
     int failed = jr_left_send_file(&sending->sender, head, path.data, most);
@@ -43,38 +44,11 @@ static int send_left_file(const struct sending *sending, uint64_t most)
     return failed;
 }
 
-/* Whether a restart depends on what standard error holds anywhere. */
-static bool is_stderr_searched(const struct jr_policy *policy)
-{
-    static const char begin[] = "stderr:";
-    const struct jr_restart *restart = &policy->restart;
-    for (uint32_t i = 0; i < restart->on_count; i++)
-        if (strncmp(restart->on[i], begin, sizeof begin - 1) == 0)
-            return true;
-    for (uint32_t i = 0; i < restart->never_count; i++)
-        if (strncmp(restart->never[i], begin, sizeof begin - 1) == 0)
-            return true;
-    return false;
-}
-
 static int send_rank_files(struct sending *sending)
 {
-    const struct jr_policy *policy = sending->session->plan.policy;
-    const struct jr_ssh *ssh = policy->engine.ssh;
-    uint64_t logs =
-        jr_left_is_collected(ssh, "logs") ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
-    uint64_t errors = is_stderr_searched(policy) ? JR_LEFT_ALL : logs;
-    const uint64_t most[JR_LEFT_KIND_COUNT] = {
-        [JR_LEFT_RESULT] =
-            jr_left_is_collected(ssh, "results") ? JR_LEFT_OTHER_MOST : 0,
-        [JR_LEFT_ERROR] = JR_LEFT_OTHER_MOST,
-        [JR_LEFT_HANG] = JR_LEFT_OTHER_MOST,
-        [JR_LEFT_STDOUT] = logs,
-        [JR_LEFT_STDERR] = errors,
-    };
-    for (unsigned i = 0; i < JR_LEFT_KIND_COUNT; i++) {
+    for (unsigned i = JR_LEFT_RESULT; i <= JR_LEFT_STDERR; i++) {
         sending->kind = (enum jr_left_kind)i;
-        if (most[i] > 0 && send_left_file(sending, most[i]) != 0)
+        if (send_left_file(sending) != 0)
             return -1;
     }
     return 0;
@@ -113,7 +87,7 @@ static int send_all_left(struct sending *sending,
     for (unsigned i = JR_LEFT_SETUP; i <= JR_LEFT_HELPER; i++) {
         sending->rank = &plan->ranks[plan->first];
         sending->kind = (enum jr_left_kind)i;
-        if (send_left_file(sending, JR_LEFT_LOG_MOST) != 0)
+        if (send_left_file(sending) != 0)
             return -1;
     }
     return 0;

@@ -642,6 +642,23 @@ class Apart(Disks):
         self.logs("--rank", "1", FAKE_WORDS=str(words))
         self.assertEqual(len(words.read_text().splitlines()), 2)
 
+    def test_another_log_is_not_its_rest(self):
+        """A cell that runs again may have one at the same path."""
+        self.run_apart(0, "seq 30000", local=1)
+        self.ssh_on("disk")
+        there, = (self.folder / "disk").glob("2*/node_1/attempt_0/1/stdout.log")
+        whole, log = there.read_text(), self.log(1)
+        before = log.read_text()
+        for other in (whole.replace("29999\n", "39999\n"), whole[:-1], ""):
+            there.write_text(other)
+            done = self.logs("--rank", "1")
+            self.assertIn(f"could not be fetched from {ADDRESS}2, where another "
+                          "log is by now ", done.stderr)
+            self.assertEqual(log.read_text(), before)
+        there.write_text(whole + "more\n")
+        self.assertEqual(self.logs("--rank", "1").stderr, "")
+        self.assertEqual(log.read_text(), whole + "more\n")
+
     def test_a_word_of_another_user_is_not_for_ssh(self):
         if os.getuid() != 0:
             self.skipTest("only root can have another user's files")

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "record/prune.h"
 #include "session/stages.h"
+#include "session/sweep/send_cell.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "store/run_folder.h"
 
@@ -19,6 +20,7 @@
 
 #define GATHERING     ".%s" /* by the name of its folder */
 #define SYNC_EVERY_NS UINT64_C(1000000000)
+#define FILES_MOST    100000 /* of a cell: no run on one host has as many */
 
 void jr_cell_files_init(struct jr_cell_files *files, struct jr_sweep_run *run,
                         uint32_t node)
@@ -84,11 +86,25 @@ static bool is_cell_path(const char *path)
            (len < end || strcmp(path + len - end, JR_LEFT_REST) != 0);
 }
 
+/* How many bytes at most a host is to send of a file. */
+static uint64_t find_room(const struct jr_spec *spec, const char *path)
+{
+    if (!jr_cell_is_log(path))
+        return JR_LEFT_OTHER_MOST;
+    return jr_left_is_collected(spec->policy.engine.ssh, "logs")
+               ? JR_LEFT_ALL
+               : JR_LEFT_LOG_MOST;
+}
+
 static void open_cell_file(struct jr_cell_files *files, const json_t *head)
 {
     const struct jr_sweep_run *run = files->run;
     const struct jr_spec *spec = jr_spec_get(run->session->cell_files[0]);
     close_cell_fd(&files->fd);
+    if (++files->count > FILES_MOST) {
+        fail_cell_files(files, EFBIG);
+        return;
+    }
     if (open_gathering(files) == 0) {
         const struct jr_run_folder dir = {.fd = files->dir_fd,
                                           .dir_mode = run->dir.dir_mode,
@@ -97,6 +113,7 @@ static void open_cell_file(struct jr_cell_files *files, const json_t *head)
                                           .path = jr_json_get_str(head, "file"),
                                           .host = run->nodes.hosts[files->node],
                                           .ssh = spec->policy.engine.ssh};
+        files->room = find_room(spec, file.path);
         files->fd = jr_left_file_open(&file, head);
     }
     if (files->fd < 0)
@@ -131,8 +148,14 @@ static bool begin_cell_record(void *data, const json_t *head)
 static void take_cell_bytes(void *data, const char *bytes, size_t len)
 {
     struct jr_cell_files *files = data;
-    if (files->fd >= 0 && jr_io_write_all(files->fd, bytes, len) != 0)
+    if (files->fd < 0)
+        return;
+    if (len > files->room)
+        fail_cell_files(files, EFBIG);
+    else if (jr_io_write_all(files->fd, bytes, len) != 0)
         fail_cell_files(files, errno);
+    else
+        files->room -= len;
 }
 
 static void end_cell_record(void *data)
@@ -193,8 +216,12 @@ static void note_cell_error(const struct jr_cell_files *files,
     jr_buf_printf(&line, "cell %u: what it has left on ",
                   files->run->states[process->cell].number);
     jr_buf_safe(&line, files->run->nodes.hosts[files->node]);
-    jr_buf_printf(&line, " could not be written to %s: %s",
-                  files->run->cells_dir, strerror(files->error));
+    if (files->error == EFBIG)
+        jr_buf_str(&line, " is not taken: it sends more of a file than it was "
+                          "to (engine.ssh.collect)");
+    else
+        jr_buf_printf(&line, " could not be written to %s: %s",
+                      files->run->cells_dir, strerror(files->error));
     jr_session_note_buf(files->run->session, &line);
 }
 

@@ -29,7 +29,10 @@ struct jr_cell_files {
     uint32_t number; /* of that cell */
     int dir_fd;      /* where its files gather; -1: nowhere yet */
     int fd;          /* of the file that is written; -1: none is */
-    int error;       /* why not all of it is here; 0 */
+    uint64_t room;   /* bytes that may still come of it */
+    uint32_t count;  /* of files that have come */
+    int error;       /* why not all of it is here; EFBIG: it is more than the
+                        host was to send; 0 */
 };
 
 /* Nothing has come. */

@@ -48,6 +48,20 @@ static const struct file_name rank_files[] = {
     {"stdout.log", KIND_LOG},     {"stderr.log", KIND_LOG},
     {NULL, KIND_RECORD}};
 
+bool jr_cell_is_log(const char *path)
+{
+    static const struct file_name *const tables[] = {run_files, attempt_files,
+                                                     rank_files};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct file_name *file = tables[i]; file->name != NULL;
+             file++)
+            if (file->kind == KIND_LOG && strcmp(file->name, name) == 0)
+                return true;
+    return false;
+}
+
 /* A cell on its way. */
 struct cell_sender {
     struct jr_left_sender sender;

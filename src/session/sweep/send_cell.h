@@ -16,6 +16,9 @@ struct jr_cell_sending {
     int fd;                /* takes it */
 };
 
+/* Whether a file of a cell is a log, by its path, of which not all is sent. */
+bool jr_cell_is_log(const char *path);
+
 /* Send what the cell has left, and that it is all. -1 with `err`. */
 int jr_cell_send(const struct jr_cell_sending *sending, struct jr_error *err);
 

@@ -11,7 +11,8 @@
 #include "session/sweep/send_cell.h"
 #include "session/sweep/sweep_run_parts.h"
 
-enum { NODE = 1, LINES = 10000 };
+/* Lines of a log, each of 11 bytes, and the first that is sent of them. */
+enum { NODE = 1, LINES = 10000, FIRST_LINE = LINES - JR_LEFT_LOG_MOST / 11 };
 
 /* What the disk was told to have, and how that went; in place of the C
  * library's. */
@@ -188,13 +189,12 @@ static void gathers_what_a_run_writes(void)
         has_file(&sides, "0007/attempt_0/0/out/r.json", "[1]");
         for (size_t k = 0; k < sizeof none / sizeof *none; k++)
             CU_ASSERT_TRUE(has_none(&sides, none[k]));
-        has_file(
-            &sides, "0007/attempt_0/0/stdout.log.left",
-            jr_arena_printf(&sides.arena,
-                            "{\"host\": \"gpu02\", \"path\": "
-                            "\"%s/0007/attempt_0/0/stdout.log\", \"options\": "
-                            "[\"-J\", \"gate\"]}",
-                            sides.host.dir));
+        has_file(&sides, "0007/attempt_0/0/stdout.log.left",
+                 jr_arena_printf(&sides.arena,
+                                 "{\"host\": \"gpu02\", \"path\": "
+                                 "\"%s/0007/attempt_0/0/stdout.log\", \"cut\": "
+                                 "%d, \"options\": [\"-J\", \"gate\"]}",
+                                 sides.host.dir, FIRST_LINE * 11));
         end_sides(&sides);
     }
 }
@@ -316,6 +316,53 @@ static void what_is_no_record(void)
     }
 }
 
+/* What a host was to send, and a byte more. */
+static void more_than_is_collected(void)
+{
+    static const struct {
+        const char *path;
+        size_t most;
+    } vectors[] = {{"attempt_0/0/stdout.log", JR_LEFT_LOG_MOST},
+                   {"attempt_0/setup.log", JR_LEFT_LOG_MOST},
+                   {"attempt_0/0/stderr.log", JR_LEFT_LOG_MOST}};
+    for (size_t i = 0; i < 2 * sizeof vectors / sizeof *vectors; i++) {
+        struct sides sides;
+        size_t most = vectors[i / 2].most + i % 2;
+        start_sides(&sides);
+        jr_buf_printf(&sides.sent,
+                      "{\"cell\":7,\"file\":\"%s\",\"size\":%zu,"
+                      "\"first\":true,\"cut\":0,\"path\":\"/x\"}\n%0*d" WHOLE,
+                      vectors[i / 2].path, most, (int)most, 0);
+        take_all(&sides, 4096);
+        CU_ASSERT_EQUAL(has_none(&sides, "0007"), i % 2 == 1);
+        CU_ASSERT_TRUE(has_none(&sides, ".0007"));
+        JR_ASSERT_TEXT(sides.said.data == NULL ? "" : sides.said.data,
+                       i % 2 == 0 ? ""
+                                  : "cell 7: what it has left on gpu02 is not "
+                                    "taken: it sends more of a file than it "
+                                    "was to (engine.ssh.collect)\n");
+        end_sides(&sides);
+    }
+}
+
+/* A cell whose records are torn is none, and the next one is none the worse. */
+static void the_next_cell_after_torn_records(void)
+{
+    struct sides sides;
+    start_sides(&sides);
+    make_cell(&sides);
+    jr_buf_str(&sides.sent, FILE_AT("run.json") "garbage\n" WHOLE);
+    take_all(&sides, 4096);
+    CU_ASSERT_TRUE(has_none(&sides, "0007"));
+    jr_buf_clear(&sides.sent);
+    jr_buf_clear(&sides.said);
+    send_cell(&sides, "results");
+    take_all(&sides, 4096);
+    has_file(&sides, "0007/results.json", "{\"status\": \"succeeded\"}");
+    JR_ASSERT_TEXT(sides.said.data, "");
+    end_sides(&sides);
+}
+
 /* What stands there is not replaced. */
 static void a_place_that_is_taken(void)
 {
@@ -335,4 +382,6 @@ static void a_place_that_is_taken(void)
 JR_UNIT_MAIN("cell_files", CASE(gathers_what_a_run_writes),
              CASE(is_on_the_disk_first), CASE(brings_what_is_collected),
              CASE(a_cell_without_a_folder), CASE(half_a_cell_is_none),
-             CASE(what_is_no_record), CASE(a_place_that_is_taken))
+             CASE(what_is_no_record), CASE(a_place_that_is_taken),
+             CASE(more_than_is_collected),
+             CASE(the_next_cell_after_torn_records))

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "fake_run.h"
 #include "scratch.h"
+#include "session/left_records.h"
 #include "session/send_left.h"
 #include "session/session.h"
 
@@ -152,8 +153,9 @@ static void the_end_of_a_log_comes_from_a_line_on(void)
     has_file(&sides, "attempt_0/0/stdout.log.left",
              jr_arena_printf(&sides.fake.arena,
                              "{\"host\": \"gpu02\", \"path\": \"%s/attempt_0/0/"
-                             "stdout.log\", \"options\": [\"-J\", \"gate\"]}",
-                             sides.fake.plan.own_dir));
+                             "stdout.log\", \"cut\": %zu, \"options\": "
+                             "[\"-J\", \"gate\"]}",
+                             sides.fake.plan.own_dir, cut));
     end_sides(&sides);
 }
 
@@ -259,6 +261,24 @@ static void what_is_no_record(void)
     }
 }
 
+/* No host sends more than it was to, and the log is told to be not whole. */
+static void more_than_was_to_come(void)
+{
+    for (int more = 0; more < 2; more++) {
+        struct sides sides;
+        int most = (int)JR_LEFT_LOG_MOST + more;
+        start_sides(&sides);
+        jr_buf_printf(&sides.sent,
+                      "{\"rank\":1,\"what\":\"stdout\",\"size\":%d,"
+                      "\"first\":true}\n%0*d",
+                      most, most, 0);
+        take_all(&sides, 4096);
+        CU_ASSERT_EQUAL(sides.fake.ends[1].log_errno, more ? EFBIG : 0);
+        CU_ASSERT_EQUAL(sides.fake.ends[0].log_errno, 0);
+        end_sides(&sides);
+    }
+}
+
 /* A node speaks of its own ranks alone. */
 static void ranks_of_another_node(void)
 {
@@ -280,4 +300,4 @@ JR_UNIT_MAIN("left_files", CASE(puts_files_where_they_are_looked_for),
              CASE(a_line_without_an_end),
              CASE(all_of_a_log_where_it_is_asked_for),
              CASE(a_file_that_cannot_be_written), CASE(what_is_no_record),
-             CASE(ranks_of_another_node))
+             CASE(more_than_was_to_come), CASE(ranks_of_another_node))
