@@ -1,4 +1,5 @@
 """A job that is to be continued: `requeue`, without a scheduler."""
+import contextlib
 import json
 import os
 import shutil
@@ -624,6 +625,41 @@ END
                 self.assertIn("a node was lost", self.jobrun("show").stdout)
             shutil.rmtree(self.folder / "runs")
             (self.folder / "tasks").unlink()
+
+    def test_a_preemption_while_a_spare_starts(self):
+        """No rank runs then, and jobrun ends at once; when Slurm has queued the
+        job again, it goes on, with the next attempt and on what is there."""
+        awaited = self.folder / "awaited"
+        mute = self.write("mute", f"#!/bin/sh\necho > '{awaited}'\n"
+                          "exec cat > /dev/null\n")
+        mute.chmod(0o700)
+        spec = self.spec(
+            "echo > up.$RANK; [ $JOBRUN_ATTEMPT = 0 ] || exit 0; exec sleep 1000",
+            "nodes: 2\nspare_nodes: 1\nrestart: {max: 2, backoff: 10ms}\n"
+            "requeue: {max: 2, on: [deadline, preempted]}\n"
+            "timeouts: {stop_grace: 5s}\n", 1)
+        process = self.start(spec, env=self.allocation(
+            3, FAKE_ALL="1", FAKE_PROGRAM={"2": str(mute)}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait_for(lambda: len(list(self.folder.glob("up.*"))) == 2)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        self.wait_for(awaited.exists)
+        self.slurm(preempt="1800000000")
+        for pid in (*self.agents().values(), process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        self.told(process, 143)
+        self.assertEqual((self.job()["status"], self.job()["attempt"]),
+                         ("stopped", 0))
+        self.nobody_is_left()
+        self.slurm(preempt="None", restarts="1")
+        again = self.start(spec, env=self.allocation(
+            3, FAKE_ALL="1", SLURM_RESTART_COUNT="1"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertIn("goes on with attempt 1", self.told(again, 0))
+        self.assertEqual((self.job()["status"], self.job()["attempt"]),
+                         ("succeeded", 1))
+        self.nobody_is_left()
 
     def test_what_pages_say(self):
         self.test_a_preemption_that_grants_a_while()
