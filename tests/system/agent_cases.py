@@ -151,6 +151,26 @@ class Runs:
                          [(0, 0), (1, 0), (2, 1), (3, 1)])
         self.nobody_is_left()
 
+    def test_nobody_listens(self):
+        """Neither the controller nor an agent, nor what these have started, has a
+        port at which it listens."""
+        process = self.begin()
+        lines = [line.split() for name in ("tcp", "tcp6")
+                 for line in open(f"/proc/{process.pid}/net/{name}").readlines()[1:]]
+        listening = {f"socket:[{words[9]}]" for words in lines if words[3] == "0A"}
+        family = [process.pid, *self.agents().values()]
+        for pid in family:  # which grows
+            family += harness.children(pid)
+        self.assertGreater(len(family), 6)
+        for pid in family:
+            held = set()
+            for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(FileNotFoundError):
+                    held.add(os.readlink(entry))
+            self.assertEqual(held & listening, set(), harness.name_of(pid))
+        process.terminate()
+        self.finish(process, 128 + signal.SIGTERM)
+
     def test_the_first_failure_stops_all_nodes(self):
         done = self.expect(self.run_on(
             4, 'if [ $RANK = 5 ]; then echo why >&2; exit 7; fi; sleep 1000'),
