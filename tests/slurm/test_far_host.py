@@ -14,6 +14,7 @@ import test_ssh  # noqa: E402
 from test_ssh import harness  # noqa: E402
 
 HERE, FAR = "10.78.0.1", "10.78.0.2"
+HALF_A_MINUTE = 30
 CUT = 60  # seconds in which ssh notices, with the options that are given to it
 
 
@@ -88,6 +89,25 @@ class Far(test_ssh.Spares):
     def setUp(self):
         super().setUp()
         self.addCleanup(HOST.link, "up")
+
+    def test_a_link_that_is_cut_for_half_a_minute(self):
+        """Nobody notices, and no line is lost: TCP keeps what was sent."""
+        process = self.begin(
+            'i=0; until test -e "$JOBRUN_RUN_DIR/enough"; do i=$((i + 1)); '
+            "echo $i; sleep 0.2; done", hosts="n1,far")
+        HOST.link("down")
+        time.sleep(HALF_A_MINUTE)  # that is what is tried
+        HOST.link("up")
+        (self.folder / "runs/latest/enough").touch()
+        out, err = process.communicate(timeout=2 * harness.LIMIT)
+        self.assertEqual(process.returncode, 0, err)
+        for rank in (2, 3):
+            log = self.folder / f"runs/latest/attempt_0/{rank}/stdout.log"
+            lines = log.read_text().splitlines()
+            self.assertGreater(len(lines), 50)
+            self.assertEqual([line.split()[1] for line in out.splitlines()
+                              if line.startswith(f"[{rank}] ")], lines)
+        self.nobody_is_left()
 
     def test_a_link_that_is_cut(self):
         """The ranks beyond it go on until it is mended: nobody can tell them."""
