@@ -96,16 +96,17 @@ static bool hook_next_end(void *data, struct jr_agent_cell_end *ret)
     return false;
 }
 
-static void hook_signal(void *data, int sig)
+static void hook_signal(void *data, const char *cell, int sig)
 {
     const struct hooks *hooks = data;
     for (size_t i = 0; i < hooks->count; i++)
-        (void)kill(hooks->pids[i], sig);
+        if (cell == NULL || strcmp(hooks->cells[i], cell) == 0)
+            (void)kill(hooks->pids[i], sig);
 }
 
 static void hook_leave(void *data)
 {
-    hook_signal(data, SIGTERM);
+    hook_signal(data, NULL, SIGTERM);
 }
 
 static size_t hook_count(void *data)
@@ -374,6 +375,11 @@ static void hands_on_signals(void)
     struct peer peer;
     start(&peer);
     tell_cell(&peer, NODE, "7", "wait");
+    tell_cell(&peer, NODE, "8", "wait");
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_SIGNAL,
+                                     .signal = SIGTERM,
+                                     .cell = "8"});
+    check_end(&peer, "8", 128 + SIGTERM);
     tell(&peer,
          &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGUSR1});
     check_end(&peer, "7", 128 + SIGUSR1);

@@ -162,6 +162,75 @@ static void passes_signals_on(void)
     end(&side);
 }
 
+static void stops_one_cell(void)
+{
+    struct side side;
+    struct jr_message message;
+    start(&side);
+    CU_ASSERT_TRUE(jr_controller_stop_cell(&side.fake.controller, 1, "7"));
+    json_t *sent = read_sent(&side);
+    CU_ASSERT_TRUE_FATAL(jr_message_of_controller(&message, sent));
+    CU_ASSERT_EQUAL(message.type, JR_TO_NODES_SIGNAL);
+    CU_ASSERT_EQUAL(message.signal, SIGTERM);
+    JR_ASSERT_TEXT(message.cell, "7");
+    json_decref(sent);
+    side.fake.nodes[1].state = JR_NODE_LOST;
+    CU_ASSERT_FALSE(jr_controller_stop_cell(&side.fake.controller, 1, "7"));
+    CU_ASSERT_FALSE(jr_controller_stop_cell(&side.fake.controller, 0, "6"));
+    fake_controller_check_sent(&side.fake, "");
+    end(&side);
+}
+
+static void see_note(void *data, const char *line)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "noted(%.58s) ", line);
+}
+
+/* What is to be stopped answers, or is told of, and then is given up. */
+static void gives_up_nodes_that_do_not_answer(void)
+{
+    for (int again = 0; again < 2; again++) {
+        struct side side;
+        uint64_t before = jr_clock_ns();
+        start(&side);
+        struct jr_controller *controller = &side.fake.controller;
+        controller->options.note = see_note;
+        controller->options.data = &side.seen;
+        for (uint32_t i = 0; i < FAKE_NODES; i++)
+            side.fake.nodes[i].heard_ns = 0;
+        jr_heartbeat_demand(controller, again != 0);
+        fake_controller_check_sent(&side.fake, "heartbeat");
+        CU_ASSERT_TRUE(fake_controller_is_after(controller->demand.at, before,
+                                                again ? 3000 : 2000));
+        CU_ASSERT_EQUAL(jr_controller_due(controller), controller->demand.at);
+        jr_heartbeat_received(controller, 0);
+        if (again == 0)
+            jr_heartbeat_demand_due(controller);
+        check_seen(&side, again ? ""
+                                : "noted(waiting for node 1 (n1), node 2 (n2), "
+                                  "which do not answer,) ");
+        CU_ASSERT_EQUAL(controller->demand.at, controller->demand_end_ns);
+        controller->demanded_ns -=
+            again ? JR_HEARTBEAT_AGAIN_NS : JR_HEARTBEAT_STOP_NS;
+        controller->demand_end_ns = jr_clock_ns();
+        jr_heartbeat_demand_due(controller);
+        CU_ASSERT_EQUAL(side.fake.nodes[0].state, JR_NODE_SERVING);
+        CU_ASSERT_EQUAL(side.fake.nodes[1].state, JR_NODE_LOST);
+        CU_ASSERT_EQUAL(side.fake.nodes[2].state, JR_NODE_LOST);
+        JR_ASSERT_TEXT(side.fake.nodes[2].loss,
+                       again ? "it was told to stop, and has not answered "
+                               "within 3.0 s"
+                             : "it was told to stop, and has not answered "
+                               "within 40.0 s");
+        CU_ASSERT_EQUAL(controller->demand.at, 0);
+        CU_ASSERT_TRUE(controller->forsaken);
+        jr_heartbeat_demand(controller, true); /* srun may take nothing more */
+        fake_controller_check_sent(&side.fake, "");
+        end(&side);
+    }
+}
+
 /* srun would end all others at the next message. */
 static void says_nothing_once_a_node_is_lost(void)
 {
@@ -266,6 +335,7 @@ static void goes_on_where_each_node_has_a_link(void)
 
 JR_UNIT_MAIN("controller_cells", CASE(says_what_to_run_and_where),
              CASE(hands_on_ends_and_lines), CASE(passes_signals_on),
+             CASE(stops_one_cell), CASE(gives_up_nodes_that_do_not_answer),
              CASE(says_nothing_once_a_node_is_lost),
              CASE(loses_all_nodes_with_their_program),
              CASE(loses_nodes_that_are_silent),
