@@ -184,6 +184,7 @@ static void on_signal_message(struct jr_agent *agent,
 static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)
 {
     (void)word;
+    jr_agent_tell_progress(agent);
     jr_agent_send(agent, &(struct jr_message){.type = JR_FROM_NODE_HEARTBEAT});
 }
 

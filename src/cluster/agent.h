@@ -75,6 +75,9 @@ struct jr_agent_cell_hooks {
     void (*leave)(void *data);
     /* How many run. */
     size_t (*count)(void *data);
+    /* Append a line for each that the controller does not see: how far it is,
+     * for JR_CHANNEL_PROGRESS. */
+    void (*progress)(void *data, struct jr_buf *out);
 };
 
 #define JR_AGENT_WANTS_CODE 1

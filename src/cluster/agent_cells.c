@@ -187,6 +187,17 @@ void jr_agent_end_cells(struct jr_agent *agent)
         agent->hooks->cells->leave(agent->hooks->data);
 }
 
+void jr_agent_tell_progress(struct jr_agent *agent)
+{
+    struct jr_buf lines JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (!agent->serves)
+        return;
+    agent->hooks->cells->progress(agent->hooks->data, &lines);
+    if (lines.len > 0 && !lines.failed)
+        jr_channel_put(&agent->outbox, &agent->sender, JR_CHANNEL_PROGRESS,
+                       lines.data, lines.len);
+}
+
 bool jr_agent_has_cells(const struct jr_agent *agent)
 {
     return agent->serves && agent->hooks->cells->count(agent->hooks->data) > 0;

@@ -31,4 +31,7 @@ bool jr_agent_has_cells(const struct jr_agent *agent);
 /* Close what is open, once none runs. */
 void jr_agent_close_cells(struct jr_agent *agent);
 
+/* Say how far they are. Nothing where no cells run. */
+void jr_agent_tell_progress(struct jr_agent *agent);
+
 #endif

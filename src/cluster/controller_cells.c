@@ -162,16 +162,18 @@ void jr_controller_forget(struct jr_controller *controller)
     }
 }
 
-void jr_controller_read_notes(struct jr_controller *controller, uint32_t node)
+void jr_controller_read_cell_lines(struct jr_controller *controller,
+                                   uint32_t node, enum jr_channel channel)
 {
-    struct jr_buf *stream = &controller->nodes[node].streams[JR_CHANNEL_NOTE];
+    struct jr_buf *stream = &controller->nodes[node].streams[channel];
     const struct jr_cell_watcher *watcher = controller->watcher;
     size_t at = 0;
     for (char *end;
          watcher != NULL && at < stream->len &&
          (end = memchr(stream->data + at, '\n', stream->len - at)) != NULL;) {
         *end = '\0';
-        watcher->said(watcher->data, node, stream->data + at);
+        (channel == JR_CHANNEL_NOTE ? watcher->said : watcher->told)(
+            watcher->data, node, stream->data + at);
         at = (size_t)(end + 1 - stream->data);
     }
     if (at > 0)

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "cluster/controller.h"
+#include "cluster/message_table.h"
 
 /* A cell, for the agent of `node`; texts are borrowed, and NULL where there is
  * nothing to say. */
@@ -57,6 +58,8 @@ struct jr_cell_watcher {
     void (*ceased)(void *data, uint32_t node);
     /* The node is lost, and its cells; `why` says how that is known. */
     void (*lost)(void *data, uint32_t node, const char *why);
+    /* A line of JR_CHANNEL_PROGRESS. */
+    void (*told)(void *data, uint32_t node, const char *line);
 };
 
 /* Where cells are. */
@@ -132,8 +135,10 @@ void jr_controller_forget(struct jr_controller *controller);
  * srun runs cells and has lost a node. */
 bool jr_controller_is_mute(const struct jr_controller *controller);
 
-/* For the other files of the controller: an agent's `note` has got bytes. */
-void jr_controller_read_notes(struct jr_controller *controller, uint32_t node);
+/* For the other files of the controller: the channel of an agent whose lines
+ * are about cells, `note` or `progress`, has got bytes. */
+void jr_controller_read_cell_lines(struct jr_controller *controller,
+                                   uint32_t node, enum jr_channel channel);
 
 /* The same of its `left`, where cells are watched. */
 void jr_controller_read_left(struct jr_controller *controller, uint32_t node);

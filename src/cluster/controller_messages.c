@@ -335,8 +335,8 @@ static void take_piece(struct jr_controller *controller, uint32_t node,
     char text[128];
     (void)jr_channel_take(stream, line);
     jr_controller_read_lines(controller, node, channel);
-    if (channel == JR_CHANNEL_NOTE)
-        jr_controller_read_notes(controller, node);
+    if (channel == JR_CHANNEL_NOTE || channel == JR_CHANNEL_PROGRESS)
+        jr_controller_read_cell_lines(controller, node, channel);
     if (channel == JR_CHANNEL_LEFT && controller->watcher != NULL)
         jr_controller_read_left(controller, node);
     if (controller->run != NULL && node < controller->options.nodes)

@@ -172,18 +172,26 @@ void jr_heartbeat_demand(struct jr_controller *controller, bool again)
     jr_controller_send_type(controller, JR_TO_NODES_HEARTBEAT);
 }
 
-/* "waiting for node 1 (gpu02), which does not answer, for 38 s at most" */
-static void tell_owing(const struct jr_controller *controller)
+/* The nodes that do, with commas. Returns how many. */
+static uint32_t list_owing(struct jr_buf *out,
+                           const struct jr_controller *controller)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     uint32_t count = 0;
-    jr_buf_str(&line, "waiting for ");
     for (uint32_t i = 0; i < controller->options.nodes; i++) {
         if (!owes_sign(controller, i))
             continue;
-        jr_buf_str(&line, count++ > 0 ? ", " : "");
-        jr_controller_name(&line, controller, i);
+        jr_buf_str(out, count++ > 0 ? ", " : "");
+        jr_controller_name(out, controller, i);
     }
+    return count;
+}
+
+/* "waiting for node 1 (gpu02), which does not answer, for at most 38 s" */
+static void tell_owing(const struct jr_controller *controller)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&line, "waiting for ");
+    uint32_t count = list_owing(&line, controller);
     jr_buf_str(&line, count == 1 ? ", which does not answer, for at most "
                                  : ", which do not answer, for at most ");
     jr_clock_human(&line, controller->demand_end_ns - jr_clock_ns());

@@ -194,7 +194,9 @@ enum jr_message_type {
     X(EVENT, "event")       /* lines of events.jsonl, and of step_message.h */ \
     X(OUTCOME, "outcome")   /* of an attempt: outcome_message.h */             \
     X(LEFT, "left")         /* what ranks, or a cell, have left in files */    \
-    X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */
+    X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */   \
+    X(PROGRESS, "progress") /* how far cells are, {"cell":7,"progress":{...}}, \
+                               whose files are not seen */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,
 enum jr_channel { JR_CHANNELS(JR_CHANNEL_ENUM) JR_CHANNEL_COUNT };

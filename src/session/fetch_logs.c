@@ -107,20 +107,27 @@ static size_t count_same(int here, off_t at, int whole, off_t from)
     return same;
 }
 
-/* Whether what is here is what stands there behind the cut: a run of the same
- * name may have another log there by now. The first line here is our own. */
-static bool is_same_log(const struct fetching *fetching, int whole)
+/* Where the second line of what is here begins: the first is our own. -1: there
+ * is none. */
+static off_t find_second_line(int here)
 {
     char line[512];
+    ssize_t len = pread(here, line, sizeof line, 0);
+    const char *end = len <= 0 ? NULL : memchr(line, '\n', (size_t)len);
+    return end == NULL ? -1 : (off_t)(end - line) + 1;
+}
+
+/* Whether what is here is what stands there behind the cut: a run of the same
+ * name may have another log there by now. */
+static bool is_same_log(const struct fetching *fetching, int whole)
+{
     struct stat st;
     JR_CLOSE int here = jr_run_file_open(fetching->run_fd, fetching->log, NULL);
-    ssize_t len = here < 0 ? -1 : pread(here, line, sizeof line, 0);
-    const char *end = len <= 0 ? NULL : memchr(line, '\n', (size_t)len);
+    off_t first = here < 0 ? -1 : find_second_line(here), at = first;
     if (fetching->cut <= 0)
         return true;
-    if (end == NULL || fstat(here, &st) != 0)
+    if (first < 0 || fstat(here, &st) != 0)
         return false;
-    off_t first = (off_t)(end - line) + 1, at = first;
     for (size_t same = 1; at < st.st_size && same > 0; at += (off_t)same)
         same = count_same(here, at, whole, (off_t)fetching->cut + at - first);
     return at == st.st_size;

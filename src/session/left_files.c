@@ -61,20 +61,28 @@ static bool is_stderr_searched(const struct jr_policy *policy)
     return false;
 }
 
+static bool is_log_whole(const struct jr_policy *policy, enum jr_left_kind kind)
+{
+    return jr_left_is_collected(policy->engine.ssh, "logs") ||
+           (kind == JR_LEFT_STDERR && is_stderr_searched(policy));
+}
+
 uint64_t jr_left_most(const struct jr_policy *policy, enum jr_left_kind kind)
 {
-    const struct jr_ssh *ssh = policy->engine.ssh;
-    bool log = kind == JR_LEFT_STDOUT || kind == JR_LEFT_STDERR;
-    if (kind == JR_LEFT_SETUP || kind == JR_LEFT_HELPER)
+    switch ((int)kind) {
+    case JR_LEFT_SETUP:
+    case JR_LEFT_HELPER:
         return JR_LEFT_LOG_MOST;
-    if (kind == JR_LEFT_RESULT && !jr_left_is_collected(ssh, "results"))
-        return 0;
-    if (!log)
+    case JR_LEFT_STDOUT:
+    case JR_LEFT_STDERR:
+        return is_log_whole(policy, kind) ? JR_LEFT_ALL : JR_LEFT_LOG_MOST;
+    case JR_LEFT_RESULT:
+        return jr_left_is_collected(policy->engine.ssh, "results")
+                   ? JR_LEFT_OTHER_MOST
+                   : 0;
+    default:
         return JR_LEFT_OTHER_MOST;
-    return jr_left_is_collected(ssh, "logs") ||
-                   (kind == JR_LEFT_STDERR && is_stderr_searched(policy))
-               ? JR_LEFT_ALL
-               : JR_LEFT_LOG_MOST;
+    }
 }
 
 /* What comes from a node. */

@@ -420,6 +420,12 @@ static size_t count_agent_cells(void *data)
     return agent->cells.count;
 }
 
+static void tell_cell_progress(void *data, struct jr_buf *out)
+{
+    const struct node_session *agent = data;
+    jr_node_cells_progress(&agent->cells, out);
+}
+
 static const struct jr_agent_cell_hooks cell_hooks = {
     .share = share_agent_cells,
     .begin = begin_agent_cell,
@@ -427,6 +433,7 @@ static const struct jr_agent_cell_hooks cell_hooks = {
     .signal = signal_agent_cells,
     .leave = leave_agent_cells,
     .count = count_agent_cells,
+    .progress = tell_cell_progress,
 };
 
 /* By ssh: who this is, and the variables that ranks get from the controller. */

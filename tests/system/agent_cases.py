@@ -156,7 +156,8 @@ class Runs:
         port at which it listens."""
         process = self.begin()
         lines = [line.split() for name in ("tcp", "tcp6")
-                 for line in open(f"/proc/{process.pid}/net/{name}").readlines()[1:]]
+                 for line in pathlib.Path(
+                     f"/proc/{process.pid}/net/{name}").read_text().splitlines()[1:]]
         listening = {f"socket:[{words[9]}]" for words in lines if words[3] == "0A"}
         family = [process.pid, *self.agents().values()]
         for pid in family:  # which grows
@@ -774,6 +775,7 @@ class Ends:
                              ("lost_node", "n2", "its jobrun was killed by "
                               "SIGKILL"))
             os.unlink(self.folder / "tasks")
+            shutil.rmtree(self.folder / "runs")
 
     def test_by_a_signal_to_the_step(self):
         """As at the end of the allocation's time: each node gets SIGTERM."""

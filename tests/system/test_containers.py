@@ -90,30 +90,6 @@ class Containers(harness.Case):
             self.assertIn("0 processes left", done.stderr)
             self.nothing_is_left()
 
-    def test_the_first_process_dies(self):
-        """By a signal from outside, which is told as that."""
-        process = self.start(self.spec("sleep 1000"))
-        self.await_event(event="rank_started", rank=1)
-        [inner] = self.inner_pids(1)
-        os.kill(inner, signal.SIGKILL)
-        _, err = process.communicate(timeout=harness.LIMIT)
-        self.assertEqual(process.returncode, 1, err)
-        self.assertIn("rank 1 was killed by SIGKILL", err)
-        self.nothing_is_left()
-
-    def inner_pids(self, rank):
-        """Of the processes inside, once they are there, as they are here."""
-        events = [event for event in self.events()
-                  if event["event"] == "rank_started" and event["rank"] == rank]
-        outer = events[0]["pid"]
-        until = time.monotonic() + harness.LIMIT
-        while not (found := [pid for pid in harness.children(outer)
-                             if harness.name_of(pid) == "sleep" or
-                             harness.children(pid)]):
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.01)
-        return found
-
     def test_teardown(self):
         """Those that ignore the stop, and those that left their session."""
         process = self.start(self.spec(

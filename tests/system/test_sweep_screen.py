@@ -13,6 +13,7 @@ import termios
 import time
 
 import harness
+import test_nodes_by_ssh as by_ssh
 
 # A cell makes a step for each line of its FIFO, and ends with "end CODE".
 SPEC = r"""version: 1
@@ -299,6 +300,20 @@ class Elsewhere(Terminal):
         self.go(0, "end 0")
         self.finish(0)
         self.assertIn("cell 0000 succeeded after", self.screen.text())
+
+
+class Far(Terminal, by_ssh.Disks):
+    def test_steps_of_cells_whose_files_are_elsewhere(self):
+        """The agent of their host tells of them."""
+        host, = self.hosts(1)
+        self.open(cells=2, more=f"hosts: [{host}]\nengine: {{ssh: {{env: [GO]}}}}\n",
+                  env=self.allocation(1, FAKE_PROGRAM={"0": self.disk("disk")}))
+        for _ in range(3):
+            self.go(1, "x")
+        self.until(r"^0001  n 1  step 3/40")
+        for n in range(2):
+            self.go(n, "end 0")
+        self.assertEqual(self.sweep.wait(harness.LIMIT), 0)
 
 
 if __name__ == "__main__":

@@ -106,8 +106,16 @@ struct last_line {
     char *host, *there; /* malloc'ed; NULL: not said */
 };
 
-static void take_line(void *data, enum jr_journal_event event,
-                      const json_t *line)
+/* A text of a line, in the place of another. */
+static void keep_line_text(char **ret, const json_t *line, const char *key)
+{
+    const char *text = jr_json_get_str(line, key);
+    free(*ret);
+    *ret = text == NULL ? NULL : strdup(text);
+}
+
+static void take_last_line(void *data, enum jr_journal_event event,
+                           const json_t *line)
 {
     struct last_line *last = data;
     if (event == JR_JOURNAL_SWEEP_RESUMED || event == JR_JOURNAL_SWEEP_ENDED)
@@ -115,19 +123,15 @@ static void take_line(void *data, enum jr_journal_event event,
     if ((event != JR_JOURNAL_CELL_STARTED && event != JR_JOURNAL_CELL_ENDED) ||
         jr_json_get_int(line, "cell") != last->number)
         return;
-    const char *host = jr_json_get_str(line, "host"),
-               *there = jr_json_get_str(line, "there");
     last->runs = event == JR_JOURNAL_CELL_STARTED;
-    free(last->host);
-    free(last->there);
-    last->host = host == NULL ? NULL : strdup(host);
-    last->there = there == NULL ? NULL : strdup(there);
+    keep_line_text(&last->host, line, "host");
+    keep_line_text(&last->there, line, "there");
 }
 
 static void read_last_line(struct last_line *ret, int sweep_fd, const char *id)
 {
     *ret = (struct last_line){.number = number_of(id)};
-    (void)jr_journal_read(sweep_fd, take_line, ret);
+    (void)jr_journal_read(sweep_fd, take_last_line, ret);
     ret->runs = ret->runs && jr_journal_holder(sweep_fd) != 0;
 }
 

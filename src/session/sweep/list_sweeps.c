@@ -204,12 +204,23 @@ static void add_sweep_part(struct listing *listing, const char *name)
     jr_records_add(listing->records, &record);
 }
 
+typedef void (*add_row)(struct listing *listing, const char *name);
+
+/* Of what is a sweep, or a part of one. */
+static void add_log_entry(struct listing *listing, const char *name,
+                          add_row add, add_row add_part)
+{
+    if (name[0] == '.' || strcmp(name, "latest") == 0)
+        return;
+    if (jr_sweep_is_folder(listing->log_fd, name))
+        add(listing, name);
+    else if (add_part != NULL && jr_sweep_part_is(listing->log_fd, name))
+        add_part(listing, name);
+}
+
 /* Call `add` for each sweep of LOG_DIR, and `add_part`, unless it is NULL, for
  * each of which there is a part. */
-static void each_sweep(struct listing *listing,
-                       void (*add)(struct listing *listing, const char *name),
-                       void (*add_part)(struct listing *listing,
-                                        const char *name))
+static void each_sweep(struct listing *listing, add_row add, add_row add_part)
 {
     JR_CLOSE int log_fd =
         open(listing->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -218,12 +229,7 @@ static void each_sweep(struct listing *listing,
     const struct dirent *entry;
     listing->log_fd = log_fd;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "latest") == 0)
-            continue;
-        else if (jr_sweep_is_folder(log_fd, entry->d_name))
-            add(listing, entry->d_name);
-        else if (add_part != NULL && jr_sweep_part_is(log_fd, entry->d_name))
-            add_part(listing, entry->d_name);
+        add_log_entry(listing, entry->d_name, add, add_part);
     if (entries != NULL)
         (void)closedir(entries);
     jr_records_order(listing->records);

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "record/live_run.h"
+#include "record/record_folder.h"
 #include "session/session.h"
 #include "session/stages.h"
 #include "session/sweep/cell_hosts.h"
@@ -482,6 +484,31 @@ void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
         if (cells->cells[i].pid > 0 &&
             (number == NULL || cells->cells[i].number == one))
             (void)kill(cells->cells[i].pid, sig);
+}
+
+static json_t *read_progress(const struct jr_node_cell *cell)
+{
+    char folder[16];
+    jr_cell_folder(folder, cell->number);
+    JR_CLOSE int fd = jr_record_folder_open(cell->cells_dir, folder, NULL);
+    return fd < 0 ? NULL : jr_record_folder_progress(fd);
+}
+
+void jr_node_cells_progress(const struct jr_node_cells *cells,
+                            struct jr_buf *out)
+{
+    for (size_t i = 0; cells->own.dir != NULL && i < cells->count; i++) {
+        json_t *progress = read_progress(&cells->cells[i]);
+        if (progress == NULL)
+            continue;
+        json_t *line = json_object();
+        (void)json_object_del(progress, "ranks"); /* there may be many */
+        jr_json_set_int(line, "cell", cells->cells[i].number);
+        jr_json_set(line, "progress", progress);
+        jr_json_print(out, line, 0);
+        jr_buf_char(out, '\n');
+        json_decref(line);
+    }
 }
 
 void jr_node_cells_leave(struct jr_node_cells *cells)

@@ -71,6 +71,11 @@ bool jr_node_cells_next_end(struct jr_node_cells *cells,
 void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
                           int sig);
 
+/* Append how far each is whose folder is not that of the sweep, a line of JSON
+ * each: {"cell":7,"progress":{...}}. */
+void jr_node_cells_progress(const struct jr_node_cells *cells,
+                            struct jr_buf *out);
+
 /* Nobody takes what they leave: have them end, and send nothing more. */
 void jr_node_cells_leave(struct jr_node_cells *cells);
 

@@ -156,6 +156,14 @@ static void prune_part(const struct pruning *pruning, const char *id)
     jr_buf_printf(pruning->out, "%s\n", id);
 }
 
+static void prune_row(const struct pruning *pruning, const char *id)
+{
+    if (jr_sweep_part_is(pruning->log_fd, id))
+        prune_part(pruning, id);
+    else
+        prune_sweep(pruning, id);
+}
+
 /* Whether a row is one that stays, by its age. */
 static bool is_young(const struct jr_record *record,
                      const struct jr_prune_options *options)
@@ -184,8 +192,8 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
     jr_sweeps_add(&records, log_dir, envp);
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
-        bool part = jr_sweep_part_is(log_fd, record->id);
-        bool sweep = part || jr_sweep_is_folder(log_fd, record->id);
+        bool sweep = jr_sweep_is_folder(log_fd, record->id) ||
+                     jr_sweep_part_is(log_fd, record->id);
         if (!jr_trust_is_ours(&record->trust) || !record->finished) {
             ret->unfinished += sweep && jr_trust_is_ours(&record->trust);
             ret->foreign += sweep && !jr_trust_is_ours(&record->trust);
@@ -197,10 +205,8 @@ void jr_sweeps_prune(struct jr_pruned *ret, struct jr_buf *out,
             continue;
         if (kept)
             ret->kept++;
-        else if (part)
-            prune_part(&pruning, record->id);
         else
-            prune_sweep(&pruning, record->id);
+            prune_row(&pruning, record->id);
     }
     if (!options->dry && ret->removed > 0)
         jr_prune_latest(log_fd);

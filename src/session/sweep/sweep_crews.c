@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/num.h"
 #include "base/strv.h"
 #include "session/multinode_session.h"
@@ -91,6 +92,20 @@ static void take_note(void *data, uint32_t node, const char *line)
     const struct jr_sweep_crew *crew = data;
     (void)node;
     jr_session_note(crew->run->session, line);
+}
+
+static void take_progress(void *data, uint32_t node, const char *text)
+{
+    const struct jr_sweep_crew *crew = data;
+    json_t *line = jr_json_parse(text, strlen(text), NULL);
+    json_t *progress = json_object_get(line, "progress");
+    struct jr_cell_process *process = jr_sweep_nodes_find(
+        crew->run, crew->nodes[node], jr_json_get_u32(line, "cell"));
+    if (process != NULL && json_is_object(progress)) {
+        json_decref(process->progress);
+        process->progress = json_incref(progress);
+    }
+    json_decref(line);
 }
 
 /* No cell that begins now would come to its end. */
@@ -193,7 +208,8 @@ static struct jr_sweep_crew *push_crew(struct jr_sweep_run *run, uint32_t count)
                                                .said = take_note,
                                                .left = take_cell_left,
                                                .ceased = take_ceasing,
-                                               .lost = take_loss}};
+                                               .lost = take_loss,
+                                               .told = take_progress}};
     nodes->crews[nodes->count++] = crew;
     return crew;
 }

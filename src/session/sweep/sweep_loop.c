@@ -46,6 +46,7 @@ static void end_cell(struct jr_sweep_run *run, struct jr_cell_process *process)
     jr_sweep_sampler_tell(run, process->cell);
     run->idle_ns = jr_clock_ns();
     jr_arena_release(&process->arena);
+    json_decref(process->progress);
     *process = run->running[--run->running_count];
 }
 

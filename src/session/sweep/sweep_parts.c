@@ -90,27 +90,39 @@ struct row {
     bool runs, lost;
 };
 
-/* The worst that cells got, when the first began, and when the last ended. */
-static void add_cell(struct row *row, const struct jr_record *cell)
+/* The worst that cells got. */
+static void take_worst(struct row *row, const struct jr_record *cell)
 {
     struct jr_record *record = row->record;
     int code = cell->finished ? jr_cell_status_class(cell->status) : 0;
-    if (code != 0 && (record->exit_code == 0 || code < record->exit_code)) {
-        record->exit_code = code;
-        record->status = jr_arena_strdup(row->arena, cell->status);
-    }
-    if (record->name == NULL)
-        record->name = jr_arena_strdup(row->arena, cell->name);
-    if (record->started == 0 ||
-        (cell->started > 0 && cell->started < record->started))
-        record->started = cell->started;
-    if (cell->started + cell->seconds > row->last)
-        row->last = cell->started + cell->seconds;
+    if (code == 0 || (record->exit_code != 0 && code >= record->exit_code))
+        return;
+    record->exit_code = code;
+    record->status = jr_arena_strdup(row->arena, cell->status);
+}
+
+/* When the first began, and when the last ended. */
+static void take_times(struct row *row, const struct jr_record *cell)
+{
+    double end = cell->started + cell->seconds;
+    if (cell->started <= 0)
+        return;
+    if (row->record->started == 0 || cell->started < row->record->started)
+        row->record->started = cell->started;
+    row->last = end > row->last ? end : row->last;
+}
+
+static void add_part_cell(struct row *row, const struct jr_record *cell)
+{
+    take_worst(row, cell);
+    take_times(row, cell);
+    if (row->record->name == NULL)
+        row->record->name = jr_arena_strdup(row->arena, cell->name);
     row->runs |= !cell->finished && strcmp(cell->status, "running") == 0;
     row->lost |= !cell->finished;
 }
 
-static bool add_cells(void *data, const char *name)
+static bool add_part_cells(void *data, const char *name)
 {
     struct row *row = data;
     struct jr_records cells = JR_RECORDS_INIT;
@@ -121,7 +133,7 @@ static bool add_cells(void *data, const char *name)
     if (dir.failed || jr_records_list(&cells, dir.data, NULL) != 0)
         return true;
     for (size_t i = 0; i < cells.count; i++)
-        add_cell(row, &cells.items[i]);
+        add_part_cell(row, &cells.items[i]);
     jr_records_release(&cells);
     return true;
 }
@@ -141,7 +153,7 @@ void jr_sweep_part_row(struct jr_record *ret, struct jr_records *records,
         .fd = fd,
     };
     if (row.path != NULL)
-        each_cells(fd, add_cells, &row);
+        each_cells(fd, add_part_cells, &row);
     ret->finished = !row.runs && !row.lost;
     if (!ret->finished)
         ret->status = row.runs ? "running" : "lost";

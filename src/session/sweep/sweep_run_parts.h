@@ -34,6 +34,7 @@ struct jr_cell_process {
     bool full;        /* there was no room for what it has left there */
     int code;         /* how it ended there, an exit status */
     const char *gone; /* of its devices there, those that are no more; NULL */
+    json_t *progress; /* there, where its files are not here; NULL: not known */
     struct jr_arena arena; /* of the grant and the leases */
     struct jr_grant grant;
     struct jr_device_lease *leases; /* of the devices that it was granted */

@@ -102,16 +102,18 @@ static void add_devices(struct jr_buf *out, const struct jr_sweep_run *run,
     }
 }
 
-/* How far the cell is, by its own file; NULL: it does not say. */
+/* How far the cell is, by its own file, or as its agent says; NULL: that is not
+ * known. */
 static const struct jr_progress *read_cell_progress(
-    const struct jr_sweep_run *run, size_t cell)
+    const struct jr_sweep_run *run, const struct jr_cell_process *process)
 {
     struct jr_progress *progress = run->screen.progress;
     char folder[16];
-    jr_cell_folder(folder, run->states[cell].number);
+    jr_cell_folder(folder, run->states[process->cell].number);
     JR_CLOSE int fd = openat(run->cells_fd, folder,
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    json_t *object = fd < 0 ? NULL : jr_record_folder_progress(fd);
+    json_t *object =
+        fd < 0 ? json_incref(process->progress) : jr_record_folder_progress(fd);
     if (object == NULL || progress == NULL)
         return NULL;
     memset(progress, 0, sizeof *progress);
@@ -134,7 +136,7 @@ static void draw_cell(struct jr_sweep_run *run,
         .values = values.data == NULL ? "" : values.data,
         .values_width = values_width,
         .devices = devices.data == NULL ? "" : devices.data,
-        .progress = read_cell_progress(run, process->cell),
+        .progress = read_cell_progress(run, process),
         .elapsed_ns = jr_clock_ns() - process->began_ns,
         .utf8 = run->screen.utf8};
     jr_cell_line_add(&text, &line, columns);

@@ -115,6 +115,13 @@ static size_t hook_count(void *data)
     return hooks->count;
 }
 
+static void hook_progress(void *data, struct jr_buf *out)
+{
+    const struct hooks *hooks = data;
+    for (size_t i = 0; i < hooks->count; i++)
+        jr_buf_printf(out, "%s: 3/7\n", hooks->cells[i]);
+}
+
 /* Tokens of a folder that is seen, and of one that is not. */
 static int hook_share(void *data, const struct jr_message *word,
                       bool *ret_apart, struct jr_error *err)
@@ -142,9 +149,9 @@ static _Noreturn void serve(int in, int out)
 {
     struct hooks hooks = {0};
     struct jr_error err = {0};
-    static const struct jr_agent_cell_hooks cells = {hook_share,    hook_begin,
-                                                     hook_next_end, hook_signal,
-                                                     hook_leave,    hook_count};
+    static const struct jr_agent_cell_hooks cells = {
+        hook_share, hook_begin, hook_next_end, hook_signal,
+        hook_leave, hook_count, hook_progress};
     const struct jr_agent_hooks calls = {.data = &hooks,
                                          .describe = hook_describe,
                                          .offer = hook_offer,
@@ -165,7 +172,7 @@ struct peer {
     pid_t pid;
     int to, from;
     struct jr_inlet inlet;
-    struct jr_buf notes, out, err, left;
+    struct jr_buf notes, out, err, left, progress;
     json_t *word; /* the one that came last */
 };
 
@@ -185,6 +192,8 @@ static const char *next_word(struct peer *peer)
             (void)jr_channel_take(&peer->out, frame);
         if (word != NULL && strcmp(word, "left") == 0)
             (void)jr_channel_take(&peer->left, frame);
+        if (word != NULL && strcmp(word, "progress") == 0)
+            (void)jr_channel_take(&peer->progress, frame);
         if (word != NULL && strcmp(word, "err") == 0)
             (void)jr_channel_take(&peer->err, frame);
         else if (word != NULL && jr_channel_find(word) == JR_CHANNEL_COUNT &&
@@ -268,6 +277,7 @@ static void end(struct peer *peer)
     jr_buf_release(&peer->out);
     jr_buf_release(&peer->err);
     jr_buf_release(&peer->left);
+    jr_buf_release(&peer->progress);
     json_decref(peer->word);
 }
 
@@ -386,6 +396,21 @@ static void hands_on_signals(void)
     end(&peer);
 }
 
+/* Whenever it is asked for a sign of life. */
+static void tells_how_far_cells_are(void)
+{
+    struct peer peer;
+    start(&peer);
+    tell_cell(&peer, NODE, "7", "wait");
+    tell_cell(&peer, NODE, "8", "wait");
+    tell(&peer, &(struct jr_message){.type = JR_TO_NODES_HEARTBEAT});
+    tell(&peer,
+         &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = SIGTERM});
+    JR_ASSERT_TEXT(next_word(&peer), "cell_ended");
+    JR_ASSERT_TEXT(peer.progress.data, "7: 3/7\n8: 3/7\n");
+    end(&peer);
+}
+
 /* The cluster ends the step: no other cell is to begin. */
 static void tells_that_the_cluster_ends_it(void)
 {
@@ -435,5 +460,6 @@ JR_UNIT_MAIN("agent_cells", CASE(runs_cells_of_its_node),
              CASE(hands_on_what_a_cell_has_left), CASE(wants_the_code_of_cells),
              CASE(says_what_is_known_of_an_end), CASE(says_why_it_refuses),
              CASE(says_whether_it_sees_the_folder), CASE(hands_on_signals),
+             CASE(tells_how_far_cells_are),
              CASE(tells_that_the_cluster_ends_it),
              CASE(ends_cells_with_its_input))

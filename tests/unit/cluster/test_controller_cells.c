@@ -44,6 +44,12 @@ static void see_loss(void *data, uint32_t node, const char *why)
     jr_buf_printf(&seen->text, "lost%u(%s) ", node, why);
 }
 
+static void see_progress(void *data, uint32_t node, const char *line)
+{
+    struct seen *seen = data;
+    jr_buf_printf(&seen->text, "told%u(%s) ", node, line);
+}
+
 struct side {
     struct fake_controller fake;
     struct seen seen;
@@ -57,8 +63,9 @@ static void start(struct side *side)
     controller->run = NULL;
     jr_loop_timer(&controller->loop, &controller->heartbeat);
     side->seen.text = JR_BUF_INIT;
-    side->watcher = (struct jr_cell_watcher){
-        &side->seen, see_end, see_line, see_left, see_ceasing, see_loss};
+    side->watcher =
+        (struct jr_cell_watcher){&side->seen, see_end,  see_line,    see_left,
+                                 see_ceasing, see_loss, see_progress};
     for (uint32_t i = 0; i < FAKE_NODES; i++)
         side->fake.nodes[i].state = JR_NODE_KNOWN;
     jr_controller_serve(controller, &side->watcher);
@@ -147,6 +154,8 @@ static void hands_on_ends_and_lines(void)
     hear(&side, "{\"n\":1,\"t\":\"cell_ended\",\"at\":1,\"cell\":\"9\","
                 "\"status\":0,\"on\":true}");
     check_seen(&side, "left1(ab) left1(c) ended1:9=0 sent ");
+    hear(&side, "{\"n\":1,\"t\":\"progress\",\"b\":\"e30Kew==\"}");
+    check_seen(&side, "told1({}) ");
     hear(&side, "{\"n\":2,\"t\":\"terminated\",\"at\":1}");
     check_seen(&side, "ceased2 ");
     end(&side);

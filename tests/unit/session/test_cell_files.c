@@ -49,17 +49,20 @@ static void hear_note(void *data, const char *line)
     jr_buf_printf(&sides->said, "%s\n", line);
 }
 
-static void start_sides(struct sides *sides)
+static void start_collecting(struct sides *sides, const char *collect)
 {
-    static const char spec[] = "version: 1\nentrypoint: ['true']\n"
-                               "hosts: [gpu01, gpu02]\n"
-                               "engine: {ssh: {options: [-J, gate]}}\n";
+    char spec[256];
+    int len = snprintf(spec, sizeof spec,
+                       "version: 1\nentrypoint: ['true']\n"
+                       "hosts: [gpu01, gpu02]\n"
+                       "engine: {ssh: {options: [-J, gate], collect: [%s]}}\n",
+                       collect);
     static char first[] = "gpu01", second[] = "gpu02";
     *sides = (struct sides){.hosts = {first, second}};
     scratch_start(&sides->host);
     scratch_start(&sides->cells);
-    CU_ASSERT_EQUAL(jr_spec_load_text(&sides->file, "t", "/", spec,
-                                      sizeof spec - 1, &sides->session.diags),
+    CU_ASSERT_EQUAL(jr_spec_load_text(&sides->file, "t", "/", spec, (size_t)len,
+                                      &sides->session.diags),
                     0);
     sides->session.cell_files = &sides->file;
     sides->session.options.note = hear_note;
@@ -78,6 +81,11 @@ static void start_sides(struct sides *sides)
         .running_count = 1,
     };
     jr_cell_files_init(&sides->files, &sides->run, NODE);
+}
+
+static void start_sides(struct sides *sides)
+{
+    start_collecting(sides, "results");
 }
 
 static void end_sides(struct sides *sides)
@@ -231,7 +239,7 @@ static void brings_what_is_collected(void)
 {
     struct sides sides;
     struct stat st;
-    start_sides(&sides);
+    start_collecting(&sides, "logs");
     make_cell(&sides);
     send_cell(&sides, "logs");
     take_all(&sides, 1 << 20);
