@@ -43,6 +43,32 @@ static void breaks_lines_as_people_do(void)
         {"jobrun: \033[1;31mFAILED\033[0m after 2.4 s: rank \xc3\xbc done\n",
          "jobrun: \033[1;31mFAILED\033[0m after 2.4 s: rank \xc3\xbc done\n"},
         {"no newline", "no newline"},
+        /* what continues a line has the rest of the columns */
+        {"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
+         "0123456789 0123456789 0123456789 0123456789\n",
+         "0123456789 0123456789 0123456789\n"
+         "        0123456789 0123456789 0123456789\n"
+         "        0123456789 0123456789 0123456789\n"
+         "        0123456789\n"},
+        /* a label is 14 columns, and what is shorter is one */
+        {"01234567890123   then words that go on to be long enough\n",
+         "01234567890123\n"
+         "        then words that go on to be long\n"
+         "        enough\n"},
+        {"0123456789012   then words that go on to be long enough\n",
+         "0123456789012   then words that go on to\n"
+         "        be long enough\n"},
+        /* another word than jobrun's is broken anywhere */
+        {"and so (jobrunner has it that) words go on\n",
+         "and so (jobrunner has it that) words go\n"
+         "        on\n"},
+        {"lines may be broken (jobrunner has it in there)\n",
+         "lines may be broken (jobrunner has it in\n"
+         "        there)\n"},
+        /* an escape that is no colour, and a colour that is all there is */
+        {"\033 \033[ is none of both, and goes on like that for long\n",
+         "\033 \033[ is none of both, and goes on like\n"
+         "        that for long\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -52,6 +78,18 @@ static void breaks_lines_as_people_do(void)
         jr_fit_lines(&out, rows[i].text, 0);
         JR_ASSERT_TEXT(out.len == 0 ? "" : out.data, rows[i].text);
     }
+}
+
+/* Where hanging lines would have half of it, none is broken. */
+static void leaves_a_very_narrow_terminal_alone(void)
+{
+    static const char text[] = "0123456 0123456 0123456\n";
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_fit_lines(&out, text, 16);
+    JR_ASSERT_TEXT(out.data, text);
+    jr_buf_clear(&out);
+    jr_fit_lines(&out, text, 17);
+    JR_ASSERT_TEXT(out.data, "0123456 0123456\n        0123456\n");
 }
 
 static void ends_at_any_width(void)
@@ -66,4 +104,4 @@ static void ends_at_any_width(void)
 }
 
 JR_UNIT_MAIN("report.fit_lines", CASE(breaks_lines_as_people_do),
-             CASE(ends_at_any_width))
+             CASE(leaves_a_very_narrow_terminal_alone), CASE(ends_at_any_width))

@@ -170,6 +170,22 @@ static void a_drawing_is_whole(void)
     jr_buf_release(&out);
 }
 
+/* Two ranks are several; of equal values the first is the highest. */
+static void two_ranks_are_many(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    draw(&out, "{\"step\":1,\"rank\":0,\"metrics\":{\"a\":2}}\n"
+               "{\"step\":2,\"rank\":1,\"metrics\":{\"a\":2}}\n");
+    check_holds(&out, "<figure class=\"many\">");
+    check_holds(&out, "<td class=\"n\">2 <small>step 1</small></td>"
+                      "<td class=\"n\">2 <small>step 1</small></td>"
+                      "<td class=\"n\">2 <small>step 1</small></td>");
+    jr_buf_clear(&out);
+    draw(&out, POINT("1", "2"));
+    check_holds(&out, "<figure>");
+    jr_buf_release(&out);
+}
+
 static void ranks_and_attempts_have_lines_of_their_own(void)
 {
     struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
@@ -248,7 +264,7 @@ static void damage_is_told(void)
 JR_UNIT_MAIN("curves", CASE(nothing_is_drawn_of_nothing),
              CASE(lines_follow_the_values),
              CASE(without_a_value_there_is_no_drawing), CASE(numbers_are_told),
-             CASE(a_drawing_is_whole),
+             CASE(a_drawing_is_whole), CASE(two_ranks_are_many),
              CASE(ranks_and_attempts_have_lines_of_their_own),
              CASE(a_page_stays_small), CASE(names_are_no_markup),
              CASE(damage_is_told))
