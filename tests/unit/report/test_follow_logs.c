@@ -363,16 +363,17 @@ static void follows_a_run_that_goes_on(void)
     end_follow(&follow, "[0] a\n[0] b\n[1] x\n[0] cd\n[1] again\n[1] rest\n");
 }
 
-/* Of what is there already the last lines; what comes is new. */
+/* Of what is there already the last lines; what comes to a file that was begun
+ * with is new. */
 static void follows_from_the_last_lines_on(void)
 {
     static const uint32_t one = 1, none = 0;
     struct follow follow;
     begin_follow(&follow, &one);
     await_printed(&follow, "[0] b\n");
-    append(&follow, "attempt_0/1/stdout.log", "x\ny\n");
-    await_printed(&follow, "[0] b\n[1] x\n[1] y\n");
-    end_follow(&follow, "[0] b\n[1] x\n[1] y\n");
+    append(&follow, "attempt_0/0/stdout.log", "c\nd\n");
+    await_printed(&follow, "[0] b\n[0] c\n[0] d\n");
+    end_follow(&follow, "[0] b\n[0] c\n[0] d\n");
     begin_follow(&follow, &none);
     end_follow(&follow, "");
 }
