@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "deny.h"
+#include "descriptors.h"
 
 static void a_plan_that_returns_has_them(void)
 {
@@ -35,6 +36,30 @@ static void ends_are_as_they_should_be(void)
     CU_ASSERT_EQUAL(jr_control_waiting(ends[0]), 0);
     (void)close(ends[0]);
     (void)close(ends[1]);
+}
+
+/* In another process, where one of the calls fails. */
+static bool fails_without_a_trace(unsigned number)
+{
+    const struct deny_call call = {number, EPERM};
+    int ends[2] = {-1, -1};
+    unsigned open = count_descriptors();
+    return deny(&call, 1) && jr_control_open(ends) == -1 && errno == EPERM &&
+           count_descriptors() == open;
+}
+
+static void leaves_nothing_where_it_fails(void)
+{
+    static const unsigned numbers[] = {SYS_socketpair, SYS_setsockopt,
+                                       SYS_fcntl};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(fails_without_a_trace(numbers[i]) ? 0 : 1);
+        CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+        CU_ASSERT_EQUAL(status, 0);
+    }
 }
 
 /* Bytes come whole, with who wrote them, until the end. */
@@ -149,6 +174,7 @@ static void descriptors_are_not_kept(void)
 }
 
 JR_UNIT_MAIN("control", CASE(a_plan_that_returns_has_them),
-             CASE(ends_are_as_they_should_be), CASE(reads_what_was_written),
+             CASE(ends_are_as_they_should_be),
+             CASE(leaves_nothing_where_it_fails), CASE(reads_what_was_written),
              CASE(tells_processes_apart), CASE(takes_long_texts_in_pieces),
              CASE(an_error_is_an_end), CASE(descriptors_are_not_kept))

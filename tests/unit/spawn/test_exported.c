@@ -106,6 +106,9 @@ static void extends(void)
         CU_ASSERT_PTR_NULL(extended[3]);
     }
     CU_ASSERT_PTR_EQUAL(jr_exported_extend(&exported, env, none)[0], one);
+    CU_ASSERT_PTR_NULL(jr_exported_extend(&exported, env, none)[1]);
+    CU_ASSERT_PTR_EQUAL(jr_exported_extend(&exported, none, more)[0], two);
+    CU_ASSERT_PTR_NULL(jr_exported_extend(&exported, none, none)[0]);
     jr_exported_release(&exported);
 }
 

@@ -112,6 +112,23 @@ static void believes_no_other_answer(void)
     }
 }
 
+/* A word of a state has room for its end. */
+static void knows_how_long_a_state_may_be(void)
+{
+    struct jr_slurm_job job = {.restarts = 99};
+    for (size_t len = sizeof job.state - 1; len <= sizeof job.state; len++) {
+        char state[64] = "", text[256];
+        memset(state, 'S', len);
+        (void)snprintf(text, sizeof text,
+                       "JobId=12 J=t\n   JobState=%s R=x\n   Requeue=1 "
+                       "Restarts=9\n",
+                       state);
+        CU_ASSERT_EQUAL(jr_slurm_job_read(&job, text, strlen(text), "12"),
+                        len < sizeof job.state);
+    }
+    CU_ASSERT_EQUAL(strlen(job.state), sizeof job.state - 1);
+}
+
 static void knows_how_long_is_left(void)
 {
     uint64_t now = jr_clock_wall_ns() / 1000000000;
@@ -243,5 +260,5 @@ static void asks_scontrol(void)
 
 JR_UNIT_MAIN("slurm_job", CASE(reads_what_slurm_says),
              CASE(finds_its_own_among_several), CASE(believes_no_other_answer),
-             CASE(knows_how_long_is_left), CASE(asks_scontrol),
-             CASE(takes_back_what_was_asked))
+             CASE(knows_how_long_a_state_may_be), CASE(knows_how_long_is_left),
+             CASE(asks_scontrol), CASE(takes_back_what_was_asked))
