@@ -98,7 +98,7 @@ pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
     else if (read(ends[0], &report, sizeof report) != (ssize_t)sizeof report)
         report.error = EIO;
     (void)close(ends[0]);
-    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+    while (between > 0 && waitpid(between, NULL, 0) == -1 && errno == EINTR)
         continue;
     return report.error == 0 ? report.pid : refuse_isolation(report.error, err);
 }

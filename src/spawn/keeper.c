@@ -233,11 +233,11 @@ void jr_keeper_finish(struct jr_keeper *keeper, struct jr_keeper_report *ret)
     ssize_t got;
     do
         got = read(keeper->fd, &report, sizeof report);
-    while (got < 0 && errno == EINTR);
+    while (got == -1 && errno == EINTR);
     *ret =
         got == (ssize_t)sizeof report ? report : (struct jr_keeper_report){0};
     (void)close(keeper->fd);
-    while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(keeper->pid, NULL, 0) == -1 && errno == EINTR)
         continue;
     *keeper = (struct jr_keeper){.fd = -1};
 }

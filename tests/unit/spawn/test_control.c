@@ -113,7 +113,7 @@ static void tells_processes_apart(void)
 /* Of a long text a piece is taken at once, and the rest next. */
 static void takes_long_texts_in_pieces(void)
 {
-    char text[600];
+    static char text[3 * JR_CONTROL_MOST];
     int ends[2];
     struct jr_control_status status;
     size_t got = 0;
