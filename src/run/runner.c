@@ -379,7 +379,7 @@ _Noreturn static void fail_before_run(struct jr_shared *shared,
 {
     if (shared->error.text[0] == '\0')
         (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
-    _exit(1);
+    _exit(EXIT_FAILURE);
 }
 
 /* No rank is left: end whatever else is, and write all that waits. */

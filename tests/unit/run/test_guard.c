@@ -547,8 +547,44 @@ static void fork_nothing(void)
     end_job();
 }
 
+/* The runner could not be made ready, and the guard tells why. */
+static void make_nothing_ready(void)
+{
+    static const struct deny_call calls[] = {{SYS_epoll_create1, EMFILE}};
+    make_job("exit 0", 2);
+    if (!deny(calls, 1))
+        _exit(SKIPPED);
+    unsigned open = count_descriptors();
+    run_job();
+    need(job.status == -1 && job.err.status == JR_STATUS_LAUNCH);
+    need(strstr(job.err.text, "could not set up the runner: ") == job.err.text);
+    need(job.err.sys == EMFILE);
+    need(count_descriptors() == open);
+    need(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+    end_job();
+}
+
+static void isolate_nothing(void)
+{
+    static const struct deny_call calls[] = {{SYS_mount, EPERM}};
+    make_job("exit 0", 2);
+    job.policy.isolation = JR_ISOLATION_PID;
+    if (!deny(calls, 1))
+        _exit(SKIPPED);
+    run_job();
+    need(job.status == -1 && job.err.status == JR_STATUS_LAUNCH);
+    if (strstr(job.err.text, "is not possible here") != NULL)
+        _exit(SKIPPED);
+    need(strstr(job.err.text, "isolation: pid needs its own /proc") ==
+         job.err.text);
+    need(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+    end_job();
+}
+
 static void says_why_it_does_not_begin(void)
 {
+    in_other_process(make_nothing_ready);
+    in_other_process(isolate_nothing);
     in_other_process(begin_nothing);
     in_other_process(fork_nothing);
     in_other_process(start_nothing);
