@@ -299,6 +299,66 @@ static void sorts_and_scrolls(void)
     finish(&run);
 }
 
+/* What is least usual comes first: those that live, then by how they ended,
+ * then those that are not here. */
+static void sorts_by_state(void)
+{
+    static const char more[] =
+        "{\"event\":\"rank_started\",\"rank\":3,\"pid\":1}\n";
+    static const struct {
+        const char *end, *ranks;
+    } rows[] = {
+        {"", "2 1 0 3 "},
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":0,\"signal\":null}"
+         "\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,\"signal\":"
+         "null}\n",
+         "2 1 0 3 "},
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":3,\"signal\":null}"
+         "\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":0,\"signal\":"
+         "null}\n",
+         "2 1 3 0 "},
+        {"{\"event\":\"rank_ended\",\"rank\":3,\"exit_code\":null,\"signal\":"
+         "\"SIGSEGV\"}\n{\"event\":\"rank_ended\",\"rank\":0,\"exit_code\":3,"
+         "\"signal\":null}\n",
+         "2 1 3 0 "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct run run;
+        struct jr_top_view view = {.lines = 24, .columns = 80, .keys = true};
+        start(&run);
+        int fd = openat(run.scratch.fd, "r/events.jsonl", O_WRONLY | O_APPEND);
+        if (i > 0)
+            CU_ASSERT_TRUE(write(fd, more, sizeof more - 1) > 0);
+        CU_ASSERT_EQUAL(write(fd, rows[i].end, strlen(rows[i].end)),
+                        (ssize_t)strlen(rows[i].end));
+        (void)close(fd);
+        jr_top_look(&run.top);
+        CU_ASSERT_TRUE(jr_top_type(&view, "t", 1));
+        check_view(&run, &view, rows[i].ranks,
+                   "1-4 of 4, by state  q quit  r rank t state c CPU m memory "
+                   "s silence");
+        finish(&run);
+    }
+}
+
+#define HEADING "\n  rank  state            pid     CPU    memory    silent  "
+
+/* The heading goes before the last ranks do, and names the columns. */
+static void has_a_heading_where_there_is_room(void)
+{
+    struct run run;
+    start(&run);
+    jr_top_look(&run.top);
+    for (unsigned lines = 0; lines < 6; lines++) {
+        char *text = print(&run, lines, 120);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        CU_ASSERT_EQUAL(strstr(text, HEADING "last line\n") != NULL,
+                        lines == 0 || lines >= 4);
+        free(text);
+    }
+    finish(&run);
+}
+
 /* A view that has room for all is sorted by rank, and says which keys there
  * are where there are any. */
 static void names_its_keys(void)
@@ -320,4 +380,5 @@ static void names_its_keys(void)
 JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(tells_how_far_it_is),
              CASE(fits_its_window), CASE(cuts_the_title_between_its_parts),
              CASE(cuts_long_lines), CASE(sorts_and_scrolls),
+             CASE(sorts_by_state), CASE(has_a_heading_where_there_is_room),
              CASE(names_its_keys))
