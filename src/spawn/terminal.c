@@ -143,6 +143,8 @@ static void stop_terminal(struct jr_terminal *terminal)
         return;
     jr_loop_remove(terminal->loop, &terminal->near);
     jr_loop_remove(terminal->loop, &terminal->far);
+    /* An event may be on its way, and what is typed is the user's again. */
+    terminal->near.fd = terminal->far.fd = -1;
     terminal->loop = NULL;
     jr_terminal_restore(terminal);
     close_terminal_fd(

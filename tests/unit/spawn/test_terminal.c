@@ -259,6 +259,8 @@ static void move_both_ways(void)
     await_text(&bench, bench.master, "last");
     need(!is_raw(bench.own));
     need(bench.terminal.loop == NULL && bench.terminal.master == -1);
+    /* nor does the loop call for an event that was on its way */
+    need(bench.terminal.near.fd == -1 && bench.terminal.far.fd == -1);
     jr_terminal_end(&bench.terminal); /* a second time is none */
 }
 
