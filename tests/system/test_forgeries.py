@@ -286,12 +286,16 @@ class Processes(Case):
     """Of jobrun and of the peers."""
 
     def test_the_runner_is_traced_and_killed(self):
-        """Its end is told to the rank, which does not listen."""
-        self.run_job(["traces(runner); os.kill(runner, signal.SIGKILL); "
-                      "time.sleep(1000)", "time.sleep(1000)"], 7)
-        self.assertEqual(self.results()["exit_code"], 7)
-        self.assertEqual(self.results()["processes_left"], 0)
-        self.assertEqual(self.results()["jobrun_killed"]["signal"], "SIGKILL")
+        """Its end is told to a rank, or to a child of one, which the kernel
+        does not end with it; neither listens."""
+        kill = "traces(runner); os.kill(runner, signal.SIGKILL); "
+        for act in (kill, "os.fork() and time.sleep(1000); " + kill):
+            with self.subTest(act):
+                self.run_job([act + "time.sleep(1000)", "time.sleep(1000)"], 7)
+                results = self.results()
+                self.assertEqual(results["exit_code"], 7)
+                self.assertEqual(results["processes_left"], 0)
+                self.assertEqual(results["jobrun_killed"]["signal"], "SIGKILL")
 
     def test_a_peer_is_traced_when_it_fails(self):
         """Its end is told to its tracer at first; meanwhile nobody is busy."""
@@ -299,8 +303,8 @@ class Processes(Case):
                  "await_file('traced'); sys.exit(3)",
                  "await_file('pid'); time.sleep(0.1); "
                  "traces(int(pathlib.Path('pid').read_text())); "
-                 "put(pathlib.Path('traced'), ''); time.sleep(1)"]
-        with self.takes_less(0.9):
+                 "put(pathlib.Path('traced'), ''); time.sleep(4)"]
+        with self.takes_less(1.2):
             self.run_job(words, 1)
         cause = self.results()["root_cause"]
         self.assertEqual((cause["rank"], cause["exit_code"]), (0, 3))
