@@ -28,6 +28,10 @@ struct jr_proc {
  * reaped. */
 bool jr_proc_is_exiting(const struct jr_proc *proc);
 
+/* Whether the process has no descriptor, as one that has closed them to exit.
+ * False where that cannot be seen. */
+bool jr_proc_has_closed(int64_t pid);
+
 /* Read the file `path`, /proc/PID/stat or /proc/PID/task/TID/stat. False when
  * it is not there, or is none. */
 bool jr_proc_read(struct jr_proc *ret, const char *path);

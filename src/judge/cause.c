@@ -298,9 +298,10 @@ void jr_cause_find(struct jr_judge *judge)
  * moment of that. For a death it ends when the rank was seen to exit, or was
  * reaped; it begins when the rank was last seen alive, because the kernel does
  * not say when a process began to die. A rank that was already exiting at the
- * first failure may have begun to at any time before. A failure whose span ends
- * before that of another begins was before that one; where the spans overlap,
- * the kind decides (cause.h): a death comes before an exception that
+ * first failure may have begun to at any time before, and one that had closed
+ * its files by then is taken for the first of its kind. A failure whose span
+ * ends before that of another begins was before that one; where the spans
+ * overlap, the kind decides (cause.h): a death comes before an exception that
  * may follow from it, a crash before an abort.
  *
  * A failure that only a lost peer causes gives way to every other one, up to a
@@ -351,6 +352,7 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
         .order = rank->order == 0 ? UINT32_MAX : rank->order,
         .node = jr_plan_of(judge->plan, i)->node_rank,
         .failure = candidate_failure(judge, i, raised_ns),
+        .overtaken = rank->overtaken,
     };
     if (raised_ns != 0) {
         ret.from = ret.at = raised_ns;
@@ -413,6 +415,8 @@ static int compare_failure_kinds(const struct jr_candidate *a,
      * which they were seen. */
     bool deaths = a->failure != JR_FAILURE_RAISED &&
                   a->failure != JR_FAILURE_LOST_PEER && a->node == b->node;
+    if (deaths && a->overtaken != b->overtaken)
+        return a->overtaken ? -1 : 1;
     if (deaths && a->order != b->order)
         return a->order < b->order ? -1 : 1;
     return compare_failure_times(a, b);

@@ -25,6 +25,7 @@ struct jr_candidate {
     uint32_t order;
     uint32_t node;
     enum jr_failure failure;
+    bool overtaken;       /* see jr_rank_outcome */
     uint64_t from, until; /* its failure began between these */
     uint64_t at;          /* where it is put among others */
 };

@@ -96,6 +96,7 @@ static const struct jr_outcome_field rank_fields[] = {
     {"order", UINT32(order), 0, NOT_WRITTEN},
     {"alive", UINT64(alive_ns), 0, NOT_WRITTEN},
     {"exiting", UINT64(exiting_ns), 0, NOT_WRITTEN},
+    {"overtaken", BOOL(overtaken), 0, NOT_WRITTEN},
     {"told", UINT64(told_ns), 0, NOT_WRITTEN},
     {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
      "The non-zero code that it announced before it exited; null: it announced "

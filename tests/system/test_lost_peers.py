@@ -97,6 +97,8 @@ ENDS = {"segv": ("signal", None, "SIGSEGV"),
         "exit": ("exit", 3, None), "sysexit": ("exit", 3, None),
         "slow": ("exit", 3, None)}
 DEATHS = ["segv", "kill", "exit", "sysexit", "other"]
+# Of silent exits whose peers exit silently, too, not all can be told apart.
+SILENT = ["exit"] if WRONG > 0 else []
 # Forms, how the ranks are connected, how the hub dies, what its peers do.
 FORMS = {
     "spawn": ("unix", DEATHS, ["reset", "eof", "pipe", "own"]),
@@ -105,7 +107,7 @@ FORMS = {
     "script": ("tcp", DEATHS, ["reset", "eof", "pipe"]),
     "command": ("tcp", DEATHS, ["reset", "eof", "pipe"]),
     "c": ("unix", ["segv", "kill", "exit", "slow", "other"],
-          ["abort", "told", "pipe"]),
+          ["abort", "told", "pipe"] + SILENT),
 }
 
 

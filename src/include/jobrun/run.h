@@ -131,6 +131,8 @@ struct jr_rank_outcome {
                             the first failure, and before the stop; 0 */
     uint64_t exiting_ns; /* when it was first seen to be on its way out, before
                             it was reaped or told to stop; 0 */
+    bool overtaken;      /* it had closed its files by then, and could not be
+                            reaped: at the first failure */
     uint64_t told_ns;    /* when it told of its own failure, before it let go of
                             anything; 0: it did not */
     int32_t told_code;   /* what it was going to exit with then; 0: it had

@@ -9,9 +9,11 @@
  *
  * - When the first failure is known, each rank that runs is looked at: one that
  *   is on its way out by then (proc.h) may have been first; one that is not can
- *   only be later. The same is done just before the stop signal is sent, for
- *   what begins to end after it is never the cause. Each look reads one small
- *   file per rank.
+ *   only be later. One that has closed all its files by then, and is no zombie
+ *   yet, was overtaken: who waits for the end of its connections is woken while
+ *   it closes them, and is often let run before it. The same is done just
+ * before the stop signal is sent, for what begins to end after it is never the
+ * cause. Each look reads one small file per rank.
  * - A worker (a Python or library entrypoint) reports that its rank raised an
  *   exception, or exits with a code that is not 0, before any of its
  *   connections are closed, and waits for the answer, which comes after the
@@ -53,12 +55,14 @@ static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 /* Whether the rank exits already. A /proc of another PID namespace would tell
  * of somebody else: the parent must be us. A main thread that ended alone is a
  * zombie, too, while the others live. */
-static bool is_rank_exiting(const struct jr_rank_run *rank)
+static bool is_rank_exiting(const struct jr_rank_run *rank, bool *ret_closed)
 {
     struct jr_proc proc;
-    return jr_proc_of(&proc, rank->pid) && proc.parent == getpid() &&
-           jr_proc_is_exiting(&proc) &&
-           (proc.state != 'Z' || proc.threads <= 1);
+    bool exiting = jr_proc_of(&proc, rank->pid) && proc.parent == getpid() &&
+                   jr_proc_is_exiting(&proc) &&
+                   (proc.state != 'Z' || proc.threads <= 1);
+    *ret_closed = exiting && proc.state != 'Z' && jr_proc_has_closed(rank->pid);
+    return exiting;
 }
 
 static void note_exiting_ranks(struct jr_runner *runner)
@@ -68,8 +72,11 @@ static void note_exiting_ranks(struct jr_runner *runner)
         if (rank->pid == 0 || rank->watch.fd < 0 ||
             rank->outcome->exiting_ns != 0)
             continue;
-        bool exiting = is_rank_exiting(rank);
+        bool closed, exiting = is_rank_exiting(rank, &closed);
         uint64_t now = jr_clock_ns();
+        if (exiting)
+            rank->outcome->overtaken =
+                closed && runner->first_failure.noted_ns == 0;
         if (exiting)
             rank->outcome->exiting_ns = now;
         else

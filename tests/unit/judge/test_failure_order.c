@@ -17,6 +17,7 @@ struct fail {
     bool lost_peer;      /* by the runner's account */
     int stopped_with;
     uint32_t node;
+    bool overtaken;
 };
 
 struct vector {
@@ -61,6 +62,7 @@ static void set_rank(struct fake *fake, uint32_t i, const struct fail *fail,
     rank->told_code = fail->told_code;
     rank->lost_peer = fail->lost_peer;
     rank->stopped_with = fail->stopped_with;
+    rank->overtaken = fail->overtaken;
     fake->ranks[i].node_rank = fail->node;
     if (fail->raised > 0)
         raise_at(fake, i, fail);
@@ -145,6 +147,31 @@ static void peers_that_were_reaped_first(void)
          2,
          "FF",
          0,
+         1},
+        {"a peer exits and is reaped while the other one, with no files, exits",
+         {{.code = 3, .ended = 10.9, .exiting = 10.1, .overtaken = true},
+          {.code = 1, .ended = 10}},
+         2,
+         "FF",
+         0,
+         1},
+        {"the same, and the other one has its files",
+         {{.code = 3, .ended = 10.9, .exiting = 10.1},
+          {.code = 1, .ended = 10}},
+         2,
+         "FF",
+         1,
+         1},
+        {"who was overtaken on another node",
+         {{.code = 3,
+           .ended = 10.05,
+           .exiting = 10.01,
+           .overtaken = true,
+           .node = 1},
+          {.code = 1, .ended = 10}},
+         2,
+         "FF",
+         1,
          1},
         {"a peer dies by SIGPIPE",
          {{.code = 3, .ended = 60, .alive = 10.1},
