@@ -316,7 +316,6 @@ static struct jr_node *read_wanted(struct jr_doc *doc, const char *text,
     struct jr_diags silent = JR_DIAGS_INIT;
     struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_add(&value, text, len);
-    *doc = (struct jr_doc)JR_DOC_INIT;
     if (!value.failed)
         (void)jr_doc_load_value(doc, "--cell", value.data, 0, &silent);
     bool good = silent.errors == 0;
