@@ -62,7 +62,7 @@ static int share_folder(struct jr_sweep_run *run,
         .token = run->nodes.token,
         .collect = list_collected(policy->engine.ssh),
         .frozen = policy->code.mode == JR_CODE_MODE_FREEZE,
-        .mode = policy->log_mode};
+        .mode = (int)policy->log_mode};
     JR_CLOSE int stop_fd = jr_signals_open_stops(policy);
     int before = jr_controller_heed(controller, stop_fd);
     run->session->first_cell = run->code.session;

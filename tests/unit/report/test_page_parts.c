@@ -523,7 +523,8 @@ static void not_all_fields_are_shown(void)
         jr_html_page_results(&run.html);
         CU_ASSERT_EQUAL(count_of("<tr><th scope=\"row\">f"), 24);
         CU_ASSERT_EQUAL(count_of("<th scope=\"col\">f"), 9); /* and "field" */
-        CU_ASSERT_EQUAL(count_of("Not all fields are shown"), fields - 24);
+        CU_ASSERT_EQUAL(count_of("Not all fields are shown"),
+                        (size_t)fields - 24);
         CU_ASSERT_EQUAL(count_of("<details open>"), ranks <= 16);
         check_holds("<tr><th scope=\"row\">0</th><td>0</td><td>1</td><td>2</td>"
                     "<td>3</td><td>4</td><td>5</td><td>6</td><td>7</td></tr>");

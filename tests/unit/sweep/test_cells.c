@@ -100,7 +100,7 @@ static void are_named_by_entries_that_say_something(void)
         CU_ASSERT_EQUAL(s.status, vectors[i].status);
         CU_ASSERT_EQUAL(s.diags.errors, vectors[i].status != 0);
         CU_ASSERT_EQUAL_FATAL(s.diags.count, vectors[i].message != NULL);
-        const struct jr_diag *diag = &s.diags.items[0];
+        const struct jr_diag *diag = s.diags.items;
         if (vectors[i].message != NULL) {
             JR_ASSERT_TEXT(diag->message, vectors[i].message);
             CU_ASSERT_EQUAL(diag->span.column, vectors[i].column);
