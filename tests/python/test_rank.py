@@ -150,6 +150,7 @@ class Torch(Case):
         self.dist.new_group = lambda members, backend: (
             self.made.append((members, backend)), tuple(members))[1]
         self.dist.all_reduce = mock.Mock()
+        self.dist.destroy_process_group = mock.Mock()
         self.made = []
         patch = mock.patch.dict(sys.modules, {
             "torch": self.torch, "torch.distributed": self.dist})
@@ -214,6 +215,24 @@ class Torch(Case):
             (members, backend) for axis, backend in (
                 ("model", "nccl"), ("pipeline", "mine"), ("data", "gloo"))
             for members in jobrun.groups(axis)])
+
+    def test_the_world_that_it_began_ends(self):
+        """And no other: not the user's own, nor one that has ended already."""
+        os.environ["TORCH_DISTRIBUTED_BACKEND"] = "gloo"
+        for before, after, ends in ((False, True, 1), (True, True, 0),
+                                    (False, False, 0)):
+            self.dist.destroy_process_group.reset_mock()
+            self.dist.is_initialized = lambda: before
+            with mock.patch.object(jobrun, "_made", None):
+                jobrun._end()  # there is none
+                jobrun.init()
+                self.dist.is_initialized = lambda: after
+                self.dist.destroy_process_group.assert_not_called()
+                jobrun._end()
+            self.assertEqual(self.dist.destroy_process_group.call_count, ends)
+        self.dist.is_initialized = lambda: True
+        self.dist.destroy_process_group.side_effect = RuntimeError("gone")
+        _torch.Groups("cpu", {}, True).end()  # what was delivered counts
 
     def test_the_smoke_test(self):
         groups = _torch.Groups("cpu", {axis: axis for axis in jobrun.AXES})

@@ -133,6 +133,12 @@ def init(framework="torch", smoke_test=False):
         _made.smoke_test()
 
 
+def _end():
+    """End what init began, in the process that began it."""
+    if _made is not None:
+        _made.end()
+
+
 def _initialised():
     if _made is None:
         raise RuntimeError("there are no process groups: state `init: torch` "

@@ -274,6 +274,8 @@ def _returned(control, file):
             % control.fd), start=False)
         return 1
     control.tell(b"r" + (file or "").encode())
+    if file and _error.is_rank():
+        jobrun._end()
     return 0
 
 

@@ -15,9 +15,21 @@ _DRIVES = {"nccl": ("cuda",), "xccl": ("xpu",), "bkcl": ("xpu",),
 class Groups:
     """What jobrun.group and jobrun.device give."""
 
-    def __init__(self, device, groups):
+    def __init__(self, device, groups, owns_world=False):
         self.device = device
         self.groups = groups
+        self._owns_world = owns_world
+
+    def end(self):
+        """Once the function has returned: end the world that init began. What
+        torch's threads still use is gone when the interpreter ends, and the
+        rank may abort (torch.distributed.destroy_process_group)."""
+        import torch.distributed as dist
+        try:
+            if self._owns_world and dist.is_initialized():
+                dist.destroy_process_group()
+        except Exception:
+            pass  # a peer is gone: what was delivered counts
 
     def smoke_test(self):
         """An all-reduce over each axis of what the mesh predicts."""
@@ -54,17 +66,19 @@ def _device(torch, backend):
 
 
 def _init_world(dist, backend):
+    """Whether there was none: the user's own code ends its own."""
     if dist.is_initialized():
-        return
+        return False
     rank, size = jobrun.rank(), jobrun.world_size()
     if size == 1:
         # Alone there is nobody to meet, and may be no network to meet on.
         dist.init_process_group(backend, store=dist.HashStore(), rank=0,
                                 world_size=1)
-        return
+        return True
     dist.init_process_group(
         backend, init_method=os.environ.get("INIT_METHOD", "env://"),
         rank=rank, world_size=size)
+    return True
 
 
 def init():
@@ -73,7 +87,7 @@ def init():
     import torch.distributed as dist
     backend = _backend()
     device = _device(torch, backend)
-    _init_world(dist, backend)
+    owns_world = _init_world(dist, backend)
     groups = {}
     for axis in jobrun.AXES:
         mine = jobrun.members(axis)
@@ -81,4 +95,4 @@ def init():
             group = dist.new_group(members, backend=_backend(axis))
             if members == mine:
                 groups[axis] = group
-    return Groups(device, groups)
+    return Groups(device, groups, owns_world)
