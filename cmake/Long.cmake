@@ -52,6 +52,7 @@ set(JR_LONG_TESTS
   slurm.sweeps:release:60
   slurm.ssh:release:300
   slurm.far_host:release:40
+  slurm.eight_hosts:release:40
   slurm.long:release:90
   slurm.requeue:release:180
   slurm.preemptions:release:400
