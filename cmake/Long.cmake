@@ -28,8 +28,8 @@ set(JR_LONG_TESTS
   install.roots:release:100
   install.roots.remove:release:1
   install.hooks:release:110
-  install.aarch64.build:release:120
-  install.aarch64:release:120
+  install.aarch64.build:release:240
+  install.aarch64:release:180
   install.site:release:50
   install.portable:release:90
   run.chaos.long:release:120
