@@ -88,7 +88,7 @@ set(JR_MEMCHECK_FOLDERS
 set(JR_NO_MEMCHECK base.beneath base.pidfd base.subprocess base.syscalls
     judge.pattern judge.restart record.await_run record.live_run
     record.merge_nodes record.record_facts record.record_folder record.run_list
-    resolve.custom_device store.outcome)
+    report.screen resolve.custom_device store.outcome)
 # What takes 8 s and more there, for it has vectors by the thousand. AddressSanitizer
 # sees the same but for values that nobody has set, and where it is, these are
 # garbage that the vectors notice.
