@@ -14,7 +14,7 @@
 #include "session/slurm_queue.h"
 #include "session/sweep/load_sweep.h"
 #include "session/sweep/show_sweep.h"
-#include "session/sweep/sweep_parts.h"
+#include "session/sweep/sweep_part.h"
 #include "store/run_folder.h"
 #include "sweep/cell_json.h"
 #include "sweep/journal.h"

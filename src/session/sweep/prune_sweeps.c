@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "record/record_folder.h"
 #include "session/sweep/show_sweep.h"
-#include "session/sweep/sweep_parts.h"
+#include "session/sweep/sweep_part.h"
 #include "sweep/journal.h"
 
 #include "base/banned.h"

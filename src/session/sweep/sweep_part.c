@@ -1,4 +1,4 @@
-#include "session/sweep/sweep_parts.h"
+#include "session/sweep/sweep_part.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * node_N.TOKEN, or `cells` with the parts of cells of several hosts. Such a
  * folder is a row among the runs there, and can be removed.
  */
-#ifndef JR_SWEEP_PARTS_H
-#define JR_SWEEP_PARTS_H
+#ifndef JR_SWEEP_PART_H
+#define JR_SWEEP_PART_H
 
 #include <stdbool.h>
 
