@@ -12,11 +12,11 @@
 #include "base/names.h"
 #include "base/pidfd.h"
 #include "cluster/controller_run.h"
+#include "cluster/link_lines.h"
 
 #include "base/banned.h"
 
-#define LINE_MOST  (256U << 10) /* bytes of what is not a frame */
-#define EARLY_MOST (16U << 10)  /* of what is kept until a node has answered */
+#define LINE_MOST (256U << 10) /* bytes of what is not a frame */
 
 /* The streams. */
 
@@ -115,120 +115,6 @@ void jr_link_close_input(struct jr_link *link)
     link->in.fd = -1;
 }
 
-static bool is_idle_line(const struct jr_link *link, const char *line,
-                         size_t len)
-{
-    const struct jr_transport *transport = link->controller->transport;
-    return len == 0 ||
-           (transport->is_idle != NULL && transport->is_idle(line, len));
-}
-
-/* What is not a frame: what a prolog prints, or the program itself; except for
- * what it says of its own end. */
-static void forward_other_line(const struct jr_link *link, int stream,
-                               const char *line, size_t len)
-{
-    struct jr_controller *controller = link->controller;
-    if (is_idle_line(link, line, len))
-        return;
-    if (controller->run != NULL)
-        jr_controller_run_print(controller->run, stream, line, len);
-    else if (controller->options.note != NULL && link->in.fd >= 0 &&
-             controller->survey == NULL) { /* that tells it of its host */
-        char text[512];
-        (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
-        controller->options.note(controller->options.data, text);
-    }
-}
-
-/* An agent that has a link of its own speaks for no other node, whatever a host
- * sends. */
-static bool is_frame_of_link(const struct jr_link *link, const json_t *frame)
-{
-    return frame != NULL && (!link->controller->transport->each ||
-                             jr_json_get_u32(frame, "n") == link->node);
-}
-
-/* What ssh says on the way to a host, as its banner, is worth no line once that
- * is reached; and is nothing that it says in the end. */
-static void note_answer(struct jr_link *link)
-{
-    if (link->answered)
-        return;
-    link->answered = true;
-    link->last_line[0] = link->telling[0] = '\0';
-    jr_buf_release(&link->early);
-}
-
-/* Whether a line of standard error waits for the answer of the node. */
-static bool keep_early_line(struct jr_link *link, const char *line, size_t len)
-{
-    if (link->answered || !link->controller->transport->each)
-        return false;
-    if (link->early.len + len < EARLY_MOST) {
-        jr_buf_add(&link->early, line, len);
-        jr_buf_char(&link->early, '\n');
-    }
-    return true;
-}
-
-/* There will be no answer. */
-static void forward_early_lines(struct jr_link *link)
-{
-    size_t at = 0;
-    const char *end;
-    while (at < link->early.len &&
-           (end = memchr(link->early.data + at, '\n', link->early.len - at)) !=
-               NULL) {
-        const char *line = link->early.data + at;
-        forward_other_line(link, 1, line, (size_t)(end - line));
-        at += (size_t)(end - line) + 1;
-    }
-    jr_buf_release(&link->early);
-}
-
-static void take_link_output(struct jr_link *link)
-{
-    const char *line;
-    size_t len;
-    while ((line = jr_inlet_line(&link->out_lines, &len)) != NULL) {
-        json_t *frame = jr_message_read(line, len);
-        if (is_frame_of_link(link, frame)) {
-            note_answer(link);
-            jr_controller_receive(link->controller, frame);
-        } else {
-            forward_other_line(link, 0, line, len);
-        }
-        json_decref(frame);
-    }
-}
-
-/* The first says more than those that follow from it. */
-static void note_telling_line(struct jr_link *link)
-{
-    const struct jr_transport *transport = link->controller->transport;
-    if (link->telling[0] == '\0' && transport->is_telling != NULL &&
-        transport->is_telling(link->last_line))
-        memcpy(link->telling, link->last_line, sizeof link->telling);
-}
-
-static void take_link_errors(struct jr_link *link)
-{
-    const char *line;
-    size_t len;
-    while ((line = jr_inlet_line(&link->err_lines, &len)) != NULL) {
-        len -= len > 0 && line[len - 1] == '\r'; /* as ssh ends its lines */
-        if (!keep_early_line(link, line, len))
-            forward_other_line(link, 1, line, len);
-        if (is_idle_line(link, line, len))
-            continue;
-        (void)snprintf(link->last_line, sizeof link->last_line, "%.*s",
-                       (int)len, line);
-        note_telling_line(link);
-        jr_controller_handle_errors(link->controller, link);
-    }
-}
-
 /* Read what there is; at the end close. */
 static void read_link_stream(struct jr_link *link, struct jr_watch *watch,
                              struct jr_inlet *inlet)
@@ -256,7 +142,7 @@ static void check_link_end(struct jr_link *link)
     if (link->ended || link->pid > 0 || link->out.fd >= 0 || link->err.fd >= 0)
         return;
     link->ended = true;
-    forward_early_lines(link);
+    jr_link_forward_early(link);
     jr_controller_handle_end(link->controller, link);
 }
 
@@ -265,7 +151,7 @@ static void on_link_output(void *owner, uint32_t events)
     (void)events;
     struct jr_link *link = owner;
     read_link_stream(link, &link->out, &link->out_lines);
-    take_link_output(link);
+    jr_link_take_output(link);
     check_link_end(link);
 }
 
@@ -274,7 +160,7 @@ static void on_link_errors(void *owner, uint32_t events)
     (void)events;
     struct jr_link *link = owner;
     read_link_stream(link, &link->err, &link->err_lines);
-    take_link_errors(link);
+    jr_link_take_errors(link);
     check_link_end(link);
 }
 
@@ -402,5 +288,5 @@ void jr_link_close(struct jr_link *link)
     jr_inlet_release(&link->out_lines);
     jr_inlet_release(&link->err_lines);
     jr_buf_release(&link->outbox);
-    jr_buf_release(&link->early);
+    jr_inlet_release(&link->early);
 }

@@ -25,14 +25,14 @@ struct jr_link {
     void (*feed)(struct jr_link *link); /* sends more, where nothing waits;
                                            NULL: there is no more */
     bool in_watched;
-    bool answered;       /* something has come of the agent */
-    struct jr_buf early; /* lines of its standard error before that */
-    bool closed;         /* nothing is sent any more */
-    bool ended;          /* the program is gone, and all it had is read */
-    int status;          /* of waitpid(2), then */
-    char last_line[512]; /* of its standard error */
-    char telling[512];   /* the first of its lines that says why the node cannot
-                            be reached; "": none has */
+    bool answered;         /* something has come of the agent */
+    struct jr_inlet early; /* lines of its standard error before that */
+    bool closed;           /* nothing is sent any more */
+    bool ended;            /* the program is gone, and all it had is read */
+    int status;            /* of waitpid(2), then */
+    char last_line[512];   /* of its standard error */
+    char telling[512]; /* the first of its lines that says why the node cannot
+                          be reached; "": none has */
 };
 
 /* Prepare a link, with nothing behind it. */
