@@ -75,8 +75,8 @@ struct jr_agent_cell_hooks {
     void (*leave)(void *data);
     /* How many run. */
     size_t (*count)(void *data);
-    /* Append a line for each that the controller does not see: how far it is,
-     * for JR_CHANNEL_PROGRESS. */
+    /* Append a line for each whose files the controller does not see, for
+     * JR_CHANNEL_PROGRESS: {"cell": 7, "progress": {...}}. */
     void (*progress)(void *data, struct jr_buf *out);
 };
 

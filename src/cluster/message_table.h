@@ -43,9 +43,8 @@
     X(OBSTACLE, "obstacle", TEXT, obstacle) /* why they get no world */        \
     X(TOKEN, "token", TEXT, token) /* of a listener, or of a folder */         \
     X(FINGERPRINT, "fingerprint", TEXT, fingerprint)                           \
-    X(MODE, "mode", INT, mode) /* of the run folder: log_mode */               \
-    X(COLLECT, "collect", TEXT,                                                \
-      collect) /* of engine.ssh: words with commas */                          \
+    X(MODE, "mode", INT, mode)           /* of the run folder: log_mode */     \
+    X(COLLECT, "collect", TEXT, collect) /* of engine.ssh: with commas */      \
     X(CONSOLE, "console", TEXT, console) /* "plain" or "color": what its ranks \
                                             print is shown; left out: not */
 
@@ -104,8 +103,7 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
      * run. */                                                                 \
     FROM(WANT, "want", 0)                                                      \
     FROM(PLACED, "placed", 0)                                                  \
-    /* Who an agent is: the first message, where each has a link of its own.   \
-     */                                                                        \
+    /* Who an agent is: the first message, where each has its own link. */     \
     TO(ASSIGN, "assign",                                                       \
        JR_KEY(AS) | JR_KEY(HOST) | JR_KEY(PIECE) | JR_KEY(ENV) |               \
            JR_KEY(DEVICE) | JR_KEY(FOLDER))                                    \
@@ -168,8 +166,7 @@ _Static_assert(JR_KEY_COUNT <= 64, "a set of keys is 64 bits");
     TO(AWAY, "away", 0)                                                        \
     /* A sign of life, which is to be answered. */                             \
     TO(HEARTBEAT, "heartbeat", 0)                                              \
-    /* Of a survey (survey.h): listen at a port, which is stated or to begin   \
-     * with, and greet with the token; and connect to that. */                 \
+    /* Of a survey: listen at a port, or from one on; connect to that. */      \
     TO(LISTEN, "listen", JR_KEY(PORT) | JR_KEY(ON) | JR_KEY(TOKEN))            \
     TO(REACH, "reach", JR_KEY(HOST) | JR_KEY(PORT) | JR_KEY(TOKEN))
 
@@ -195,8 +192,7 @@ enum jr_message_type {
     X(OUTCOME, "outcome")   /* of an attempt: outcome_message.h */             \
     X(LEFT, "left")         /* what ranks, or a cell, have left in files */    \
     X(EXCHANGE, "exchange") /* of MPI's managers: wireup/exchange_frame.h */   \
-    X(PROGRESS, "progress") /* how far cells are, {"cell":7,"progress":{...}}, \
-                               whose files are not seen */
+    X(PROGRESS, "progress") /* of cells with files of their own: agent.h */
 
 #define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,
 enum jr_channel { JR_CHANNELS(JR_CHANNEL_ENUM) JR_CHANNEL_COUNT };
