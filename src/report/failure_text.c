@@ -60,24 +60,19 @@ static bool is_in_group(const struct jr_page *page, size_t i,
            report->ranks[i].early == (group->which == EARLY);
 }
 
-/* The first of the group; the count of all ranks if it is empty. */
-static size_t find_first_in_group(const struct jr_page *page,
-                                  const struct group *group)
-{
-    size_t i = 0;
-    while (i < page->report->count && !is_in_group(page, i, group))
-        i++;
-    return i;
-}
-
+/* Append the ranks of the group. Returns how many they are, and in *ret_first,
+ * unless it is NULL, which is the first. */
 static size_t add_group(struct jr_buf *out, const struct jr_page *page,
-                        const struct group *group)
+                        const struct group *group, size_t *ret_first)
 {
     JR_FREE uint32_t *ranks = calloc(page->report->count + 1, sizeof *ranks);
     size_t count = 0;
     for (size_t i = 0; ranks != NULL && i < page->report->count; i++)
-        if (is_in_group(page, i, group))
+        if (is_in_group(page, i, group)) {
+            if (count == 0 && ret_first != NULL)
+                *ret_first = i;
             ranks[count++] = jr_plan_of(page->plan, i)->rank;
+        }
     if (count > 0)
         add_set(out, ranks, count);
     return count;
@@ -86,7 +81,7 @@ static size_t add_group(struct jr_buf *out, const struct jr_page *page,
 size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
                       enum jr_rank_state state)
 {
-    return add_group(out, page, &(struct group){state, ALL});
+    return add_group(out, page, &(struct group){state, ALL}, NULL);
 }
 
 /* The axes that are more than 1 long: "   data 1 model 0". */
@@ -364,8 +359,8 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
     for (size_t i = 0; signal == 0 && i < page->report->count; i++)
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;
-    size_t needed =
-        add_group(&killed, page, &(struct group){JR_RANK_STOPPED, KILLED});
+    size_t needed = add_group(&killed, page,
+                              &(struct group){JR_RANK_STOPPED, KILLED}, NULL);
     size_t crashed = find_crashed(page);
     if (signal == 0 && needed == 0)
         return;
@@ -441,14 +436,13 @@ static void print_kinds(const struct jr_page *page, const char *label,
 {
     for (const struct kind *kind = list; kind < list + count; kind++) {
         JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
-        size_t ranks = add_group(&set, page, &kind->group);
+        size_t first = 0, ranks = add_group(&set, page, &kind->group, &first);
         if (ranks == 0)
             continue;
         jr_buf_printf(page->out, "  %-*s%s %s", label == NULL ? 0 : 12,
                       label == NULL ? "" : label, set.data, kind->text);
         if (kind->detail != NULL)
-            kind->detail(page->out, page,
-                         find_first_in_group(page, &kind->group), ranks);
+            kind->detail(page->out, page, first, ranks);
         jr_buf_char(page->out, '\n');
         label = label == NULL ? NULL : "";
     }

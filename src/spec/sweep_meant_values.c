@@ -67,11 +67,13 @@ static const char *meant_range(struct jr_arena *arena, const char *text)
 static const char *const lists[] = {
     "values", "value",       "choices", "choice", "options",
     "option", "grid_search", "grid",    "list",   NULL};
-static const struct {
+struct ends {
     const char *from, *to;
-} intervals[] = {{"min", "max"},        {"low", "high"},  {"lower", "upper"},
-                 {"start", "stop"},     {"start", "end"}, {"begin", "end"},
-                 {"minimum", "maximum"}};
+};
+static const struct ends intervals[] = {
+    {"min", "max"},        {"low", "high"},  {"lower", "upper"},
+    {"start", "stop"},     {"start", "end"}, {"begin", "end"},
+    {"minimum", "maximum"}};
 
 /* Whether nothing of it was inserted: it is shown as it was written. */
 static bool is_as_written(const struct jr_node *node)

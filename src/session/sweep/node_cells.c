@@ -486,19 +486,15 @@ void jr_node_cells_signal(const struct jr_node_cells *cells, const char *number,
             (void)kill(cells->cells[i].pid, sig);
 }
 
-static json_t *read_progress(const struct jr_node_cell *cell)
-{
-    char folder[16];
-    jr_cell_folder(folder, cell->number);
-    JR_CLOSE int fd = jr_record_folder_open(cell->cells_dir, folder, NULL);
-    return fd < 0 ? NULL : jr_record_folder_progress(fd);
-}
-
 void jr_node_cells_progress(const struct jr_node_cells *cells,
                             struct jr_buf *out)
 {
     for (size_t i = 0; cells->own.dir != NULL && i < cells->count; i++) {
-        json_t *progress = read_progress(&cells->cells[i]);
+        char folder[16];
+        jr_cell_folder(folder, cells->cells[i].number);
+        JR_CLOSE int fd =
+            jr_record_folder_open(cells->cells[i].cells_dir, folder, NULL);
+        json_t *progress = fd < 0 ? NULL : jr_record_folder_progress(fd);
         if (progress == NULL)
             continue;
         json_t *line = json_object();
