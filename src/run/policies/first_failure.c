@@ -12,8 +12,8 @@
  *   only be later. One that has closed all its files by then, and is no zombie
  *   yet, was overtaken: who waits for the end of its connections is woken while
  *   it closes them, and is often let run before it. The same is done just
- * before the stop signal is sent, for what begins to end after it is never the
- * cause. Each look reads one small file per rank.
+ *   before the stop signal is sent, for what begins to end after it is never
+ *   the cause. Each look reads one small file per rank.
  * - A worker (a Python or library entrypoint) reports that its rank raised an
  *   exception, or exits with a code that is not 0, before any of its
  *   connections are closed, and waits for the answer, which comes after the
@@ -74,13 +74,13 @@ static void note_exiting_ranks(struct jr_runner *runner)
             continue;
         bool closed, exiting = is_rank_exiting(rank, &closed);
         uint64_t now = jr_clock_ns();
-        if (exiting)
+        if (exiting) {
             rank->outcome->overtaken =
                 closed && runner->first_failure.noted_ns == 0;
-        if (exiting)
             rank->outcome->exiting_ns = now;
-        else
+        } else {
             rank->outcome->alive_ns = now;
+        }
     }
     runner->first_failure.noted_ns = jr_clock_ns();
 }
