@@ -4,6 +4,7 @@ on this machine."""
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -463,10 +464,13 @@ while data := os.read(0, 65536):
         for words in (("show",), ("logs",), ("top", "--once")):
             done = self.expect(harness.Case.jobrun(
                 self, words[0], f"latest/{far}", *words[1:]), 2)
+            said, line = done.stderr.rstrip("\n").split("; until then: ")
             self.assertIn(f"cell latest/{far} runs on {by_ssh.ADDRESS}2, and its "
-                          "files come here when it has ended; until then: ssh "
-                          f"{by_ssh.ADDRESS}2 jobrun {words[0]} {far:04} "
-                          f"--log-dir '{there}'\n", done.stderr)
+                          "files come here when it has ended", said)
+            ssh, host, *rest = shlex.split(line)  # by the shell here, and there
+            self.assertEqual((ssh, host), ("ssh", f"{by_ssh.ADDRESS}2"))
+            self.assertEqual(shlex.split(" ".join(rest)), [
+                "jobrun", words[0], f"{far:04}", "--log-dir", str(there)])
             self.expect(harness.Case.jobrun(
                 self, words[0], f"{far:04}", "--log-dir", str(disk),
                 *words[1:]), 0)

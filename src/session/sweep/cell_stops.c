@@ -233,15 +233,19 @@ void jr_far_cell_command(struct jr_buf *out, const struct jr_far_cell *cell,
                          const char *verb)
 {
     struct last_line last;
+    JR_BUF_CLEANUP struct jr_buf there = JR_BUF_INIT;
     JR_CLOSE int fd = open_sweep_of(cell);
     if (fd < 0)
         return;
     read_last_line(&last, fd, cell->id);
     if (last.runs && last.host != NULL && last.there != NULL) {
+        jr_shell_quote(&there, last.there); /* for the shell there */
         jr_buf_str(out, "ssh ");
         jr_buf_safe(out, last.host);
         jr_buf_printf(out, " jobrun %s %s --log-dir ", verb, cell->id);
-        jr_shell_quote(out, last.there);
+        if (!there.failed)
+            jr_shell_quote(out, there.data);
+        out->failed |= there.failed;
     }
     release_line(&last);
 }
