@@ -451,10 +451,3 @@ bool jr_foreign_container(const char *word)
 {
     return has_name("docker podman apptainer singularity enroot", word);
 }
-
-bool jr_foreign_status(const char *word)
-{
-    return has_name("succeeded failed incomplete timed_out hung stopped "
-                    "launch_failed running yielded",
-                    word);
-}

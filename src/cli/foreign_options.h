@@ -58,7 +58,4 @@ bool jr_foreign_launcher(const char *word);
 /* Whether a word is a program that starts containers, installed or not. */
 bool jr_foreign_container(const char *word);
 
-/* Whether a word is the status of a run, as --where takes it. */
-bool jr_foreign_status(const char *word);
-
 #endif

@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "session/support.h"
+#include "session/sweep/row_table.h"
 
 #include "base/banned.h"
 
@@ -312,7 +313,7 @@ int jr_mistake_words(const struct jr_cli *cli)
 {
     if (cli->verb->words[0] != '\0' || cli->words_count == 0)
         return 0;
-    if (cli->verb->run == jr_cmd_runs && jr_foreign_status(cli->words[0]))
+    if (cli->verb->run == jr_cmd_runs && jr_row_status_is(cli->words[0]))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "runs takes no argument; type: jobrun runs --where "
                           "status=%s",

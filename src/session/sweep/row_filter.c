@@ -47,6 +47,19 @@ static size_t read_sign(unsigned *ret, const char *text)
     return 0;
 }
 
+#define WORD(name, word) word,
+static const char *const statuses[] = {JR_RUN_STATUSES(WORD) "running", "lost",
+                                       "damaged", NULL};
+#undef WORD
+
+bool jr_row_status_is(const char *word)
+{
+    size_t i = 0;
+    while (statuses[i] != NULL && strcmp(statuses[i], word) != 0)
+        i++;
+    return statuses[i] != NULL;
+}
+
 /* The status that others call so, or NULL. */
 static const char *foreign_status(const char *word)
 {
@@ -70,11 +83,7 @@ static const char *foreign_status(const char *word)
  * those of runs: only what is near to one of these is refused. */
 static int check_status(const struct condition *condition, struct jr_error *err)
 {
-#define WORD(name, word) word,
-    static const char *const words[] = {JR_RUN_STATUSES(WORD) "running", "lost",
-                                        "damaged", NULL};
-#undef WORD
-    const char *near = jr_did_you_mean_longer(condition->text, words);
+    const char *near = jr_did_you_mean_longer(condition->text, statuses);
     if (near == NULL)
         near = foreign_status(condition->text);
     if (strcmp(condition->name, "status") != 0 || near == NULL ||

@@ -91,6 +91,9 @@ double jr_row_table_number(const struct jr_row_table *table,
 int jr_row_table_filter(struct jr_row_table *table, char *const *conditions,
                         struct jr_error *err);
 
+/* Whether a word is the status of a run, as `runs` shows it. row_filter.c */
+bool jr_row_status_is(const char *word);
+
 /* Order the rows by a name, "-" before it: the largest first. Rows without a
  * value come last, equal ones as they were given. -1 with `err`. */
 int jr_row_table_sort(struct jr_row_table *table, const char *word,
