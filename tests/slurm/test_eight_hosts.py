@@ -102,6 +102,7 @@ class Eight(test_ssh.Spares):
 
     def test_the_controller_is_killed(self):
         process = self.begin_all()
+        self.assertGreaterEqual(len(test_ssh.processes_with(self.marker)), RANKS)
         process.send_signal(signal.SIGKILL)
         killed = time.monotonic()
         self.nobody_is_left()
