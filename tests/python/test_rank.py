@@ -134,6 +134,11 @@ class Package(Case):
         self.assertTrue(jobrun.result.delivered)
 
 
+class Group:
+    def __init__(self, members):
+        self.members = tuple(members)
+
+
 class Torch(Case):
     def setUp(self):
         super().setUp()
@@ -147,15 +152,20 @@ class Torch(Case):
         self.dist.is_initialized = lambda: False
         self.dist.HashStore = lambda: "store"
         self.dist.init_process_group = mock.Mock()
-        self.dist.new_group = lambda members, backend: (
-            self.made.append((members, backend)), tuple(members))[1]
+        self.dist.new_group = self.new_group
         self.dist.all_reduce = mock.Mock()
         self.dist.destroy_process_group = mock.Mock()
-        self.made = []
+        self.made, self.groups = [], []
         patch = mock.patch.dict(sys.modules, {
             "torch": self.torch, "torch.distributed": self.dist})
         patch.start()
         self.addCleanup(patch.stop)
+
+    def new_group(self, members, backend):
+        """torch holds a group until it is destroyed."""
+        self.made.append((members, backend))
+        self.groups.append(Group(members))
+        return self.groups[-1]
 
     def test_devices(self):
         def module():
@@ -207,9 +217,12 @@ class Torch(Case):
         os.environ["TORCH_DISTRIBUTED_BACKEND"] = "rccl"
         made = _torch.init()
         self.assertEqual(made.device, ("device", "cuda", 1))
-        self.assertEqual(made.groups, {"model": (16, 17),
-                                       "pipeline": (13, 15, 17),
-                                       "data": (5, 11, 17, 23)})
+        self.assertEqual(
+            {axis: group.members for axis, group in made.groups.items()},
+            {"model": (16, 17), "pipeline": (13, 15, 17),
+             "data": (5, 11, 17, 23)})
+        self.groups.clear()  # a thread of a group outlives none
+        self.assertEqual(dict(made.groups), {})
         self.assertEqual(self.dist.init_process_group.call_args[0], ("nccl",))
         self.assertEqual(self.made, [
             (members, backend) for axis, backend in (
@@ -235,12 +248,13 @@ class Torch(Case):
         _torch.Groups("cpu", {}, True).end()  # what was delivered counts
 
     def test_the_smoke_test(self):
-        groups = _torch.Groups("cpu", {axis: axis for axis in jobrun.AXES})
+        held = {axis: self.new_group([], axis) for axis in jobrun.AXES}
+        groups = _torch.Groups("cpu", held)
         self.sums = [17.0 + 18, 14.0 + 16 + 18, 6.0 + 12 + 18 + 24]
         groups.smoke_test()
         calls = self.dist.all_reduce.call_args_list
         self.assertEqual([call[1] for call in calls],
-                         [{"group": axis} for axis in jobrun.AXES])
+                         [{"group": held[axis]} for axis in jobrun.AXES])
         for call in calls:
             value = call[0][0]
             self.assertEqual((value.shape, value.value, value.device),

@@ -409,6 +409,77 @@ class Ends(Case):
         self.assertEqual(ours.recv(1), b"")
 
 
+# A group of torch's that garbage holds, and what is done at the end.
+GROUPS = """\
+import atexit, os, sys
+import jobrun, torch.distributed
+class Group:
+    def __del__(self):
+        print("collected", "late" if sys.is_finalizing() else "in time")
+class Made:
+    def end(self):
+        print("ended in", "the rank" if os.getpid() == pid else "a child")
+def main(code=None):
+    group = Group()
+    group.me = group
+    if code is not None:
+        sys.exit(code)
+pid = os.getpid()
+jobrun._made = Made()
+atexit.register(print, "own handler")
+"""
+
+
+class Groups(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("torch/__init__.py", "")
+        self.write("torch/distributed.py", "")
+
+    def check(self, code, words, *lines, form=("script", "f.py")):
+        self.write("f.py", GROUPS + words)
+        self.assertEqual(self.worker(*form), code, self.err)
+        self.assertEqual(self.out.splitlines(), list(lines))
+
+    def test_plain_python_is_late(self):
+        """If this fails, nothing of this is needed."""
+        self.write("f.py", GROUPS + "main()\n")
+        code = "import sys; sys.path[:0] = [%r, '.']\n" \
+            "exec(open('f.py').read())" % os.path.join(SUPPORT, "python")
+        self.assertEqual(self.run_words(PYTHON, "-c", code), 0, self.err)
+        self.assertEqual(self.out, "own handler\ncollected late\n")
+
+    def test_scripts(self):
+        well = "own handler", "ended in the rank", "collected in time"
+        self.check(0, "main()\n", *well)
+        self.check(0, "main(0)\n", *well)
+
+    def test_a_module(self):
+        self.check(0, "main()\n", "own handler", "ended in the rank",
+                   "collected in time", form=("module", "f"))
+
+    def test_a_function(self):
+        self.check(0, "", "own handler", "ended in the rank",
+                   "collected in time", form=("function", "f:main", "{}"))
+
+    def test_a_failure_ends_nothing(self):
+        """Its peers may be in the middle of a call, and it would wait."""
+        self.check(3, "main(3)\n", "own handler", "collected in time")
+        self.write("f.py", GROUPS + "main()\n1 / 0\n")
+        self.assertEqual(self.worker("script", "f.py"), 1)
+        self.assertNotIn("ended", self.out)
+
+    def test_a_child_ends_nothing(self):
+        self.check(0, "main()\nchild = os.fork()\n"
+                   "if child:\n    os.waitpid(child, 0)\n",
+                   "own handler", "collected late",  # by the child
+                   "own handler", "ended in the rank", "collected in time")
+
+    def test_other_programs_are_not_collected(self):
+        self.check(0, "main()\ndel sys.modules['torch.distributed']\n",
+                   "own handler", "collected late")
+
+
 class Old(Case):
     def test_syntax(self):
         """All of the package is Python 3.8; test_versions.py runs it there."""

@@ -1,5 +1,7 @@
 """The forms of a Python entrypoint, each run as plain Python would."""
+import atexit
 import builtins
+import gc
 import importlib
 import importlib.machinery
 import importlib.util
@@ -222,6 +224,8 @@ class Control:
     """The runner's ear: a word says how the rank's work ended, a byte that
     comes back says that it may go."""
 
+    returned = False  # the rank's work ended well
+
     def __init__(self, fd, forked):
         self.fd, self.forked = fd, forked
         self.file = self._socket()
@@ -274,9 +278,22 @@ def _returned(control, file):
             % control.fd), start=False)
         return 1
     control.tell(b"r" + (file or "").encode())
-    if file and _error.is_rank():
-        jobrun._end()
+    control.returned = True
     return 0
+
+
+def _end_groups(control):
+    """At the exit of the rank, after the user's own handlers, while threads may
+    still run: end the groups that init made, and collect those that are held by
+    garbage alone, as by a model in its own cycles. Those that are left for the
+    end of the interpreter can abort it (std::terminate, of a thread of torch
+    that wants to run Python then), which fails a rank that has done its work.
+    """
+    if "torch.distributed" not in sys.modules or not _error.is_rank():
+        return
+    if control.returned:
+        jobrun._end()
+    gc.collect()
 
 
 def _exit_code(error):
@@ -295,7 +312,7 @@ def _run(words, control):
         if code != 0:
             control.tell(b"x %d" % code)
         elif words[0] != "function":
-            control.tell(b"r")
+            _returned(control, None)
         raise
     except StartError as error:
         _error.refuse(error)
@@ -313,4 +330,6 @@ def main(words):
         from jobrun import _serve
         words, control = _serve.serve(words[1:])
     _error.claim()
-    return _run(words, Control(control, forked))
+    control = Control(control, forked)
+    atexit.register(_end_groups, control)
+    return _run(words, control)

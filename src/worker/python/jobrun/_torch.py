@@ -1,6 +1,7 @@
 """`init: torch`: the process group of the world, the device, and one group per
 axis of the mesh, each with its own backend."""
 import os
+import weakref
 
 import jobrun
 
@@ -17,13 +18,13 @@ class Groups:
 
     def __init__(self, device, groups, owns_world=False):
         self.device = device
-        self.groups = groups
+        # torch holds them, until they are destroyed.
+        self.groups = weakref.WeakValueDictionary(groups)
         self._owns_world = owns_world
 
     def end(self):
-        """Once the function has returned: end the world that init began. What
-        torch's threads still use is gone when the interpreter ends, and the
-        rank may abort (torch.distributed.destroy_process_group)."""
+        """Once the rank has done its work: end the world that init began, as
+        torch wants it (torch.distributed.destroy_process_group)."""
         import torch.distributed as dist
         try:
             if self._owns_world and dist.is_initialized():
