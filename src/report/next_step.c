@@ -103,6 +103,11 @@ static const struct known rows[] = {
       "fork: Resource temporarily unavailable"},
      "a limit on processes is reached: ulimit -u, or `threads: 1` in the spec",
      NULL},
+    {{"terminate called without an active exception"},
+     "a thread of a library still ran when the program ended; with torch, call "
+     "dist.destroy_process_group(), and gc.collect() once the model is no "
+     "longer used",
+     NULL},
     {{"version `GLIBC_"},
      "it was built on a newer system: build it here, or run it in a container",
      NULL},

@@ -63,6 +63,10 @@ static void goes_by_what_was_said(void)
         {"RuntimeError: Torch not compiled with CUDA enabled",
          "the Python of the ranks has a torch without CUDA: install one with "
          "it, or state `device: cpu`"},
+        {"terminate called without an active exception",
+         "a thread of a library still ran when the program ended; with torch, "
+         "call dist.destroy_process_group(), and gc.collect() once the model "
+         "is no longer used"},
         {"OSError: [Errno 24] Too many open files",
          "allow more of them: limits: {nofile: 65536}"},
         {"./a: error while loading shared libraries: libx.so.1: cannot open",
