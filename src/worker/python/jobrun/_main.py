@@ -144,6 +144,17 @@ def import_module(name):
         raise
 
 
+def _hidden(name, module):
+    """What a module of Python's own, or one imported before, hides: a file of
+    the user's that was meant."""
+    path = os.path.join(os.getcwd(), *name.split(".")) + ".py"
+    file = getattr(module, "__file__", None)
+    if not os.path.exists(path) or file and os.path.realpath(
+            file) == os.path.realpath(path):
+        return ""
+    return ": it hides %s, which needs another name" % path
+
+
 def find_function(target):
     """What MODULE:NAME means; NAME may have dots."""
     module_name, _, path = target.partition(":")
@@ -155,6 +166,7 @@ def find_function(target):
             raise StartError(
                 "module '%s' (%s) has no '%s'%s"
                 % (module_name, getattr(module, "__file__", "built in"), path,
+                   _hidden(module_name, module) or
                    _near(name, dir(found)))) from None
     if not callable(found):
         raise StartError("'%s' is not a function: its type is %s"
