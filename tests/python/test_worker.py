@@ -309,7 +309,7 @@ class Functions(Case):
         """Told as the spec's mistake, without a traceback, as no start."""
         self.write("f.py", "def main(epochs, lr=0.1):\n    pass\nx = 3\n")
         self.write("half.py", "import nowhere\n")
-        self.write("grp.py", "def main():\n    pass\n")
+        self.write("gc.py", "def main():\n    pass\n")
         self.write("json.py", "")
         self.write("ourpackage/__init__.py", "")
         self.write("ourpackage/train.py", "")
@@ -326,8 +326,8 @@ class Functions(Case):
             (("zzqqxx.y.train:f",), "no module named 'zzqqxx' (to import "
              "'zzqqxx.y.train'); the"),
             (("f:mian", 1), "has no 'mian': did you mean 'main'?"),
-            (("grp:main",), "module 'grp' (built in) has no 'main': it hides "
-             + self.dir + "/grp.py, which needs another name"),
+            (("gc:main",), "module 'gc' (built in) has no 'main': it hides "
+             + self.dir + "/gc.py, which needs another name"),
             (("json:train",), "json/__init__.py) has no 'train': it hides"),
             (("ourpackage:trian",), "__init__.py) has no 'trian'"),
             (("f:x",), "'f:x' is not a function: its type is int"),
