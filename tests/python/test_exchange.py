@@ -417,6 +417,39 @@ class Leaks(Launching):
         self.assertIn("ended before the exception came: True", out)
         self.is_stopped(process)
 
+    def test_a_signal_that_another_thread_got(self):
+        """Python does not wake its main thread for that."""
+        process = self.program("""\
+            import os, signal, threading, time
+            import jobrun
+            def f():
+                print("begun", flush=True)
+                threading.Event().wait(1000)
+            def sleeps(task):
+                with open("/proc/self/task/%d/wchan" % task) as file:
+                    return file.read().startswith("futex")
+            def hand_on(main, mine):
+                signal.sigwait([signal.SIGUSR2])
+                while not sleeps(main):
+                    time.sleep(0.01)
+                signal.pthread_kill(mine, signal.SIGUSR1)
+                while True:  # as Popen.wait of another job: no bytecode of main
+                    time.sleep(100)
+            def handle(signum, frame):
+                raise KeyboardInterrupt
+            if __name__ == "__main__":
+                signal.signal(signal.SIGUSR1, handle)
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+                thread = threading.Thread(target=lambda: hand_on(
+                    threading.main_thread().native_id, threading.get_ident()),
+                    daemon=True)
+                thread.start()
+                jobrun.launch(f, nprocs=1)
+            """)
+        process.send_signal(signal.SIGUSR2)
+        process.communicate(timeout=LIMIT)
+        self.is_stopped(process)
+
     def test_an_exception_at_every_moment_of_the_call(self):
         """An exception that comes after so many lines of the package's own
         code: the job has ended whenever it leaves the call."""

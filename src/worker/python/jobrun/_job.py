@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 import weakref
 
 from jobrun import _exchange
@@ -22,6 +23,9 @@ _REDACTED = "<redacted>"
 _TAIL = 1 << 16
 # Signals that are closer than a tenth of a second are one signal to jobrun.
 _ONE_SIGNAL = 0.15
+# Python runs the handlers of signals in the main thread, and does not wake it for
+# a signal that another thread got, or that came just before it slept.
+_HEARD = 1.0  # seconds within which it looks up
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -234,6 +238,17 @@ def _remove_folder(folder, owner):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _await(event, timeout=None):
+    """Whether the event came within `timeout` seconds, with an ear for signals."""
+    until = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = _HEARD if until is None else until - time.monotonic()
+        if event.wait(min(max(left, 0), _HEARD)):
+            return True
+        if until is not None and left <= _HEARD:
+            return False
+
+
 class Job:
     """A job that runs; jobrun.launch(..., join=False) returns it.
 
@@ -262,7 +277,7 @@ class Job:
         _flush()
         held.append(self)
         threading.Thread(target=self._follow, daemon=True).start()
-        self._started.wait()
+        _await(self._started)
         if self._failed is not None:
             raise self._failed
         self.pid = self._process.pid
@@ -315,7 +330,7 @@ class Job:
     def wait(self, timeout=None):
         """jobrun's exit status, as a shell has it, once the job has ended;
         None where it has not within `timeout` seconds."""
-        if not self._ended.wait(timeout):
+        if not _await(self._ended, timeout):
             return None
         self._remove()
         status = self._process.returncode
@@ -357,7 +372,7 @@ class Job:
             try:
                 self._send(sig)
                 if self._process is not None:
-                    self._ended.wait()
+                    _await(self._ended)
                 break
             except BaseException:
                 continue
