@@ -16,7 +16,7 @@ SCALARS = [0, 1, 2, 7, -1, 2.5, -0.5, 65535, 65536, 4294967295, 4294967296,
            "0-", "3-1", "0:3", "0:all,1-3:err", "0:x", "x:3", "30s", "5 s",
            "1h30m", "30m1h", "05s", "0", "500ms", "cpu", "gpu", "cuda",
            "custom:x", "custom:", "nccl", "gloo", "spawn", "fork", "Spawn",
-           "~/x", "/tmp/x", "..", "env://", "tcp://h:1", "tcp://h",
+           "~/x", "/nowhere/x", "..", "env://", "tcp://h:1", "tcp://h",
            "http://h", "::1", "a/b", "-x", "%{rank}", "GPU-8a2b", "2x8:H100",
            "string", "float", "number", "group", "leader", "stdout", "torch",
            "continue", "rank", "x" * 63, "x" * 64, "\u00fc"]
