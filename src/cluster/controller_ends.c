@@ -35,6 +35,7 @@ static void take_rank_times(struct jr_rank_outcome *rank,
     rank->alive_ns = jr_controller_run_ns(peer, rank->alive_ns);
     rank->exiting_ns = jr_controller_run_ns(peer, rank->exiting_ns);
     rank->told_ns = jr_controller_run_ns(peer, rank->told_ns);
+    rank->leaving_ns = jr_controller_run_ns(peer, rank->leaving_ns);
     rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);
     rank->clock_offset_ns = peer->clock_offset_ns;
 }

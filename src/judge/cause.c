@@ -290,6 +290,78 @@ void jr_cause_find(struct jr_judge *judge)
                                  jr_order_had_ended(judge, i, candidates);
 }
 
+/* So much earlier than another rank's failure a rank may have noticed the loss
+ * of it. */
+static const uint64_t GIVES_WAY_NS = UINT64_C(1000000000);
+
+/* The end of a rank that ended with 0, as when it told of that. */
+static struct jr_candidate end_candidate(const struct jr_judge *judge,
+                                         uint32_t i)
+{
+    struct jr_candidate ret = jr_order_candidate(judge, i, 0);
+    uint64_t leaving_ns = judge->outcome->ranks[i].leaving_ns;
+    if (leaving_ns != 0)
+        ret.from = ret.until = ret.at = leaving_ns;
+    return ret;
+}
+
+static uint64_t left_at_ns(const struct jr_rank_outcome *rank)
+{
+    return rank->leaving_ns != 0 ? rank->leaving_ns : rank->ended_ns;
+}
+
+/* Whether it left by itself without anything that it had to deliver, up to a
+ * second after the loss, which gives way to that. What a rank delivered and is
+ * wrong is no sign that it left too soon. */
+static bool has_left(const struct jr_judge *judge, size_t i)
+{
+    const struct jr_judgement *report = judge->report;
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    enum jr_result_error error = report->ranks[i].result_error;
+    uint64_t lost_ns = judge->outcome->ranks[report->causes[0]].ended_ns;
+    return report->ranks[i].state == JR_RANK_SUCCEEDED &&
+           !jr_judge_yielded(judge, i) &&
+           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
+            error == JR_RESULT_STALE) &&
+           left_at_ns(rank) < lost_ns + GIVES_WAY_NS;
+}
+
+/* The first of them; the count of ranks if there is none. */
+static size_t first_that_left(const struct jr_judge *judge)
+{
+    const struct jr_judgement *report = judge->report;
+    const struct jr_rank_outcome *ranks = judge->outcome->ranks;
+    size_t first = report->count;
+    for (size_t i = 0; i < report->count; i++)
+        if (has_left(judge, i) &&
+            (first == report->count ||
+             left_at_ns(&ranks[i]) < left_at_ns(&ranks[first])))
+            first = i;
+    return first;
+}
+
+void jr_cause_blame_early(struct jr_judge *judge)
+{
+    struct jr_judgement *report = judge->report;
+    if (report->causes_count == 0 ||
+        !report->ranks[report->causes[0]].lost_peer)
+        return;
+    size_t left = first_that_left(judge);
+    if (left == report->count)
+        return;
+    for (size_t c = 0; c < report->causes_count; c++) {
+        report->ranks[report->causes[c]].state = JR_RANK_AFTER_FIRST_FAILURE;
+        report->ranks[report->causes[c]].follows = false;
+    }
+    report->ranks[left].state = JR_RANK_FAILED;
+    report->causes[0] = (uint32_t)left;
+    report->causes_count = 1;
+    const struct jr_candidate first = end_candidate(judge, (uint32_t)left);
+    for (uint32_t i = 0; i < report->count; i++)
+        report->ranks[i].early = report->ranks[i].early && i != left &&
+                                 jr_order_had_ended(judge, i, &first);
+}
+
 /*
  * The order of failures.
  *
@@ -315,10 +387,6 @@ void jr_cause_find(struct jr_judge *judge)
  * is what a runner needs to read a handful of them, and less than a rank needs
  * to notice that another one is gone and to end because of it. */
 static const uint64_t TOGETHER_NS = 100000;
-
-/* So much earlier than another rank's failure a rank may have noticed the loss
- * of it. */
-static const uint64_t GIVES_WAY_NS = UINT64_C(1000000000);
 
 /* `raised_ns`: 0 where it is not known when its exception was raised. */
 static enum jr_failure candidate_failure(const struct jr_judge *judge,
@@ -389,7 +457,7 @@ static bool is_peer_lost(const struct jr_candidate *candidate)
 bool jr_order_had_ended(const struct jr_judge *judge, uint32_t i,
                         const struct jr_candidate *first)
 {
-    const struct jr_candidate end = jr_order_candidate(judge, i, 0);
+    const struct jr_candidate end = end_candidate(judge, i);
     struct jr_candidate failed = *first;
     if (is_peer_lost(first))
         failed.from = failed.at = judge->outcome->ranks[first->i].ended_ns;

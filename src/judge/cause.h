@@ -9,6 +9,11 @@
  * from it. */
 void jr_cause_find(struct jr_judge *judge);
 
+/* Where the root cause is that a rank lost a peer: blame the first that ended
+ * with 0 by then, or up to a second later, and delivered nothing. To be called
+ * once each rank's own delivery is known. */
+void jr_cause_blame_early(struct jr_judge *judge);
+
 /* The order of a rank's failure among others whose times do not decide it: the
  * lower comes first. */
 enum jr_failure {
@@ -36,9 +41,10 @@ struct jr_candidate {
 struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                        uint64_t raised_ns);
 
-/* Whether rank `i`, which ended with 0, had done so by the failure `first`. Who
- * is lost closes its connections before it ends: where `first` is the loss of a
- * peer, it counts until the rank that failed has ended. */
+/* Whether rank `i`, which ended with 0, had done so by the failure `first`, or
+ * had told that it was about to. Who is lost closes its connections before it
+ * ends: where `first` is the loss of a peer, it counts until the rank that
+ * failed has ended. */
 bool jr_order_had_ended(const struct jr_judge *judge, uint32_t i,
                         const struct jr_candidate *first);
 

@@ -26,7 +26,7 @@ json_t *jr_delivery_pack(const struct jr_judgement *report, size_t i)
 {
     const struct jr_rank_judgement *rank = &report->ranks[i];
     if (rank->state != JR_RANK_SUCCEEDED && rank->state != JR_RANK_YIELDED &&
-        rank->state != JR_RANK_INCOMPLETE)
+        rank->state != JR_RANK_INCOMPLETE && !jr_judgement_left(rank))
         return NULL;
     json_t *object = json_object();
     if (rank->result != NULL)

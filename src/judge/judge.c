@@ -119,6 +119,15 @@ bool jr_judge_required(const struct jr_judge *judge, size_t i)
            jr_set_has(&judge->required, jr_plan_of(judge->plan, i)->rank);
 }
 
+bool jr_judge_yielded(const struct jr_judge *judge, size_t i)
+{
+    enum jr_result_error error = judge->report->ranks[i].result_error;
+    return (judge->outcome->ranks[i].warned_with != 0 ||
+            judge->outcome->preempted) &&
+           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
+            error == JR_RESULT_STALE);
+}
+
 void jr_judge_fault(struct jr_judge *judge, size_t i,
                     enum jr_result_error error, const char *format, ...)
 {

@@ -72,6 +72,10 @@ void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st);
 /* Whether rank `i` of the outcome must deliver. */
 bool jr_judge_required(const struct jr_judge *judge, size_t i);
 
+/* Whether rank `i` was warned of the deadline, ended with 0 and had nothing to
+ * deliver yet. What it wrote and is wrong is a mistake. */
+bool jr_judge_yielded(const struct jr_judge *judge, size_t i);
+
 /* Note why rank `i` did not deliver; the first reason stays. Does nothing when
  * the spec states no results. */
 void jr_judge_fault(struct jr_judge *judge, size_t i,

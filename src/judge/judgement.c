@@ -16,17 +16,6 @@
 
 #include "base/banned.h"
 
-/* Whether a rank that was warned of the deadline ended with 0 and had nothing
- * to deliver yet. What it wrote and is wrong is a mistake. */
-static bool has_yielded(const struct jr_judge *judge, size_t i)
-{
-    enum jr_result_error error = judge->report->ranks[i].result_error;
-    return (judge->outcome->ranks[i].warned_with != 0 ||
-            judge->outcome->preempted) &&
-           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
-            error == JR_RESULT_STALE);
-}
-
 /* What a rank has delivered, where its files are or as its node has found it.
  */
 static void judge_delivery(struct jr_judge *judge, size_t i)
@@ -50,13 +39,16 @@ static void judge_results(struct jr_judge *judge)
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_SUCCEEDED)
             judge_delivery(judge, i);
+    jr_cause_blame_early(judge);
     jr_artifact_check_job(judge);
     jr_result_part(judge);
     jr_compare(judge);
     for (size_t i = 0; i < report->count; i++)
-        if (report->ranks[i].result_error != JR_RESULT_NONE)
-            report->ranks[i].state =
-                has_yielded(judge, i) ? JR_RANK_YIELDED : JR_RANK_INCOMPLETE;
+        if (report->ranks[i].state == JR_RANK_SUCCEEDED &&
+            report->ranks[i].result_error != JR_RESULT_NONE)
+            report->ranks[i].state = jr_judge_yielded(judge, i)
+                                         ? JR_RANK_YIELDED
+                                         : JR_RANK_INCOMPLETE;
 }
 
 static bool any_rank(const struct jr_judge *judge, enum jr_rank_state state)
@@ -287,6 +279,12 @@ void jr_judgement_stall(struct jr_judgement *report,
     if (report->status == JR_RUN_YIELDED)
         report->status = JR_RUN_FAILED;
     report->requeue.cause = JR_REQUEUE_NONE;
+}
+
+bool jr_judgement_left(const struct jr_rank_judgement *rank)
+{
+    return rank->state == JR_RANK_FAILED &&
+           rank->result_error != JR_RESULT_NONE;
 }
 
 size_t jr_judgement_first(const struct jr_judgement *report,

@@ -97,6 +97,10 @@ struct jr_judgement {
     size_t count;
 };
 
+/* Whether a rank is to blame because it ended with 0 and delivered nothing,
+ * while its peers still needed it. */
+bool jr_judgement_left(const struct jr_rank_judgement *rank);
+
 /* The first rank in `state`, which represents all of them; `count`: there is
  * none. */
 size_t jr_judgement_first(const struct jr_judgement *report,

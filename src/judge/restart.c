@@ -189,12 +189,13 @@ static bool rank_matches(const struct view *view, size_t i,
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
     bool unstarted =
         rank->end == JR_END_START || view->report->ranks[i].unstarted;
+    bool left = jr_judgement_left(&view->report->ranks[i]);
     int code = jr_words_exit_code(rank);
     switch (trigger->kind) {
     case JR_RESTART_TRIGGER_START:
         return unstarted;
     case JR_RESTART_TRIGGER_EXIT:
-        return !unstarted && code != 0 &&
+        return !unstarted && code != 0 && !left &&
                jr_restart_trigger_takes_code(trigger, code);
     case JR_RESTART_TRIGGER_SIGNAL:
         return rank->end == JR_END_SIGNALED && !rank->oom && code == 0 &&
@@ -206,9 +207,10 @@ static bool rank_matches(const struct view *view, size_t i,
     case JR_RESTART_TRIGGER_STDERR:
         return jr_pattern_holds(trigger->pattern, view->run_fd,
                                 jr_plan_of(view->plan, i)->err_path);
+    case JR_RESTART_TRIGGER_RESULT:
+        return left;
     case JR_RESTART_TRIGGER_HANG:
     case JR_RESTART_TRIGGER_TIMEOUT:
-    case JR_RESTART_TRIGGER_RESULT:
     case JR_RESTART_TRIGGER_COUNT:
         break;
     }
@@ -245,8 +247,9 @@ static bool matches_trigger(const struct view *view, const char *text)
         return status == JR_RUN_TIMED_OUT;
     if (trigger.kind == JR_RESTART_TRIGGER_HANG)
         return status == JR_RUN_HUNG;
-    if (trigger.kind == JR_RESTART_TRIGGER_RESULT)
-        return status == JR_RUN_INCOMPLETE;
+    if (trigger.kind == JR_RESTART_TRIGGER_RESULT &&
+        status == JR_RUN_INCOMPLETE)
+        return true;
     return any_rank_matches(view, &trigger);
 }
 

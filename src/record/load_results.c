@@ -112,6 +112,8 @@ static void load_cause(struct jr_loaded_run *loaded, int fd)
         break;
     case JR_CAUSE_RESULT:
         loaded->report.error = cause.rank < 0 ? cause.message : NULL;
+        if (loaded->report.status == JR_RUN_FAILED)
+            load_ranks(loaded, &cause, fd);
         break;
     case JR_CAUSE_SINGLETONS:
         loaded->report.singletons = true;

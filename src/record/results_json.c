@@ -43,6 +43,8 @@ static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run,
         return JR_CAUSE_MPI_ABORT;
     if (jr_outcome_failed_mpi(rank))
         return JR_CAUSE_MPI;
+    if (jr_judgement_left(&run->report->ranks[i]))
+        return JR_CAUSE_RESULT;
     bool died = rank->end == JR_END_SIGNALED && jr_words_cut_short(rank) == 0;
     return died ? JR_CAUSE_SIGNAL : JR_CAUSE_EXIT;
 }

@@ -212,14 +212,25 @@ static bool add_signal_step(struct jr_buf *out,
     return true;
 }
 
-/* Where a rank lost a peer, and one had ended with 0 by then. */
+/* Where a rank lost a peer, and one had ended with 0 by then: which that is,
+ * the cause itself or the first that was early; the count of all: none is. */
+static size_t find_early(const struct jr_judgement *report, size_t i)
+{
+    size_t early = 0;
+    if (jr_judgement_left(&report->ranks[i]))
+        return i;
+    if (!report->ranks[i].lost_peer)
+        return report->count;
+    while (early < report->count && !report->ranks[early].early)
+        early++;
+    return early;
+}
+
 static bool add_early_step(struct jr_buf *out, const struct jr_page *page,
                            size_t i)
 {
-    size_t early = 0;
-    while (early < page->report->count && !page->report->ranks[early].early)
-        early++;
-    if (!page->report->ranks[i].lost_peer || early == page->report->count)
+    size_t early = find_early(page->report, i);
+    if (early == page->report->count)
         return false;
     jr_buf_printf(out,
                   "rank %u left while the others went on, which breaks their "

@@ -114,6 +114,9 @@ void jr_print_end(const struct jr_page *page)
     else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0 &&
              !jr_outcome_failed_mpi(rank))
         jr_buf_str(page->out, "raised an exception and was then stopped");
+    else if (jr_judgement_left(&page->report->ranks[i]))
+        jr_buf_str(page->out, "ended with 0 without delivering, while others "
+                              "needed it");
     else
         jr_words_rank_end(page->out, rank);
 }

@@ -101,6 +101,7 @@ static const struct jr_outcome_field rank_fields[] = {
     {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
      "The non-zero code that it announced before it exited; null: it announced "
      "none."},
+    {"leaving", UINT64(leaving_ns), 0, NOT_WRITTEN},
     {"mpi", INT32(mpi), MPI_PARTS, "mpi", &jr_form_mpi_word,
      "What it did in the MPI world that jobrun served: it did not call "
      "MPI_Init, and neither did others (absent), or others did (left); it "

@@ -203,6 +203,25 @@ class Runs:
         self.assertIn(cause["together"], ([1], []))
         self.nobody_is_left()
 
+    def test_who_left_without_its_result_is_the_cause(self):
+        """Rank 0 leaves, and rank 3 loses it, on another node."""
+        done = self.expect(self.run_on(2, """
+            echo '{}' > "$JOBRUN_RESULT_FILE"
+            if [ $RANK = 0 ]; then
+                rm "$JOBRUN_RESULT_FILE"; echo $$ > pid.new; mv pid.new pid; exit
+            fi
+            [ $RANK = 3 ] || exit 0
+            until test -e pid; do :; done
+            read p < pid
+            while test -d /proc/$p; do :; done
+            sleep 0.2; echo "read: Connection reset by peer" >&2; exit 1""",
+            more="results: {}"), 1)
+        self.assertIn(": rank 0 ended with 0 without delivering", done.stderr)
+        self.assertIn("rank 3 failed after the first failure", done.stderr)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"]), (0, "result"))
+        self.nobody_is_left()
+
     def test_a_result_that_one_node_lacks(self):
         done = self.expect(self.run_on(
             2, '[ $RANK = 3 ] || echo "{}" > "$JOBRUN_RESULT_FILE"',

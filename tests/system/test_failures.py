@@ -151,6 +151,15 @@ class Failures(harness.Case):
             shell("exit 0", "sleep 1; echo recv: Connection reset by peer >&2; "
                   "exit 1")))
 
+    def test_02_left(self):
+        self.check(self.section(
+            "A rank leaves without its result",
+            "Here the ranks have a result to deliver, and the one that left has "
+            "not: it is the\nroot cause (`root_cause.kind` is `result`), and what "
+            "the others lost follows from it.",
+            shell("exit 0", "sleep 1; echo recv: Connection reset by peer >&2; "
+                  "exit 1") + "results: {from: file}\n"))
+
     def test_03_rehearsed(self):
         self.check(self.section(
             "A failure is rehearsed",

@@ -36,6 +36,10 @@ def die(how):
         os._exit(3)
     elif how == "sysexit":
         sys.exit(3)
+    elif how == "leave":
+        os._exit(0)
+    elif how == "sysleave":
+        sys.exit(0)
     elif how == "other":
         os.spawnlp(os.P_NOWAIT, "kill", "kill", "-KILL", str(os.getpid()))
         while True:
@@ -95,6 +99,7 @@ ENDS = {"segv": ("signal", None, "SIGSEGV"),
         "kill": ("signal", None, "SIGKILL"),
         "other": ("signal", None, "SIGKILL"),
         "exit": ("exit", 3, None), "sysexit": ("exit", 3, None),
+        "leave": ("result", 0, None), "sysleave": ("result", 0, None),
         "slow": ("exit", 3, None)}
 DEATHS = ["segv", "kill", "exit", "sysexit", "other"]
 # Of silent exits whose peers exit silently, too, not all can be told apart.
@@ -109,6 +114,10 @@ FORMS = {
     "c": ("unix", ["segv", "kill", "exit", "slow", "other"],
           ["abort", "told", "pipe"] + SILENT),
 }
+# The same of a hub that ends with 0 and owes its result. What its peers say has
+# to tell that they lost one.
+LEAVES = {form: (FORMS[form][0], ["leave", "sysleave"], ["reset", "eof", "pipe"])
+          for form in ("spawn", "fork", "forkserver", "script", "command")}
 
 
 def busy_loops(case, count):
@@ -121,11 +130,11 @@ def busy_loops(case, count):
 class Job:
     """One job, by its number in the mixture."""
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, forms):
         dice = random.Random(f"{seed}/{number}")
         self.number = number
-        self.form = dice.choice(list(FORMS))
-        self.kind, deaths, reactions = FORMS[self.form]
+        self.form = dice.choice(list(forms))
+        self.kind, deaths, reactions = forms[self.form]
         self.death, self.reaction = dice.choice(deaths), dice.choice(reactions)
         self.world = dice.choice([2, 4, 8] if self.kind == "tcp" else [2, 3, 4])
         self.hub = 0 if dice.random() < 0.5 else dice.randrange(self.world)
@@ -145,6 +154,8 @@ class Job:
                 "world_size": self.world, "entrypoint": entry,
                 "timeouts": {"stop_grace": "5s", "run": "50s"},
                 "console": {"ranks": "none"}}
+        if self.death.endswith("leave"):
+            spec["results"] = {"required": "all"}
         if self.form in ("fork", "forkserver"):
             spec["start_method"] = self.form
         return json.dumps(spec)
@@ -200,6 +211,30 @@ class Told(harness.Case):
         self.assertIn(": rank 1 exited with code 4", done.stderr)
         self.assertIn("rank 0 stopped by jobrun (SIGTERM)", done.stderr)
 
+    def test_who_left_without_its_result_is_the_cause(self):
+        script = ('if test $RANK = 0; then touch left; exit 0; fi; '
+                  'until test -e left; do :; done; sleep 0.3; '
+                  'echo "recv: Connection reset by peer" >&2; exit 4')
+        words = ("-s", "results={from: file}")
+        done = self.expect(self.run_script(script, *words), 1)
+        self.assertIn(": rank 0 ended with 0 without delivering, while others "
+                      "needed it   exit status 1\n", done.stderr)
+        self.assertIn("\n  result.json was not written\n", done.stderr)
+        self.assertIn("  after it:   rank 1 failed after the first failure: "
+                      "exited with code 4\n", done.stderr)
+        self.assertIn("  try:        rank 0 left while", done.stderr)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["kind"], cause["exit_code"]),
+                         (0, "result", 0))
+        shown = self.expect(self.jobrun("show", "latest"), 0).stdout
+        for line in done.stderr.splitlines()[3:-1]:
+            self.assertIn(line + "\n", shown)
+        self.expect(self.run_script(
+            'test $JOBRUN_ATTEMPT = 1 || { ' + script + '; }; '
+            'echo 1 > $JOBRUN_RESULT_FILE', *words, "-s",
+            "restart={max: 1, on: [result], never: [exit]}"), 0)
+        self.assertEqual(self.results()["attempt"], 1)
+
     def test_it_is_told_how_a_rank_ended_that_was_being_stopped(self):
         done = self.expect(self.run_script(
             "if test $RANK = 1; then until test -e ready; do :; done; exit 7; "
@@ -249,16 +284,22 @@ class Peers(harness.Case):
             return f"{results['processes_left']} processes are left"
         return None
 
-    def test_the_one_that_died(self):
+    def try_jobs(self, count, forms):
         busy_loops(self, LOAD)
         seed = os.environ.get("SEED", "1")
+        jobs = (Job(seed, i, forms) for i in range(count))
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as at_once:
-            told = [line for line in at_once.map(
-                self.try_job, (Job(seed, i) for i in range(COUNT))) if line]
+            told = [line for line in at_once.map(self.try_job, jobs) if line]
         if os.environ.get("TELL"):
-            print("\n".join(told), f"\n{len(told)} of {COUNT} wrong",
+            print("\n".join(told), f"\n{len(told)} of {count} wrong",
                   file=sys.stderr)
         self.assertLessEqual(len(told), WRONG, "\n" + "\n".join(told))
+
+    def test_the_one_that_died(self):
+        self.try_jobs(COUNT, FORMS)
+
+    def test_the_one_that_left(self):
+        self.try_jobs(max(12, COUNT // 5), LEAVES)
 
 
 if __name__ == "__main__":

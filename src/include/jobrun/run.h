@@ -137,6 +137,8 @@ struct jr_rank_outcome {
                             anything; 0: it did not */
     int32_t told_code;   /* what it was going to exit with then; 0: it had
                             raised an exception */
+    uint64_t leaving_ns; /* when it told that it had returned, or was going to
+                            exit with 0; 0: it did not */
     enum jr_mpi_part mpi;
     int32_t mpi_code;  /* of ABORTED and FAILED */
     bool mpi_spawned;  /* it asked MPI for more processes, and was refused */

@@ -7,7 +7,8 @@
  * and its result is written, `f` once its exception is written, or `x` and a
  * code that is not 0 when it is going to exit with that, and then waits for a
  * byte, or for the end of the socket, before it continues to its end
- * (first_failure.c). Whatever the rank forks has the socket too, and is not the
+ * (first_failure.c). `x 0` says that it exits without having returned, and
+ * waits for nothing. Whatever the rank forks has the socket too, and is not the
  * rank: only what the process wrote that jobrun started counts (control.h).
  *
  * With `exit_barrier` it gets that byte when every rank has returned, those of
@@ -21,6 +22,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -134,10 +136,14 @@ static void handle_control_status(struct jr_rank_run *rank,
         jr_fork_stall_reached(rank);
         text++;
     }
-    bool returned = *text == 'r';
+    bool returned = *text == 'r', leaves = strcmp(text, "x 0") == 0;
     if (!returned && *text != 'f' && *text != 'x')
         return;
     bool own = is_rank_itself(rank, status->from);
+    if (own && (returned || leaves) && rank->outcome->leaving_ns == 0)
+        rank->outcome->leaving_ns = jr_clock_ns();
+    if (leaves)
+        return;
     if (!own && returned)
         let_other_process_exit(rank, status->from);
     if (!own || rank->function_end != JR_FUNCTION_END_NONE)

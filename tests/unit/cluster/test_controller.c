@@ -172,6 +172,7 @@ static void play_end(unsigned node, const char *codes)
             ranks[i].heard_ns -= 6 * SECOND_NS;
         ranks[i].alive_ns = ranks[i].exiting_ns = clock_of(node);
         ranks[i].told_ns = i == 0 ? clock_of(node) : 0;
+        ranks[i].leaving_ns = ranks[i].told_ns;
     }
     outcome.left = 10;
     for (int i = 0; i < 10; i++)
@@ -661,10 +662,11 @@ static void check_times(const struct bench *bench, uint64_t before)
         CU_ASSERT_TRUE(is_between(rank->heard_ns, before, now));
         CU_ASSERT_TRUE(is_between(rank->alive_ns, before, now));
         CU_ASSERT_TRUE(is_between(rank->exiting_ns, before, now));
-        if (i % EACH == 0)
-            CU_ASSERT_TRUE(is_between(rank->told_ns, before, now));
-        if (i % EACH != 0)
-            CU_ASSERT_EQUAL(rank->told_ns, 0);
+        bool told = i % EACH == 0;
+        CU_ASSERT_EQUAL(is_between(rank->told_ns, before, now), told);
+        CU_ASSERT_EQUAL(is_between(rank->leaving_ns, before, now), told);
+        CU_ASSERT_TRUE(told || rank->told_ns == 0);
+        CU_ASSERT_TRUE(told || rank->leaving_ns == 0);
         CU_ASSERT_EQUAL(
             rank->clock_offset_ns,
             jr_controller_node(bench->controller, i / EACH).clock_offset_ns);

@@ -377,6 +377,174 @@ static void what_was_warned_may_yield(void)
         }
 }
 
+/* Of three ranks that have to deliver, the last fails after the others ended
+ * with 0. What those wrote, and who is to blame. */
+struct left {
+    const char *name;
+    const char *wrote[2]; /* NULL: nothing */
+    const char *required; /* NULL: all */
+    bool own;             /* the last failed by itself */
+    uint64_t late;        /* ns after that, when rank 0 ended; 0: before it */
+    bool told;            /* rank 0 had told before that it goes */
+    bool stopped;         /* jobrun told rank 0 to stop */
+    bool warned;          /* of the deadline, rank 0 */
+    bool in_turn;         /* rank 1 ended before rank 0 */
+    const char *states, *early;
+    uint32_t cause;
+};
+
+static const struct left left_vectors[] = {
+    {.name = "nothing of rank 0",
+     .wrote = {NULL, "{}"},
+     .states = "FSA",
+     .early = "---",
+     .cause = 0},
+    {.name = "nothing of rank 1, which left after rank 0",
+     .wrote = {"{}", NULL},
+     .states = "SFA",
+     .early = "e--",
+     .cause = 1},
+    {.name = "an empty file",
+     .wrote = {"", "{}"},
+     .states = "FSA",
+     .early = "---",
+     .cause = 0},
+    {.name = "nothing of both", .states = "FIA", .early = "---", .cause = 0},
+    {.name = "nothing of both, rank 1 first",
+     .in_turn = true,
+     .states = "IFA",
+     .early = "---",
+     .cause = 1},
+    {.name = "all that they had to",
+     .wrote = {"{}", "{}"},
+     .states = "SSF",
+     .early = "ee-",
+     .cause = 2},
+    {.name = "what is wrong with it says not that it left too soon",
+     .wrote = {"{", "{}"},
+     .states = "ISF",
+     .early = "ee-",
+     .cause = 2},
+    {.name = "nothing was asked of rank 0",
+     .wrote = {NULL, "{}"},
+     .required = "1-2",
+     .states = "SSF",
+     .early = "ee-",
+     .cause = 2},
+    {.name = "the last failed by itself",
+     .wrote = {NULL, "{}"},
+     .own = true,
+     .states = "ISF",
+     .early = "ee-",
+     .cause = 2},
+    {.name = "rank 0 ended up to a second after that",
+     .wrote = {NULL, "{}"},
+     .late = FAKE_SECOND - 1,
+     .states = "FSA",
+     .early = "-e-",
+     .cause = 0},
+    {.name = "rank 0 ended later",
+     .wrote = {NULL, "{}"},
+     .late = FAKE_SECOND,
+     .states = "ISF",
+     .early = "-e-",
+     .cause = 2},
+    {.name = "rank 0 ended later, and had told before that it goes",
+     .wrote = {NULL, "{}"},
+     .late = 10 * FAKE_SECOND,
+     .told = true,
+     .states = "FSA",
+     .early = "---",
+     .cause = 0},
+    {.name = "rank 0 ended because it was stopped",
+     .wrote = {NULL, "{}"},
+     .late = 5,
+     .stopped = true,
+     .states = "TSF",
+     .early = "-e-",
+     .cause = 2},
+    {.name = "rank 0 was told to leave",
+     .wrote = {NULL, "{}"},
+     .warned = true,
+     .states = "YSF",
+     .early = "ee-",
+     .cause = 2},
+};
+
+static void check_left(const struct left *vector)
+{
+    static const char letters[] = "SFIATNY";
+    char states[4] = "", early[4] = "";
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake.policy.results.stated = true;
+    if (vector->required != NULL)
+        fake.policy.results.required = (char *)vector->required;
+    for (uint32_t i = 0; i < 2; i++)
+        if (vector->wrote[i] != NULL)
+            fake_write_rank(&fake, i, "result.json", vector->wrote[i]);
+    fake_exit(&fake, 2, 1);
+    fake.ends[2].lost_peer = !vector->own;
+    fake.ends[0].warned_with = vector->warned ? 15 : 0;
+    fake.ends[0].stopped_with = vector->stopped ? 15 : 0;
+    if (vector->late != 0)
+        fake.ends[0].ended_ns = fake.ends[2].ended_ns + vector->late;
+    if (vector->told)
+        fake.ends[0].leaving_ns = fake.ends[1].ended_ns;
+    if (vector->in_turn)
+        fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
+    fake_judge(&fake);
+    for (size_t i = 0; i < 3; i++) {
+        states[i] = letters[fake.report.ranks[i].state];
+        early[i] = fake.report.ranks[i].early ? 'e' : '-';
+    }
+    if (strcmp(states, vector->states) != 0 ||
+        strcmp(early, vector->early) != 0)
+        printf("\n    %s", vector->name);
+    JR_ASSERT_TEXT(states, vector->states);
+    JR_ASSERT_TEXT(early, vector->early);
+    CU_ASSERT_EQUAL_FATAL(fake.report.causes_count, 1);
+    CU_ASSERT_EQUAL(fake.report.causes[0], vector->cause);
+    CU_ASSERT_EQUAL(fake.report.status, JR_RUN_FAILED);
+    CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
+    CU_ASSERT_EQUAL(
+        jr_judgement_left(&fake.report.ranks[fake.report.causes[0]]),
+        vector->cause != 2);
+    fake_end(&fake);
+}
+
+/* Who leaves without what it had to deliver is the peer that another lost. */
+static void who_left_without_delivering_is_to_blame(void)
+{
+    size_t count = sizeof left_vectors / sizeof *left_vectors;
+    for (size_t i = 0; i < count; i++)
+        check_left(&left_vectors[i]);
+}
+
+/* All that failed with the loss follow from it, and the exit status of ranks is
+ * not 0 where theirs is. */
+static void all_that_lost_a_peer_come_after(void)
+{
+    struct fake fake;
+    fake_start(&fake, 4);
+    fake.policy.results.stated = true;
+    fake.policy.exit_status = JR_EXIT_STATUS_RANK;
+    for (uint32_t i = 1; i < 3; i++) {
+        fake_exit(&fake, i, 9);
+        fake.ends[i].lost_peer = true;
+        fake.ends[i].ended_ns = 10 * FAKE_SECOND + i;
+    }
+    fake_stopped(&fake, 3);
+    fake_judge(&fake);
+    check_states(&fake, "FAAT");
+    CU_ASSERT_EQUAL(fake.report.causes_count, 1);
+    CU_ASSERT_EQUAL(fake.report.causes[0], 0);
+    CU_ASSERT_FALSE(fake.report.ranks[2].follows);
+    CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
+    JR_ASSERT_TEXT(fake.report.ranks[0].reason, "result.json was not written");
+    fake_end(&fake);
+}
+
 JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(the_kernels_order_decides),
              CASE(together_ends_at_100_microseconds),
@@ -387,4 +555,6 @@ JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(a_lost_rank_says_how_that_is_known),
              CASE(a_helper_that_failed_says_why),
              CASE(what_could_not_be_called_was_not_launched),
-             CASE(what_was_warned_may_yield))
+             CASE(what_was_warned_may_yield),
+             CASE(who_left_without_delivering_is_to_blame),
+             CASE(all_that_lost_a_peer_come_after))

@@ -127,6 +127,25 @@ static void sends_what_was_found(void)
     fake_end(&fake);
 }
 
+/* Who is to blame there for having left is judged again where all are known. */
+static void sends_what_one_that_left_lacks(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake_exit(&fake, 1, 1);
+    fake.ends[1].lost_peer = true;
+    fake_judge(&fake);
+    CU_ASSERT_TRUE(jr_judgement_left(&fake.report.ranks[0]));
+    json_t *delivery = jr_delivery_pack(&fake.report, 0);
+    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "error"), "missing");
+    CU_ASSERT_STRING_EQUAL(jr_json_get_str(delivery, "reason"),
+                           "result.json was not written");
+    json_decref(delivery);
+    CU_ASSERT_PTR_NULL(jr_delivery_pack(&fake.report, 1));
+    fake_end(&fake);
+}
+
 /* A rank that differs from others of its node may be one of many elsewhere. */
 static void leaves_comparisons_to_others(void)
 {
@@ -218,4 +237,5 @@ JR_UNIT_MAIN("delivery", CASE(has_an_artifact_of_the_job_where_any_node_has_it),
              CASE(takes_what_another_node_has_found),
              CASE(looks_at_no_file_here), CASE(refuses_words_that_are_none),
              CASE(compares_it_with_what_is_here), CASE(sends_what_was_found),
+             CASE(sends_what_one_that_left_lacks),
              CASE(leaves_comparisons_to_others))

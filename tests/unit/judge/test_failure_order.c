@@ -14,6 +14,7 @@ struct fail {
     int told_code;
     double raised;       /* when its exception was raised; 0: there is none */
     const char *message; /* of that */
+    double leaving;      /* when it told that it goes, with 0; 0: never */
     bool lost_peer;      /* by the runner's account */
     int stopped_with;
     uint32_t node;
@@ -60,6 +61,7 @@ static void set_rank(struct fake *fake, uint32_t i, const struct fail *fail,
     rank->exiting_ns = ns_at(fail->exiting);
     rank->told_ns = ns_at(fail->told);
     rank->told_code = fail->told_code;
+    rank->leaving_ns = ns_at(fail->leaving);
     rank->lost_peer = fail->lost_peer;
     rank->stopped_with = fail->stopped_with;
     rank->overtaken = fail->overtaken;
@@ -347,7 +349,6 @@ static void nodes(void)
     CHECK(vectors);
 }
 
-/* What would have been an exit with 3 is told so, and is the run's status. */
 /* A rank that leaves early with 0 may be the peer that others lost. */
 static void who_had_ended_by_then(void)
 {
@@ -392,6 +393,27 @@ static void who_had_ended_by_then(void)
          "EFS",
          1,
          0},
+        {"it told that it goes before that, and ended later",
+         {{.ended = 20, .leaving = 5},
+          {.code = 1, .ended = 10, .lost_peer = true}},
+         2,
+         "EF",
+         1,
+         0},
+        {"it told so after that",
+         {{.ended = 20, .leaving = 11},
+          {.code = 1, .ended = 10, .lost_peer = true}},
+         2,
+         "SF",
+         1,
+         0},
+        {"on another node, it told so before that",
+         {{.ended = 20, .leaving = 7, .node = 1},
+          {.code = 1, .ended = 10, .lost_peer = true}},
+         2,
+         "EF",
+         1,
+         0},
         {"on another node, closer than clocks are compared",
          {{.ended = 9, .node = 1}, {.code = 1, .ended = 10, .lost_peer = true}},
          2,
@@ -408,6 +430,7 @@ static void who_had_ended_by_then(void)
     CHECK(vectors);
 }
 
+/* What would have been an exit with 3 is told so, and is the run's status. */
 static void who_was_exiting_is_told_so(void)
 {
     struct fake fake;

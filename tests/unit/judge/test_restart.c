@@ -427,6 +427,14 @@ static void withholds_some(struct fake *fake)
         (struct jr_results){.stated = true, .required = (char *)"1-2"};
 }
 
+/* A peer of the ranks that withhold lost them. */
+static void leaves(struct fake *fake)
+{
+    withholds(fake);
+    fake_exit(fake, 2, 1);
+    fake->ends[2].lost_peer = true;
+}
+
 static void check_held(const struct held *held, const char *entries, bool met)
 {
     struct fake fake;
@@ -467,6 +475,7 @@ static void knows_causes(void)
         {"timeout", times_out, "timeout stderr:/NCCL/",
          "hang exit signal:TERM stderr:/CUDA/"},
         {"result", withholds, "result", "exit signal start"},
+        {"left", leaves, "result", "exit signal start timeout exit:1"},
         {"silence", falls_silent, "hang stderr:/NCCL/", "timeout exit signal"},
         {"progress", gets_no_further, "hang", "timeout exit result"},
         {"lost node", loses_a_node, "lost_node", "exit signal oom start"},
@@ -500,6 +509,8 @@ static void tells_causes(void)
          "was lost with its node"},
         {yields, "stopped for the deadline", "stopped for the deadline"},
         {withholds, "rank 0 did not deliver: result.json was not written",
+         "did not deliver: result.json was not written"},
+        {leaves, "rank 0 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
         {withholds_some, "rank 1 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},

@@ -4,7 +4,9 @@
 #include <sys/utsname.h>
 
 #include "fake_run.h"
+#include "report/next_step.h"
 #include "report/summary.h"
+#include "report/verdict_text.h"
 
 static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
 {
@@ -381,6 +383,43 @@ static void who_had_ended_by_then(void)
     fake_end(&fake);
 }
 
+/* One that left is told with what it lacks, and those that lost it after it. */
+static void who_left_is_told_with_what_it_lacks(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake_exit(&fake, 1, 1);
+    fake.ends[1].lost_peer = true;
+    fake_write_rank(&fake, 0, "stdout.log", "bye\n");
+    fake_judge(&fake);
+    struct jr_page page = page_of(&fake, &out);
+    jr_print_cause(&page);
+    jr_print_early(&page);
+    jr_print_others(&page, "after it:");
+    JR_ASSERT_TEXT(
+        out.data, "  rank 0   node 0 (gpu07)   local 0   data 0   pid 1000   "
+                  "attempt 0\n"
+                  "  result.json was not written\n"
+                  "  last lines of stdout:\n"
+                  "    | bye\n"
+                  "  after it:   rank 1 failed after the first failure: exited "
+                  "with code 1\n");
+    jr_buf_clear(&out);
+    jr_print_end(&page);
+    JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 without delivering, while "
+                             "others needed it");
+    jr_buf_clear(&out);
+    jr_print_next_step(&page, 0);
+    JR_ASSERT_TEXT(out.data,
+                   "  try:        rank 0 left while the others went on, which "
+                   "breaks their connections: have all ranks make the same "
+                   "number of steps, or wait for each other before they end\n");
+    jr_buf_release(&out);
+    fake_end(&fake);
+}
+
 static void several_that_failed_later_are_told_by_the_first(void)
 {
     struct fake fake;
@@ -473,6 +512,7 @@ JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing),
              CASE(one_that_could_not_start_later_says_why),
              CASE(those_that_lost_a_peer_are_told_apart),
              CASE(others_by_how_they_ended), CASE(who_had_ended_by_then),
+             CASE(who_left_is_told_with_what_it_lacks),
              CASE(several_that_failed_later_are_told_by_the_first),
              CASE(how_ranks_were_stopped), CASE(ranks_that_did_not_deliver),
              CASE(the_log_that_is_worth_a_look))

@@ -50,6 +50,8 @@ static void believes_words_that_it_knows(void)
         {"bx 75", JR_FUNCTION_END_FAILED, 75, "rank_done rank=10 returned=0; "},
         {"x", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
         {"x y", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
+        {"x 0", JR_FUNCTION_END_NONE, 0, ""},
+        {"bx 0", JR_FUNCTION_END_NONE, 0, ""},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(2, true);
@@ -59,6 +61,9 @@ static void believes_words_that_it_knows(void)
         CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0,
                         vectors[i].end == JR_FUNCTION_END_FAILED);
+        CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns != 0,
+                        vectors[i].end == JR_FUNCTION_END_RETURNED ||
+                            strstr(vectors[i].text, "x 0") != NULL);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by == 0, *vectors[i].text == 'b');
         fake_runner_check_events(&fake, vectors[i].event);
         fake_runner_end(&fake);
@@ -84,7 +89,7 @@ static void believes_the_first_word(void)
  * for a byte too, gets one, the first time. */
 static void other_processes_are_not_the_rank(void)
 {
-    static const char *const texts[] = {"r", "f", "x 3", "b", "br"};
+    static const char *const texts[] = {"r", "f", "x 3", "b", "br", "x 0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bool returns = strchr(texts[i], 'r') != NULL && *texts[i] == 'r';
         start(2, true);
@@ -100,6 +105,7 @@ static void other_processes_are_not_the_rank(void)
         check_end(0, JR_FUNCTION_END_NONE);
         CU_ASSERT_EQUAL(fake.outcomes[0].returned_by, returns ? getpid() : 0);
         CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 0);
+        CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns, 0);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by, 1);
         fake_runner_check_events(&fake, "");
         fake_runner_end(&fake);

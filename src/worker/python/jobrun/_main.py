@@ -325,6 +325,8 @@ def _run(words, control):
             control.tell(b"x %d" % code)
         elif words[0] != "function":
             _returned(control, None)
+        else:
+            control.tell(b"x 0", answered=False)
         raise
     except StartError as error:
         _error.refuse(error)
