@@ -3,9 +3,10 @@
  *
  * A judge is one pass over one outcome: judge.c is what it works with, the
  * reading of files that ranks wrote among it, judgement.c makes the pass,
- * cause.c sorts the ranks by how they ended, results.c and pattern.c find what
- * those that ended well delivered, result_checks.c and artifacts.c hold it to
- * the spec. Each has a header of its own.
+ * cause.c sorts the ranks by how they ended, failure_order.c says which failed
+ * first, results.c and pattern.c find what those that ended well delivered,
+ * result_checks.c and artifacts.c hold it to the spec. Each has a header of its
+ * own.
  */
 #ifndef JR_JUDGE_H
 #define JR_JUDGE_H

@@ -153,21 +153,13 @@ static void print_exception(const struct jr_page *page, size_t i)
     jr_buf_char(page->out, '\n');
 }
 
-/* Why what it delivered does not count, of one that left. */
-static void print_lack(const struct jr_page *page, size_t i)
-{
-    const struct jr_rank_judgement *rank = &page->report->ranks[i];
-    if (!jr_judgement_left(rank) || rank->reason == NULL)
-        return;
-    jr_buf_str(page->out, "  ");
-    jr_print_text(page, rank->reason);
-    jr_buf_char(page->out, '\n');
-}
-
+/* How it was lost; of one that left, what it did not deliver. */
 static void print_loss(const struct jr_page *page, size_t i)
 {
-    const char *how = page->report->ranks[i].error;
-    if (page->outcome->ranks[i].end != JR_END_LOST || how == NULL)
+    const struct jr_rank_judgement *rank = &page->report->ranks[i];
+    bool left = jr_judgement_left(rank);
+    const char *how = left ? rank->reason : rank->error;
+    if ((page->outcome->ranks[i].end != JR_END_LOST && !left) || how == NULL)
         return;
     jr_buf_str(page->out, "  ");
     jr_print_text(page, how);
@@ -317,7 +309,6 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     print_identity(page, i);
     print_exception(page, i);
-    print_lack(page, i);
     print_loss(page, i);
     if (page->outcome->ranks[i].pid == 0)
         print_node_logs(page, rank->node_rank);

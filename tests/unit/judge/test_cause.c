@@ -1,8 +1,9 @@
+#include "judge/cause.h"
+
+#include <errno.h>
 #include <signal.h>
 
 #include "fake_run.h"
-
-#include <errno.h>
 #include "store/outcome.h"
 #include "store/progress.h"
 

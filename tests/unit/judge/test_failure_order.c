@@ -1,4 +1,6 @@
 /* Who was first, by what was noted of each rank. */
+#include "judge/failure_order.h"
+
 #include "fake_run.h"
 
 #define MS UINT64_C(1000000)
