@@ -128,6 +128,7 @@ enum jr_status jr_lock_check(const struct jr_resolution *resolution,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_doc locked = JR_DOC_INIT, now = JR_DOC_INIT;
     enum jr_status status = JR_STATUS_INVALID;
+    size_t before = diags->errors;
     if (path[0] == '\0')
         path = lock_beside(arena, jr_spec_doc(file)->source->name);
     if (path == NULL) {
@@ -145,6 +146,8 @@ enum jr_status jr_lock_check(const struct jr_resolution *resolution,
     if (!text.failed && jr_doc_load_file(&locked, path, diags) == 0 &&
         jr_doc_load(&now, "the spec", text.data, text.len, diags) == 0)
         status = compare_locks(&locked, &now, file, arena, diags);
+    if (status == JR_STATUS_OK && diags->errors > before) /* a key twice */
+        status = JR_STATUS_INVALID;
     jr_arena_adopt(arena, &locked.arena);
     jr_arena_adopt(arena, &now.arena);
     return text.failed || arena->failed ? JR_STATUS_LAUNCH : status;

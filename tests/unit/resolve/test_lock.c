@@ -236,6 +236,8 @@ static void refuses_what_is_no_lock(void)
         strstr(hold(&desk, "\xff\xfe\n", JR_STATUS_INVALID), "JR0"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(hold(&desk, "- a\n", JR_STATUS_INVALID), "JR0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        hold(&desk, LOCK "world_size: 2\n", JR_STATUS_INVALID), "JR0106"));
     /* where the spec says nothing, the lock is what is pointed at */
     JR_ASSERT_TEXT(hold(&desk, LOCK "more: 2\n", JR_STATUS_INVALID),
                    "JR0451 more 12:7: 'more' resolves to nothing, but the lock "
