@@ -101,28 +101,38 @@ static bool is_program_trusted(const struct reading *r, const struct stat *st)
     return why == NULL;
 }
 
+/* Take over a document that was loaded, or not; `before` is how many errors
+ * there were until then. */
+static int take_facts_doc(const struct reading *r, struct jr_host *ret, int got,
+                          struct jr_doc *doc, size_t before)
+{
+    const struct jr_node *root = doc->root;
+    jr_arena_adopt(r->arena, &doc->arena);
+    if (got == 0)
+        got = jr_facts_custom(ret, r->arena, root, r->diags);
+    return r->diags->errors == before ? got : -1; /* a key may stand twice */
+}
+
 static int read_program(struct reading *r, struct jr_host *ret,
                         const struct stat *st)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_doc doc;
+    size_t before = r->diags->errors;
     if (!is_program_trusted(r, st) || !ask_facts_program(r, &out))
         return -1;
     const char *name = jr_arena_printf(r->arena, "output of %s", r->name);
     int got = jr_doc_load(&doc, name, out.len == 0 ? "" : out.data, out.len,
                           r->diags);
-    const struct jr_node *root = doc.root;
-    jr_arena_adopt(r->arena, &doc.arena);
-    return got != 0 ? -1 : jr_facts_custom(ret, r->arena, root, r->diags);
+    return take_facts_doc(r, ret, got, &doc, before);
 }
 
 static int read_facts_file(struct reading *r, struct jr_host *ret)
 {
     struct jr_doc doc;
+    size_t before = r->diags->errors;
     int got = jr_doc_load_file(&doc, r->path, r->diags);
-    const struct jr_node *root = doc.root;
-    jr_arena_adopt(r->arena, &doc.arena);
-    return got != 0 ? -1 : jr_facts_custom(ret, r->arena, root, r->diags);
+    return take_facts_doc(r, ret, got, &doc, before);
 }
 
 static bool find_facts_source(struct reading *r, const char *suffix,

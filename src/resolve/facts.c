@@ -352,9 +352,11 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
                            "'%s' is missing", row->key);
 }
 
-/* Take over a document that was loaded, or not. */
+/* Take over a document that was loaded, or not. `before` is how many errors
+ * there were until then: one with a key twice is loaded, and is an error. */
 static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
-                          struct jr_doc *doc, struct jr_diags *diags)
+                          struct jr_doc *doc, size_t before,
+                          struct jr_diags *diags)
 {
     struct jr_host hw = *ret;
     struct reader reader = {arena, diags};
@@ -362,7 +364,6 @@ static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
     jr_arena_adopt(arena, &doc->arena);
     if (got != 0)
         return -1;
-    size_t before = diags->errors;
     if (root->kind == JR_NODE_MAPPING)
         read_mapping(&reader, root, rows, (char *)&hw);
     else
@@ -397,14 +398,16 @@ int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags)
 {
     struct jr_doc doc;
+    size_t before = diags->errors;
     int got = jr_doc_load_file(&doc, path, diags);
-    return read_facts_doc(ret, arena, got, &doc, diags);
+    return read_facts_doc(ret, arena, got, &doc, before, diags);
 }
 
 int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
                   const char *text, size_t len, struct jr_diags *diags)
 {
     struct jr_doc doc;
+    size_t before = diags->errors;
     int got = jr_doc_load(&doc, name, text, len, diags);
-    return read_facts_doc(ret, arena, got, &doc, diags);
+    return read_facts_doc(ret, arena, got, &doc, before, diags);
 }

@@ -243,6 +243,8 @@ static void explains_wrong_facts(void)
          "unknown fact 'modell'", "did you mean 'model'?", 3},
         {"format_version: 1\ndevices:\n- {index: one}\n", NULL, NULL, 3},
         {"[]\n", "the facts about devices must be a mapping", NULL, 1},
+        {"format_version: 1\nformat_version: 1\ndevices: [{index: 0}]\n",
+         "duplicate key 'format_version'", NULL, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct desk desk;

@@ -217,6 +217,7 @@ static void bad_facts_are_positioned(void)
     static const char *const vectors[][2] = {
         {"[1]", "1:1: error: a facts file must be a mapping [JR0483]\n"},
         {"cpus: {}", "1:1: error: 'format_version' is missing [JR0484]\n"},
+        {V1 V1, "2:1: error: duplicate key 'format_version' [JR0106]\n"},
         {"format_version: 2",
          "1:17: error: 'format_version' wants 1, not '2' [JR0483]\n"},
         {"format_version: \"1\"",
