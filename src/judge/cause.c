@@ -324,6 +324,26 @@ static size_t first_that_left(const struct jr_judge *judge)
     return first;
 }
 
+/* Make it the cause. Who lost a peer comes after it, or is together with it
+ * where it had not surely left by then. */
+static void put_first(struct jr_judgement *report, size_t left)
+{
+    bool surely = report->ranks[left].early;
+    for (size_t c = 0; c < report->causes_count; c++) {
+        struct jr_rank_judgement *lost = &report->ranks[report->causes[c]];
+        lost->follows = !surely;
+        if (surely)
+            lost->state = JR_RANK_AFTER_FIRST_FAILURE;
+    }
+    if (surely)
+        report->causes_count = 0;
+    memmove(report->causes + 1, report->causes,
+            report->causes_count * sizeof *report->causes);
+    report->causes[0] = (uint32_t)left;
+    report->causes_count++;
+    report->ranks[left].state = JR_RANK_FAILED;
+}
+
 void jr_cause_blame_early(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
@@ -333,13 +353,7 @@ void jr_cause_blame_early(struct jr_judge *judge)
     size_t left = first_that_left(judge);
     if (left == report->count)
         return;
-    for (size_t c = 0; c < report->causes_count; c++) {
-        report->ranks[report->causes[c]].state = JR_RANK_AFTER_FIRST_FAILURE;
-        report->ranks[report->causes[c]].follows = false;
-    }
-    report->ranks[left].state = JR_RANK_FAILED;
-    report->causes[0] = (uint32_t)left;
-    report->causes_count = 1;
+    put_first(report, left);
     const struct jr_candidate first = jr_order_end(judge, (uint32_t)left);
     for (uint32_t i = 0; i < report->count; i++)
         report->ranks[i].early = report->ranks[i].early && i != left &&

@@ -10,8 +10,9 @@
 void jr_cause_find(struct jr_judge *judge);
 
 /* Where the root cause is that a rank lost a peer: blame the first that ended
- * with 0 by then, or up to a second later, and delivered nothing. To be called
- * once each rank's own delivery is known. */
+ * with 0 by then, or up to a second later, and delivered nothing; in the second
+ * case the loss is together with it. To be called once each rank's own delivery
+ * is known. */
 void jr_cause_blame_early(struct jr_judge *judge);
 
 #endif

@@ -441,7 +441,7 @@ static const struct left left_vectors[] = {
     {.name = "rank 0 ended up to a second after that",
      .wrote = {NULL, "{}"},
      .late = FAKE_SECOND - 1,
-     .states = "FSA",
+     .states = "FSF",
      .early = "-e-",
      .cause = 0},
     {.name = "rank 0 ended later",
@@ -504,8 +504,11 @@ static void check_left(const struct left *vector)
         printf("\n    %s", vector->name);
     JR_ASSERT_TEXT(states, vector->states);
     JR_ASSERT_TEXT(early, vector->early);
-    CU_ASSERT_EQUAL_FATAL(fake.report.causes_count, 1);
+    bool together = strchr(states, 'F') != strrchr(states, 'F');
+    CU_ASSERT_EQUAL_FATAL(fake.report.causes_count, together ? 2 : 1);
     CU_ASSERT_EQUAL(fake.report.causes[0], vector->cause);
+    CU_ASSERT_EQUAL(fake.report.ranks[2].follows, together);
+    CU_ASSERT_TRUE(!together || fake.report.causes[1] == 2);
     CU_ASSERT_EQUAL(fake.report.status, JR_RUN_FAILED);
     CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_FAILED);
     CU_ASSERT_EQUAL(
