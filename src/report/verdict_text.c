@@ -115,8 +115,7 @@ void jr_print_end(const struct jr_page *page)
              !jr_outcome_failed_mpi(rank))
         jr_buf_str(page->out, "raised an exception and was then stopped");
     else if (jr_judgement_left(&page->report->ranks[i]))
-        jr_buf_str(page->out, "ended with 0 without delivering, while others "
-                              "needed it");
+        jr_buf_str(page->out, "ended with 0 but did not deliver");
     else
         jr_words_rank_end(page->out, rank);
 }

@@ -216,7 +216,7 @@ class Runs:
             while test -d /proc/$p; do :; done
             sleep 0.2; echo "read: Connection reset by peer" >&2; exit 1""",
             more="results: {}"), 1)
-        self.assertIn(": rank 0 ended with 0 without delivering", done.stderr)
+        self.assertIn(": rank 0 ended with 0 but did not deliver", done.stderr)
         self.assertIn("rank 3 failed after the first failure", done.stderr)
         cause = self.results()["root_cause"]
         self.assertEqual((cause["rank"], cause["kind"]), (0, "result"))

@@ -408,8 +408,7 @@ static void who_left_is_told_with_what_it_lacks(void)
                   "with code 1\n");
     jr_buf_clear(&out);
     jr_print_end(&page);
-    JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 without delivering, while "
-                             "others needed it");
+    JR_ASSERT_TEXT(out.data, "rank 0 ended with 0 but did not deliver");
     jr_buf_clear(&out);
     jr_print_next_step(&page, 0);
     JR_ASSERT_TEXT(out.data,
