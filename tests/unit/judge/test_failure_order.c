@@ -351,6 +351,30 @@ static void nodes(void)
     CHECK(vectors);
 }
 
+/* The cause is chosen by time, and then by kind among what is close to that. */
+static void what_is_together_is_held_to_the_cause_again(void)
+{
+    static const struct vector vectors[] = {
+        {"exceptions go by their time, not by who was reaped first",
+         {{.code = 1, .ended = 20, .raised = 9, .told = 10},
+          {.code = 1, .ended = 12, .raised = 9.5, .told = 10.5}},
+         2,
+         "FF",
+         0,
+         1},
+        {"an abort is close to another node's, and after a third one's "
+         "exception",
+         {{.signal = 6, .ended = 9.9},
+          {.code = 1, .ended = 13, .raised = 8, .told = 12, .node = 1},
+          {.signal = 6, .ended = 11.5, .node = 2}},
+         3,
+         "FFA",
+         1,
+         1},
+    };
+    CHECK(vectors);
+}
+
 /* A rank that leaves early with 0 may be the peer that others lost. */
 static void who_had_ended_by_then(void)
 {
@@ -451,5 +475,6 @@ static void who_was_exiting_is_told_so(void)
 }
 
 JR_UNIT_MAIN("order", CASE(peers_that_were_reaped_first),
-             CASE(what_can_be_told), CASE(nodes), CASE(who_had_ended_by_then),
-             CASE(who_was_exiting_is_told_so))
+             CASE(what_can_be_told), CASE(nodes),
+             CASE(what_is_together_is_held_to_the_cause_again),
+             CASE(who_had_ended_by_then), CASE(who_was_exiting_is_told_so))
