@@ -57,13 +57,13 @@ set(JR_LONG_TESTS
   slurm.requeue:release:180
   slurm.preemptions:release:400
   system.root_cause.long:release:40
-  system.node_losses.long:release:300
+  system.node_losses.long:release:200
   system.sweep_kills:release:120
   system.spare_kills:release:200
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60
-  system.mpi_many:release:60
+  system.mpi_many:release:40
   system.mpi_programs:release:60
   fuzz.machines.long:asan:40
   interop.torch_spawn:release:50
@@ -73,7 +73,7 @@ set(JR_LONG_TESTS
   interop.hostlist.long:release:30
   system.python_long:release:30
   system.unkillable:release:20
-  system.foreign_validators:release:20
+  system.foreign_validators:release:100
   system.kubectl:release:20
   system.kubernetes_schemas:release:20
   interop.editor:release:20
