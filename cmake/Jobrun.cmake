@@ -133,7 +133,6 @@ function(jr_unit_test folder module)
     set(scratch ${CMAKE_CURRENT_BINARY_DIR}/memcheck)
     file(MAKE_DIRECTORY ${scratch})
     set_tests_properties(memcheck.${folder}.${module} PROPERTIES
-      WORKING_DIRECTORY ${scratch} TIMEOUT 3600 LABELS "long;long-release"
-      ENVIRONMENT STARVE_EVERY=9)
+      WORKING_DIRECTORY ${scratch} TIMEOUT 3600 LABELS "long;long-release")
   endif()
 endfunction()

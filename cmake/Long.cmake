@@ -25,6 +25,7 @@ set(JR_LONG_TESTS
   install.debian:release:120
   install.first_minutes:release:250
   install.wheel:release:120
+  memcheck.sweep.no_memory:release:120
   install.roots:release:100
   install.roots.remove:release:1
   install.hooks:release:110
