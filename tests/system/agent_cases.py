@@ -1261,17 +1261,17 @@ class Spares:
         self.nobody_is_left()
 
     def test_an_interrupt_while_the_spare_is_awaited(self):
-        awaited = self.folder / "awaited"
+        awaited = self.write("awaited", "")
         mute = self.write("mute", f"#!/bin/sh\necho >> '{awaited}'\n"
                           "cat > /dev/null\n")
         mute.chmod(0o700)
 
         def await_starts(count):
             until = time.monotonic() + harness.LIMIT
-            while count and (not awaited.exists() or
-                             len(awaited.read_text()) < count):
+            while len(awaited.read_text()) < count:
                 self.assertLess(time.monotonic(), until)
                 time.sleep(0.01)
+
         process = self.begin_with(FAKE_PROGRAM={"2": str(mute)})
         await_starts(self.STANDS_BY)  # which the ranks do not wait for
         self.lose(2)

@@ -217,7 +217,8 @@ class Told(harness.Case):
                   'echo "recv: Connection reset by peer" >&2; exit 4')
         words = ("-s", "results={from: file}")
         done = self.expect(self.run_script(script, *words), 1)
-        self.assertIn(": rank 0 ended with 0 but did not deliver", done.stderr)
+        self.assertIn(": rank 0 ended with 0 but did not deliver   exit "
+                      "status 1\n", done.stderr)
         self.assertIn("\n  result.json was not written\n", done.stderr)
         self.assertIn("  after it:   rank 1 failed after the first failure: "
                       "exited with code 4\n", done.stderr)
