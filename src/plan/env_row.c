@@ -8,8 +8,9 @@
 
 #include "base/banned.h"
 
-#define ROW(name, text, field)  {name, text, JR_ALWAYS, 0},
-#define ROW_FOR(name, text, on) {name, text, JR_ALWAYS, (on)},
+#define ROW(name, text, field)      {name, text, JR_ALWAYS, 0, NULL},
+#define ROW_FOR(name, text, on)     {name, text, JR_ALWAYS, (on), NULL},
+#define ROW_TASK(name, text, with_) {name, text, JR_IF_SET, 0, with_},
 #define TABLE(name, rows)                                                      \
     {                                                                          \
         name, rows, sizeof(rows) / sizeof *(rows)                              \
@@ -18,11 +19,10 @@
 /* clang-format off */
 static const struct jr_env_variable contract[] = {
     JR_CONTRACT_VARIABLES(ROW)
-    {"PYTHONUNBUFFERED", "1", JR_UNLESS_SET, 0},
-    {"PYTHONFAULTHANDLER", "1", JR_UNLESS_SET, 0},
-    {"SLURM_PROCID", "%{rank}", JR_IF_SET, 0},
-    {"SLURM_LOCALID", "%{local_rank}", JR_IF_SET, 0},
+    {"PYTHONUNBUFFERED", "1", JR_UNLESS_SET, 0, NULL},
+    {"PYTHONFAULTHANDLER", "1", JR_UNLESS_SET, 0, NULL},
 };
+static const struct jr_env_variable task[] = {JR_CONTRACT_TASKS(ROW_TASK)};
 static const struct jr_env_variable cell[] = {JR_CONTRACT_CELL(ROW)};
 static const struct jr_env_variable torch[] = {JR_CONTRACT_TORCH(ROW)};
 static const struct jr_env_variable paddle[] = {
@@ -37,6 +37,7 @@ static const struct jr_env_variable pmix[] = {JR_CONTRACT_PMIX(ROW)};
 /* clang-format on */
 
 static const struct jr_variables always = TABLE("", contract);
+static const struct jr_variables tasks = TABLE("", task);
 static const struct jr_variables cells = TABLE("", cell);
 static const struct jr_variables protocols[] = {
     [JR_MPI_PROTOCOL_AUTO] = {0},
@@ -50,6 +51,11 @@ static const struct jr_variables profiles[] = {
 const struct jr_variables *jr_variables_always(void)
 {
     return &always;
+}
+
+const struct jr_variables *jr_variables_tasks(void)
+{
+    return &tasks;
 }
 
 const struct jr_variables *jr_variables_cell(void)

@@ -40,7 +40,8 @@ struct jr_env_variable {
     const char *name;
     const char *text; /* a template; NULL: the variable is unset */
     enum jr_when when;
-    uint32_t kinds; /* the kinds of device that it is for, as bits; 0: all */
+    uint32_t kinds;   /* the kinds of device that it is for, as bits; 0: all */
+    const char *with; /* one that JR_IF_SET asks for as well; NULL: none */
 };
 
 struct jr_variables {
@@ -51,6 +52,9 @@ struct jr_variables {
 
 /* What every rank gets. */
 const struct jr_variables *jr_variables_always(void);
+
+/* What ranks get of what is said of tasks around jobrun. */
+const struct jr_variables *jr_variables_tasks(void);
 
 /* What every rank of a sweep's cell gets besides. */
 const struct jr_variables *jr_variables_cell(void);

@@ -117,7 +117,10 @@ static bool does_row_apply(const struct build *build,
         return false;
     if (row->when == JR_ALWAYS)
         return true;
-    bool there = jr_env_get(build->env->inherited.items, row->name) != NULL;
+    char *const *inherited = build->env->inherited.items;
+    bool there =
+        jr_env_get(inherited, row->name) != NULL ||
+        (row->with != NULL && jr_env_get(inherited, row->with) != NULL);
     return there == (row->when == JR_IF_SET);
 }
 
@@ -126,11 +129,23 @@ static void add_variable_table(struct build *build,
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct jr_env_variable *row = &table->rows[i];
+        if (!does_row_apply(build, row))
+            continue;
         if (row->text == NULL)
             unset_row(build, row->name);
-        else if (does_row_apply(build, row))
+        else
             set_own_variable(build, row->name, row->text);
     }
+}
+
+/* Where the names of the nodes are not known, none are told. */
+static void add_tasks(struct build *build)
+{
+    add_variable_table(build, jr_variables_tasks());
+    const char *list = "SLURM_STEP_NODELIST";
+    if (build->scopes->common.text[JR_TEMPLATE_HOSTS] == NULL &&
+        jr_env_get(build->env->inherited.items, list) != NULL)
+        unset_row(build, list);
 }
 
 /* A list that does not fit into one variable is not set, and an inherited one
@@ -380,6 +395,7 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     build.tables.internals = true;
     inherit_environment(&build);
     add_variable_table(&build, jr_variables_always());
+    add_tasks(&build);
     if (scopes->options->cell != NULL)
         add_variable_table(&build, jr_variables_cell());
     drop_long_lists(&build);

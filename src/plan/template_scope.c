@@ -135,6 +135,39 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
+/* The nodes of the job, with commas. NULL where one is not known, or they are
+ * too many for one variable. */
+static const char *join_hosts(const struct jr_scopes *scopes)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    const struct jr_job *job = scopes->job;
+    for (uint32_t node = 0; node < job->nodes; node++) {
+        if (scopes->options->local || job->hosts[node] == NULL ||
+            list.len > LONGEST_LIST)
+            return NULL;
+        jr_buf_printf(&list, "%s%s", node > 0 ? "," : "", job->hosts[node]);
+    }
+    return jr_buf_keep(&list, scopes->space.arena);
+}
+
+/* The ranks of each node, as Slurm writes it: "2(x3),1". */
+static const char *join_counts(const struct jr_scopes *scopes)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    const struct jr_job *job = scopes->job;
+    for (uint32_t node = 0, same; node < job->nodes; node += same) {
+        for (same = 1;
+             node + same < job->nodes && job->local_world_sizes[node + same] ==
+                                             job->local_world_sizes[node];)
+            same++;
+        jr_buf_printf(&list, "%s%u", node > 0 ? "," : "",
+                      job->local_world_sizes[node]);
+        if (same > 1)
+            jr_buf_printf(&list, "(x%u)", same);
+    }
+    return jr_buf_keep(&list, scopes->space.arena);
+}
+
 static const char *join_devices(const struct jr_node_resources *resources,
                                 struct jr_arena *arena)
 {
@@ -178,6 +211,8 @@ static void fill_common(struct jr_scopes *scopes)
 
     text[JR_TEMPLATE_WORLD_SIZE] = decimal_text(scopes, job->world_size);
     text[JR_TEMPLATE_NODES] = jr_arena_printf(arena, "%u", job->nodes);
+    text[JR_TEMPLATE_HOSTS] = join_hosts(scopes);
+    text[JR_TEMPLATE_TASKS_PER_NODE] = join_counts(scopes);
     text[JR_TEMPLATE_MASTER_ADDR] = job->master_addr;
     text[JR_TEMPLATE_MASTER_PORT] =
         jr_arena_printf(arena, "%u", job->master_port);

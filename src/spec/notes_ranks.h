@@ -22,12 +22,14 @@
       "Values are text as written: `SEED: 7` needs no quotes. Variables that " \
       "other launchers leave for the processes that they start are not passed "\
       "to ranks: PMI_*, PMIX_*, OMPI_*, PRTE_* and TORCHELASTIC_*. Settings "  \
-      "of Open MPI (OMPI_MCA_*) must therefore be stated here.",               \
+      "of Open MPI (OMPI_MCA_*) must therefore be stated here. What a "        \
+      "scheduler said of its own tasks (SLURM_PROCID, SLURM_NTASKS) is "       \
+      "corrected: see the end of this page.",                                  \
       "env: {SEED: 7, OUT: \"out/%{rank}\", DATA_ROOT: \"???\", DEBUG: null}") \
     N("env_remove",                                                            \
       "A job that is started within a rank of another job inherits the "       \
-      "variables of that job's profiles, such as PADDLE_* and MPI_LOCAL*, "    \
-      "unless its own profiles set them again.",                               \
+      "variables of that job's profiles, such as PADDLE_*, unless its own "    \
+      "profiles set them again.",                                              \
       "env_remove: [PYTHONPATH, \"NCCL_*\"]")                                  \
     N("env_profiles",                                                          \
       "A path names a profile of your own: a file with `env` and "             \

@@ -96,6 +96,20 @@ class Runs(Nodes):
         self.assertEqual(sorted(done.stdout.splitlines()),
                          [f"[{rank}] {rank}" for rank in range(6)])
 
+    def test_ranks_hear_of_their_own_world(self):
+        """The agents' step has one task a node; a rank is one of four."""
+        said = ("NTASKS NPROCS STEP_NUM_TASKS NTASKS_PER_NODE TASKS_PER_NODE "
+                "STEP_TASKS_PER_NODE NNODES STEP_NUM_NODES STEP_NODELIST "
+                "PROCID LOCALID NODEID GTIDS TASK_PID JOB_NUM_NODES").split()
+        spec = self.spec(text="nodes: 2\nlocal_world_size: 2\nentrypoint: "
+                         "[sh, -c, 'echo "
+                         + " ".join(f"$SLURM_{name}/" for name in said)
+                         + "']\n")
+        done = self.expect(self.salloc("-n3", JOBRUN, spec, nodes=3), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[{rank}] 4/ 4/ 4/ 2/ 2(x2)/ 2(x2)/ 2/ 2/ n1,n2/ "
+            f"{rank}/ {rank % 2}/ {rank // 2}/ / / 3/" for rank in range(4)])
+
     def test_much_output_of_all_nodes(self):
         spec = self.spec(text="local_world_size: 2\nentrypoint: [sh, -c, "
                          "'seq -f \"%.0f aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" "

@@ -59,6 +59,15 @@ static const char variables[] =
     "jobrun sets these variables for every rank. `env` in the spec cannot set "
     "them.";
 
+static const char tasks[] =
+    "What the scheduler or launcher around jobrun said of its own tasks would "
+    "be wrong for ranks. Where such a variable is set, ranks get it with "
+    "their own value, or not at all. Where SLURM_NTASKS is set, so are the "
+    "variables of Slurm that say which of them the rank is. `env` can set them "
+    "otherwise. What describes the allocation (SLURM_JOB_ID, "
+    "SLURM_JOB_NODELIST, SLURM_JOB_NUM_NODES, SLURM_CPUS_ON_NODE, "
+    "PBS_NODEFILE, LSB_HOSTS, NSLOTS) is passed on as it is.";
+
 /* A fact of a field as an item; a default is typed. */
 static void fact(void *context, const char *label, const char *text)
 {
@@ -131,6 +140,11 @@ static const char *template_help(const char *template)
     return template;
 }
 
+static const char *task_help(const char *template)
+{
+    return template == NULL ? "not passed on" : template_help(template);
+}
+
 static void rank_values(struct page *page)
 {
     page_heading(page, 1, "Per-rank templates");
@@ -147,6 +161,12 @@ static void rank_values(struct page *page)
     page_list_end(page);
     page_text(page, "`env_profiles: [torch]`, the default, adds:");
     JR_CONTRACT_TORCH(ITEM)
+#undef ITEM
+    page_list_end(page);
+    page_text(page, tasks);
+#define ITEM(name, template, with)                                             \
+    typed_item(page, "", name, "", task_help(template));
+    JR_CONTRACT_TASKS(ITEM)
 #undef ITEM
     page_list_end(page);
 }

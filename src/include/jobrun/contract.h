@@ -53,6 +53,62 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     JR_CONTRACT_AXIS(X, "PIPELINE", "pipeline")                                \
     JR_CONTRACT_AXIS(X, "DATA", "data")
 
+/* What the scheduler or launcher around jobrun said of its own tasks: the name,
+ * what it is for a rank (NULL: nothing, it is dropped), and another name that
+ * asks for it as well (NULL: none), since a program that finds a size looks for
+ * a rank. It is corrected where it was there, and never added otherwise.
+ * What describes the allocation (its job, its nodes, its CPUs) is not here, nor
+ * are the handles by which a task is known to its scheduler's daemon. */
+#define JR_CONTRACT_TASKS(X)                                                   \
+    X("SLURM_PROCID", "%{rank}", "SLURM_NTASKS")                               \
+    X("SLURM_LOCALID", "%{local_rank}", "SLURM_NTASKS")                        \
+    X("SLURM_NODEID", "%{node_rank}", "SLURM_NTASKS")                          \
+    X("SLURM_NTASKS", "%{world_size}", NULL)                                   \
+    X("SLURM_NPROCS", "%{world_size}", NULL)                                   \
+    X("SLURM_NTASKS_PER_NODE", "%{local_world_size}", "SLURM_NTASKS")          \
+    X("SLURM_TASKS_PER_NODE", "%{tasks_per_node}", NULL)                       \
+    X("SLURM_NNODES", "%{nodes}", "SLURM_NTASKS")                              \
+    X("SLURM_STEP_NUM_TASKS", "%{world_size}", NULL)                           \
+    X("SLURM_STEP_NUM_NODES", "%{nodes}", NULL)                                \
+    X("SLURM_STEP_NODELIST", "%{hosts}", NULL)                                 \
+    X("SLURM_STEP_TASKS_PER_NODE", "%{tasks_per_node}", NULL)                  \
+    X("SLURM_LAUNCH_NODE_IPADDR", "%{master_addr}", NULL)                      \
+    X("SLURM_GTIDS", NULL, NULL)                                               \
+    X("SLURM_TASK_PID", NULL, NULL)                                            \
+    X("SLURM_NTASKS_PER_CORE", NULL, NULL)                                     \
+    X("SLURM_NTASKS_PER_SOCKET", NULL, NULL)                                   \
+    X("SLURM_NTASKS_PER_GPU", NULL, NULL)                                      \
+    X("FLUX_TASK_RANK", "%{rank}", NULL)                                       \
+    X("FLUX_TASK_LOCAL_ID", "%{local_rank}", NULL)                             \
+    X("FLUX_JOB_SIZE", "%{world_size}", NULL)                                  \
+    X("FLUX_JOB_NNODES", "%{nodes}", NULL)                                     \
+    X("JSM_NAMESPACE_RANK", "%{rank}", NULL)                                   \
+    X("JSM_NAMESPACE_SIZE", "%{world_size}", NULL)                             \
+    X("JSM_NAMESPACE_LOCAL_RANK", "%{local_rank}", NULL)                       \
+    X("JSM_NAMESPACE_LOCAL_SIZE", "%{local_world_size}", NULL)                 \
+    X("LSF_PM_TASKID", NULL, NULL)                                             \
+    X("PE_TASK_ID", NULL, NULL)                                                \
+    X("PBS_VNODENUM", "%{rank}", NULL)                                         \
+    X("ALPS_APP_PE", "%{rank}", NULL)                                          \
+    X("PALS_RANKID", "%{rank}", NULL)                                          \
+    X("PALS_LOCAL_RANKID", "%{local_rank}", NULL)                              \
+    X("PALS_LOCAL_SIZE", "%{local_world_size}", NULL)                          \
+    X("PALS_NODEID", "%{node_rank}", NULL)                                     \
+    X("MPI_LOCALRANKID", "%{local_rank}", NULL)                                \
+    X("MPI_LOCALNRANKS", "%{local_world_size}", NULL)                          \
+    X("MV2_COMM_WORLD_RANK", "%{rank}", NULL)                                  \
+    X("MV2_COMM_WORLD_SIZE", "%{world_size}", NULL)                            \
+    X("MV2_COMM_WORLD_LOCAL_RANK", "%{local_rank}", NULL)                      \
+    X("MV2_COMM_WORLD_LOCAL_SIZE", "%{local_world_size}", NULL)                \
+    X("HOROVOD_RANK", "%{rank}", NULL)                                         \
+    X("HOROVOD_SIZE", "%{world_size}", NULL)                                   \
+    X("HOROVOD_LOCAL_RANK", "%{local_rank}", NULL)                             \
+    X("HOROVOD_LOCAL_SIZE", "%{local_world_size}", NULL)                       \
+    X("HOROVOD_CROSS_RANK", "%{node_rank}", NULL)                              \
+    X("HOROVOD_CROSS_SIZE", "%{nodes}", NULL)                                  \
+    X("ROLE_RANK", "%{rank}", NULL)                                            \
+    X("ROLE_WORLD_SIZE", "%{world_size}", NULL)
+
 /* Added in the cells of a sweep. */
 #define JR_CONTRACT_CELL(X)                                                    \
     X("JOBRUN_CELL", "%{cell}", "")                                            \

@@ -51,6 +51,8 @@
     X(DATA_MEMBERS, "data_members",                                            \
       "the ranks of its data group, with commas")                              \
     X(DATA_BACKEND, "data_backend", "the backend of the data axis")            \
+    X(HOSTS, "hosts", "the nodes of the job, with commas")                     \
+    X(TASKS_PER_NODE, "tasks_per_node", "ranks on each node, as `2(x3),1`")    \
     X(ENDPOINTS, "endpoints", "HOST:PORT of every rank, with commas")          \
     X(ENDPOINT, "endpoint", "its own HOST:PORT")                               \
     X(DEVICE_INDEX, "device_index",                                            \

@@ -283,6 +283,98 @@ static void cleans_what_it_inherits(void)
     sample_release(&s);
 }
 
+/* What contract.h makes of a variable, for a rank of an outer world of one. */
+struct task_variable {
+    const char *name, *text;
+};
+
+static const struct task_variable tasks[] = {
+#define TASK(name, text, with) {name, text},
+    JR_CONTRACT_TASKS(TASK)
+#undef TASK
+};
+
+/* Whatever a scheduler said of its one task, a rank hears of its own world, or
+ * nothing; what describes the allocation stays. */
+static void tells_ranks_of_their_own_world(void)
+{
+    static const struct expected rank6[] = {
+        {"SLURM_PROCID", "6"},
+        {"SLURM_LOCALID", "2"},
+        {"SLURM_NODEID", "1"},
+        {"SLURM_NTASKS", "8"},
+        {"SLURM_NPROCS", "8"},
+        {"SLURM_NTASKS_PER_NODE", "4"},
+        {"SLURM_TASKS_PER_NODE", "4(x2)"},
+        {"SLURM_NNODES", "2"},
+        {"SLURM_STEP_NUM_TASKS", "8"},
+        {"SLURM_STEP_NUM_NODES", "2"},
+        {"SLURM_STEP_NODELIST", "n7,n9"},
+        {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
+        {"SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1"},
+        {"SLURM_GTIDS", NULL},
+        {"SLURM_TASK_PID", NULL},
+        {"JSM_NAMESPACE_RANK", "6"},
+        {"FLUX_TASK_LOCAL_ID", "2"},
+        {"HOROVOD_CROSS_SIZE", "2"},
+        {"MV2_COMM_WORLD_SIZE", "8"},
+        {"LSF_PM_TASKID", NULL},
+        {"SLURM_JOB_ID", "12"},
+        {"SLURM_JOB_NODELIST", "n[7-9]"},
+        {"SLURM_JOB_NUM_NODES", "3"},
+    };
+    char *outer[LENGTH(tasks) + 4] = {TEXT("SLURM_JOB_ID=12"),
+                                      TEXT("SLURM_JOB_NODELIST=n[7-9]"),
+                                      TEXT("SLURM_JOB_NUM_NODES=3")};
+    char items[LENGTH(tasks)][64];
+    struct sample s;
+    for (size_t i = 0; i < LENGTH(tasks); i++) {
+        (void)snprintf(items[i], sizeof items[i], "%s=outer", tasks[i].name);
+        outer[3 + i] = items[i];
+    }
+    sample_init(&s, 2, 2, 2);
+    sample_nodes(&s, 2);
+    s.job.hosts[0] = TEXT("n7");
+    s.job.hosts[1] = TEXT("n9");
+    s.options.environ = outer;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, 6, rank6, LENGTH(rank6));
+    check_whole(&s, 6);
+    for (size_t i = 0; i < LENGTH(tasks); i++) {
+        const char *value = sample_env(&s, 6, tasks[i].name);
+        CU_ASSERT_EQUAL(value == NULL, tasks[i].text == NULL);
+        CU_ASSERT_FALSE(value != NULL && strcmp(value, "outer") == 0);
+    }
+    sample_release(&s);
+}
+
+/* Nothing is added where nothing was said, but that a size asks for a rank. */
+static void adds_no_words_of_a_scheduler(void)
+{
+    char *none[] = {TEXT("SLURM_JOB_ID=12"), NULL};
+    char *size[] = {TEXT("SLURM_NTASKS=1"), TEXT("SLURM_STEP_NODELIST=n1"),
+                    NULL};
+    static const struct expected rank1[] = {
+        {"SLURM_PROCID", "1"},          {"SLURM_LOCALID", "1"},
+        {"SLURM_NODEID", "0"},          {"SLURM_NTASKS", "2"},
+        {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NNODES", "1"},
+        {"SLURM_NPROCS", NULL},         {"SLURM_STEP_NODELIST", NULL},
+    };
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.options.environ = none;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    for (size_t i = 0; i < LENGTH(tasks); i++)
+        if (strncmp(tasks[i].name, "ROLE_", 5) != 0) /* of profile torch */
+            CU_ASSERT_PTR_NULL(sample_env(&s, 1, tasks[i].name));
+    sample_release(&s);
+    sample_init(&s, 1, 1, 2);
+    s.options.environ = size;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, 1, rank1, LENGTH(rank1));
+    sample_release(&s);
+}
+
 static void lets_the_spec_have_the_last_word(void)
 {
     char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"),
@@ -632,6 +724,7 @@ JR_UNIT_MAIN(
     CASE(sets_the_contract), CASE(sets_every_row_of_the_tables),
     CASE(calls_backends_as_frameworks_do),
     CASE(leaves_out_endpoints_that_do_not_fit), CASE(cleans_what_it_inherits),
+    CASE(tells_ranks_of_their_own_world), CASE(adds_no_words_of_a_scheduler),
     CASE(lets_the_spec_have_the_last_word), CASE(sets_what_devices_are_seen),
     CASE(warns_of_replaced_devices), CASE(counts_the_devices_that_are_seen),
     CASE(leaves_devices_alone_where_there_are_none),
