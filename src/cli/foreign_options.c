@@ -22,8 +22,10 @@
 #define FILE_NAME     "/"
 #define ANY           ""
 
-/* The hosts of a file, as a launcher's: their numbers of ranks are left out. */
-#define HOSTS_OF_FILE "$(awk '/^[^#]/ {print $1}' %s | paste -sd,)"
+/* The hosts of a file, as a launcher's, each once: their numbers of ranks,
+ * "a:4" and "a slots=4", are left out. */
+#define HOSTS_OF_FILE                                                          \
+    "$(awk -F'[: \\t]' '/^[^# ]/ && !s[$1]++ {print $1}' %s | paste -sd,)"
 
 /* Options of torchrun, accelerate, DeepSpeed, Paddle, Open MPI, MPICH, Slurm,
  * Hydra and Docker; the first row that fits. */

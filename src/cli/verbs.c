@@ -344,8 +344,9 @@ static const struct jr_usage usages[] = {
      "editors complete and check it.\n"
      "\n"
      "`--from` translates another launcher's command line, without expanding "
-     "or executing any of it. Options that have another meaning in jobrun, or "
-     "none, are listed in the spec's comments and on standard error. With "
+     "or executing any of it; a hostfile that it names is read. Options that "
+     "have another meaning in jobrun, or none, are listed in the spec's "
+     "comments and on standard error. With "
      "`--help` after the launcher's name, it lists how each option is "
      "translated.",
      "jobrun new torch -o train.jobrun.yaml\n"

@@ -108,6 +108,19 @@ class Programs:
             f"mpi: {self.protocol}\n")
         self.assert_world(self.expect(self.jobrun("job.yaml"), 0), 4)
 
+    def test_by_a_line_of_other_launchers(self):
+        """What `new --from` makes of it is one world as it stands."""
+        program = BUILT / self.kind
+        for line in (f"mpirun -np 4 --oversubscribe {program}",
+                     f"srun --mpi=pmix -O -n 4 {program}"):
+            with self.subTest(line):
+                told = self.expect(self.jobrun("new", "--from", line), 0)
+                self.assertEqual(told.stderr, "")
+                self.write("job.yaml", told.stdout)
+                self.assert_world(self.expect(self.jobrun(
+                    "job.yaml", "-s", "device=cpu",
+                    env={"PATH": str(BUILT / "bin")}), 0), 4)
+
     def run_benchmark(self, code, *words):
         self.write("job.yaml", SPEC.format(
             program=BUILT / f"{self.kind}-benchmark") + BENCHMARK)

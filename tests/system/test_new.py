@@ -115,6 +115,62 @@ ARGUMENTS = [  # as typed behind the program
     "$ a$ '$' \"$\"",
 ]
 
+HOSTFILES = {  # a name: what stands in it
+    "openmpi": "# two\n\nnode1 slots=4 max_slots=8\nnode2 slots = 2  # small\n",
+    "mpich": "node1:4 binding=user:0,1\nnode2:2\n",
+    "hydra": "node1\r\nnode2\r\n",
+    "pbs": "node1\nnode1\nnode2\n",
+    "sge": "node1 4 all.q@node1 UNDEFINED\nnode2\t2\n",
+    "deepspeed": "bob@node1 slots=8\nnode2 slots=8\nnode3 slots=8",
+    "addresses": "fe80::1 slots=1\n10.0.0.2:1\n",
+    "rankfile": "rank 0=node1 slot=1\n",
+    "number": "node1\nnode2 slots=x\n",
+    "odd": "node 1,node2\n",
+    "empty": "# none\n",
+}
+HOSTS_READ = [  # a line, and what the spec has of hosts and ranks
+    ("mpirun --hostfile openmpi ./a", ["local_world_size: [4, 2]",
+                                       "hosts: [node1, node2]"]),
+    ("mpirun -np 4 -hostfile openmpi ./a", ["world_size: 4",
+                                            "local_world_size: [4]",
+                                            "hosts: [node1]"]),
+    ("mpirun --hostfile openmpi -N 1 ./a", ["local_world_size: 1",
+                                            "hosts: [node1, node2]"]),
+    ("mpirun -npernode 1 --hostfile openmpi ./a", ["local_world_size: 1",
+                                                   "hosts: [node1, node2]"]),
+    ("mpiexec.hydra -f mpich ./a", ["local_world_size: [4, 2]",
+                                    "hosts: [node1, node2]"]),
+    ("mpiexec.hydra -n 2 -f hydra ./a", ["world_size: 2",
+                                         "hosts: [node1, node2]"]),
+    ("mpirun -machinefile pbs ./a", ["local_world_size: [2, 1]",
+                                     "hosts: [node1, node2]"]),
+    ("mpirun -machinefile ./sge ./a", ["local_world_size: [4, 2]",
+                                       "hosts: [node1, node2]"]),
+    ("srun -w ./hydra ./a", ["hosts: [node1, node2]"]),
+    ("horovodrun -np 3 -hostfile pbs python t.py", [
+        "world_size: 3", "local_world_size: [2, 1]", "hosts: [node1, node2]"]),
+    ("deepspeed --hostfile deepspeed t.py", ["local_world_size: [8, 8, 8]",
+                                             "hosts: [node1, node2, node3]"]),
+    ("deepspeed -H deepspeed --num_nodes 2 --num_gpus 4 t.py", [
+        "local_world_size: 4", "nodes: 2", "hosts: [node1, node2]"]),
+    ("deepspeed -H deepspeed -i node3@node1 t.py", [
+        "local_world_size: [8, 8]", "hosts: [node1, node3]"]),
+    ("deepspeed -e node2 -H deepspeed t.py", ["local_world_size: [8, 8]",
+                                              "hosts: [node1, node3]"]),
+    ("accelerate launch --deepspeed_hostfile deepspeed t.py", [
+        "local_world_size: [8, 8, 8]", "hosts: [node1, node2, node3]"]),
+    ("mpirun -hostfile addresses ./a", ["local_world_size: [1, 1]",
+                                        'hosts: [fe80::1, "10.0.0.2"]']),
+]
+HOSTS_UNREAD = [  # a file, and why nothing of it is in the spec
+    ("none", "none: cannot open: No such file or directory"),
+    (".", ".: is a folder, not a regular file"),
+    ("rankfile", "line 1 of rankfile is not one of a hostfile"),
+    ("number", "line 2 of number is not one of a hostfile"),
+    ("odd", "line 1 of odd is not one of a hostfile"),
+    ("empty", "empty names no host"),
+]
+
 SHOW = """#!/usr/bin/env python3
 import json, os, sys
 with open(os.environ["SHOWN"], "w") as file:
@@ -407,6 +463,51 @@ class Translation(harness.Case):
                 path = self.write("show.jobrun.yaml", spec)
                 self.expect(self.jobrun(path, env=env), 0)
                 self.assertEqual(json.loads(shown.read_text()), expected)
+
+    def hosts_of(self, spec):
+        """What the spec says of hosts and ranks, without where it is from."""
+        return [line.partition("  #")[0] for line in spec.split("\n")
+                if re.match(r"(world_size|local_world_size|nodes|hosts):", line)]
+
+    def test_a_hostfile_that_is_here_is_read(self):
+        for name, text in HOSTFILES.items():
+            self.write(name, text)
+        for i, (line, hosts) in enumerate(HOSTS_READ):
+            with self.subTest(line):
+                done = self.translate(line)
+                self.assertEqual(self.hosts_of(done.stdout), hosts)
+                ssh = not line.startswith("srun")
+                self.assertEqual("\n  ssh: {}\n" in done.stdout, ssh)
+                path = self.write(f"{i}.jobrun.yaml", done.stdout)
+                self.expect(self.jobrun("validate", path), 0)
+
+    def test_a_hostfile_that_cannot_be_read_is_told(self):
+        for name, text in HOSTFILES.items():
+            self.write(name, text)
+        for name, why in HOSTS_UNREAD:
+            for line in (f"mpirun --hostfile {name} ./a",
+                         f"deepspeed --hostfile {name} t.py"):
+                with self.subTest(line):
+                    done = self.translate(line)
+                    self.assertIn(f"' has no counterpart: {why}", done.stderr)
+                    self.assertIn("write its hosts into `hosts: [a, b]`",
+                                  done.stderr)
+                    self.assertEqual(self.hosts_of(done.stdout), [])
+
+    def test_the_hosts_of_a_file_for_a_spec_of_ones_own(self):
+        """The line that `--hostfile` is answered with, as a shell reads it."""
+        self.write("job.yaml", "version: 1\nentrypoint: ['true']\n")
+        for name in ("openmpi", "mpich", "hydra", "pbs", "sge"):
+            with self.subTest(name):
+                self.write(name, HOSTFILES[name].replace("\r", ""))
+                done = self.jobrun("plan", "job.yaml", "--hostfile", name)
+                line = self.expect(done, 2).stderr.splitlines()[1].strip()
+                self.assertRegex(line, r"^jobrun plan job.yaml --hosts ")
+                read = subprocess.run(
+                    ["sh", "-c", line.replace("jobrun plan", "echo")],
+                    cwd=self.folder, capture_output=True, text=True, check=True,
+                    timeout=harness.LIMIT)
+                self.assertEqual(read.stdout, "job.yaml --hosts node1,node2\n")
 
     def test_nothing_is_executed_or_expanded(self):
         for line in ("torchrun $(touch ran) train.py", "torchrun `touch ran`",

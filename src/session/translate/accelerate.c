@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 
@@ -64,10 +65,9 @@ static int set_secret(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-#define ZERO     "env.ACCELERATE_DEEPSPEED_"
-#define DYNAMO   "env.ACCELERATE_DYNAMO_"
-#define NO_TPU   "jobrun starts nothing on a TPU pod"
-#define NO_HOSTS "jobrun reads no hostfile: state `hosts`"
+#define ZERO   "env.ACCELERATE_DEEPSPEED_"
+#define DYNAMO "env.ACCELERATE_DYNAMO_"
+#define NO_TPU "jobrun starts nothing on a TPU pod"
 #define DEFAULTS                                                               \
     "accelerate launch also sets the variables of options that are not given"
 
@@ -132,9 +132,10 @@ static const struct jr_flag flags[] = {
             "env.ACCELERATE_*"),
     JR_SETS("--gradient_accumulation_steps --gradient_clipping", ONE, set_named,
             "env.ACCELERATE_*"),
-    JR_LOST("--deepspeed_hostfile --mpirun_hostfile", ONE, NO_HOSTS),
+    JR_SETS("--deepspeed_hostfile --mpirun_hostfile", ONE, jr_set_hostfile,
+            "hosts"),
     JR_LOST("--deepspeed_exclusion_filter --deepspeed_inclusion_filter", ONE,
-            NO_HOSTS),
+            "state the `hosts` to use"),
     JR_NEEDLESS("--deepspeed_multinode_launcher", ONE,
                 "jobrun starts the ranks itself"),
     JR_SETS("--mpirun_ccl", ONE, jr_set_field, "env.CCL_WORKER_COUNT"),
@@ -152,4 +153,5 @@ const struct jr_launcher jr_launcher_accelerate = {
     .names = "accelerate launch|accelerate-launch|accelerate.commands.launch",
     .tables = {flags, jr_flags_torch},
     .python = true,
+    .ssh = true,
 };

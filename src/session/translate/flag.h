@@ -65,8 +65,6 @@ struct jr_flag {
         names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_LOST, why              \
     }
 
-#define JR_NO_LOGIN "jobrun does not log in to other machines"
-
 enum { JR_FLAG_TABLES = 3 };
 
 struct jr_launcher {
@@ -75,6 +73,7 @@ struct jr_launcher {
     bool python;            /* its program is a Python script */
     const char *local_rank; /* the option by which the script gets its local
                                rank, unless told otherwise; NULL: none */
+    bool ssh;               /* it starts ranks on other hosts by ssh */
     bool words;   /* -name is --name; else -n is a letter, as with getopt */
     bool abbrev;  /* --nproc is --nproc-per-node */
     bool several; /* a lone ':' begins another program */
@@ -97,6 +96,11 @@ struct jr_translator {
     size_t at;                      /* the next word */
     size_t python_from, python_end; /* the interpreter, if it is stated */
     bool module, no_python, local_rank_argument;
+    char **include, **exclude; /* of the hosts; NULL: not stated */
+    const char *include_what, *exclude_what;
+    bool no_ssh;   /* a launcher on each host starts its ranks */
+    bool hostfile; /* one is named, whether it could be read or not */
+    bool mpi;      /* the ranks are one world of MPI */
     struct jr_error *err;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 
@@ -40,6 +41,26 @@ static int set_megabytes(struct jr_translator *t, const struct jr_given *given)
     return bytes.value == NULL ? -1 : set_variable(t, &bytes);
 }
 
+static int set_ssh_port(struct jr_translator *t, const struct jr_given *given)
+{
+    return jr_hosts_ssh_options(t, given, "-p");
+}
+
+static int set_ssh_key(struct jr_translator *t, const struct jr_given *given)
+{
+    return jr_hosts_ssh_options(t, given, "-i");
+}
+
+/* MPI's world, by which Horovod finds its ranks as well as by its own server.
+ */
+static int set_mpi_controller(struct jr_translator *t,
+                              const struct jr_given *given)
+{
+    (void)given;
+    t->mpi = true;
+    return 0;
+}
+
 #define ITS_OWN "it is about the launcher itself"
 #define ELASTIC "a job has a fixed number of ranks: see `restart`"
 #define ENGINE  "Horovod's own controller is not started"
@@ -47,8 +68,7 @@ static int set_megabytes(struct jr_translator *t, const struct jr_given *given)
 static const struct jr_flag flags[] = {
     JR_SETS("-np --num-proc", ONE, jr_set_field, "world_size"),
     JR_SETS("-H --hosts", ONE, jr_set_hosts, "hosts"),
-    JR_LOST("-hostfile --hostfile", ONE,
-            "jobrun reads no hostfile: state `hosts`"),
+    JR_SETS("-hostfile --hostfile", ONE, jr_set_hostfile, "hosts"),
     JR_SETS("--start-timeout", ONE, jr_set_seconds, "timeouts.start"),
     JR_NEEDLESS("--output-filename", ONE,
                 "each rank's streams have files of their own: see `log_dir`"),
@@ -62,7 +82,8 @@ static const struct jr_flag flags[] = {
     JR_LOST("--network-interface --network-interfaces", ONE,
             "state the variables of the backend in `env`: GLOO_SOCKET_IFNAME, "
             "NCCL_SOCKET_IFNAME"),
-    JR_LOST("-p --ssh-port -i --ssh-identity-file", ONE, JR_NO_LOGIN),
+    JR_SETS("-p --ssh-port", ONE, set_ssh_port, "engine.ssh.options"),
+    JR_SETS("-i --ssh-identity-file", ONE, set_ssh_key, "engine.ssh.options"),
 
     JR_SETS("--fusion-threshold-mb", ONE, set_megabytes, "FUSION_THRESHOLD"),
     JR_SETS("--cycle-time-ms", ONE, set_variable, "CYCLE_TIME"),
@@ -98,24 +119,30 @@ static const struct jr_flag flags[] = {
             ONE, ELASTIC),
     JR_LOST("--blacklist-cooldown-range", TWO, ELASTIC),
     JR_LOST("--mpi-args --binding-args", ONE, ENGINE),
-    JR_LOST("--gloo --mpi --jsrun", NONE, ENGINE),
+    JR_SETS("--mpi", NONE, set_mpi_controller, "env_profiles"),
+    JR_LOST("--gloo --jsrun", NONE, ENGINE),
     {0},
 };
 
-/* Ranks of Horovod find each other by a server of horovodrun's, or by MPI. */
+/* Ranks of Horovod find each other by a server of horovodrun's, or by MPI,
+ * whose process manager jobrun is. */
 static int finish_horovod(struct jr_translator *t)
 {
     jr_note_add(
-        t, JR_VERDICT_LOST, "hvd.init()",
-        "Horovod finds its ranks through a server of horovodrun or through "
-        "MPI, and jobrun has neither: hvd.init() sees a single rank; RANK and "
-        "WORLD_SIZE are set, and torch.distributed works with them");
+        t, t->mpi ? JR_VERDICT_CHANGED : JR_VERDICT_LOST, "hvd.init()",
+        t->mpi ? "it finds its ranks through MPI, if Horovod was built with "
+                 "it; without, it sees a single rank"
+               : "horovodrun's own server is not started, and it sees a single "
+                 "rank; if Horovod was built with MPI, it finds its ranks by "
+                 "env_profiles: [torch, mpi]; torch.distributed works as it "
+                 "is");
     return 0;
 }
 
 const struct jr_launcher jr_launcher_horovod = {
     .names = "horovodrun",
     .tables = {flags},
+    .ssh = true,
     .words = true,
     .finish = finish_horovod,
 };

@@ -371,6 +371,47 @@ static void put_name(struct jr_translator *t, const struct program *program)
     t->err = err;
 }
 
+/* Whether `mpi: auto` cannot see the libraries of the program: a shell, an
+ * interpreter, or a script by its name. */
+static bool hides_libraries(const struct jr_translator *t,
+                            const struct program *program)
+{
+    static const char *const begins[] = {"python", "bash", "julia", "sh"};
+    static const char *const ends[] = {".py", ".sh", ".jl"};
+    const char *word = line_word(t, program->from)->text;
+    const char *slash = strrchr(word, '/');
+    word = slash == NULL ? word : slash + 1;
+    size_t len = strlen(word);
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        size_t size = strlen(begins[i]);
+        if (strncmp(word, begins[i], size) == 0 &&
+            word[size + strspn(word + size, "0123456789.")] == '\0')
+            return true;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (len > 3 && strcmp(word + len - 3, ends[i]) == 0)
+            return true;
+    return program->python;
+}
+
+/* The ranks of MPI's launchers are one world here, too. */
+static int put_world(struct jr_translator *t, const struct program *program,
+                     bool shell)
+{
+    const struct jr_given given = {.what = "a script's MPI"};
+    char torch[] = "torch", mpi[] = "mpi", *profiles[] = {torch, mpi, NULL};
+    if (!t->mpi)
+        return 0;
+    if (shell || hides_libraries(t, program))
+        return jr_put_list(t, &given, "env_profiles", profiles);
+    jr_note_add(t, JR_VERDICT_NEEDLESS, "MPI_Init",
+                "the ranks of a program that is linked with an MPI library "
+                "are one world (`mpi: auto`); a script, and a program that "
+                "only reads OMPI_COMM_WORLD_RANK or PMI_RANK, wants "
+                "env_profiles: [torch, mpi]");
+    return 0;
+}
+
 int jr_put_program(struct jr_translator *t)
 {
     struct program program = {
@@ -392,5 +433,5 @@ int jr_put_program(struct jr_translator *t)
     if (t->words.tail != NULL)
         jr_note_add(t, JR_VERDICT_LOST, t->words.tail,
                     "what the shell does around the command");
-    return 0;
+    return put_world(t, &program, shell);
 }

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 
@@ -79,19 +80,20 @@ static int set_output(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-#define NO_HOSTS    "jobrun reads no hostfile: state `hosts`"
 #define ONE_PROGRAM "all ranks run the same program"
 #define PLAN        "see jobrun plan"
 #define ITS_OWN     "it is about the launcher itself"
 #define OWN_FILES   "each rank's streams have files of their own: see `log_dir`"
 #define INHERITED   "ranks inherit the whole environment: see `env_remove`"
 #define NO_MPI      "jobrun does not configure MPI"
+#define COPIES      "code: freeze sends the work tree to hosts that do not see it"
+#define WINDOWS     "jobrun SPEC --debug RANK gives a rank this terminal"
 #define PLACES      "a spec does not describe sockets, cores and hardware threads"
 
 static const struct jr_flag flags_mpi[] = {
     JR_SETS("-np -n", ONE, jr_set_field, "world_size"),
     JR_SETS("-host", ONE, jr_set_hosts, "hosts"),
-    JR_LOST("-hostfile -machinefile", ONE, NO_HOSTS),
+    JR_SETS("-hostfile -machinefile", ONE, jr_set_hostfile, "hosts"),
     JR_SETS("-wdir", ONE, jr_set_path, "workdir"),
     JR_SETS("-map-by", ONE, set_mapping, "local_world_size"),
     JR_SETS("-bind-to", ONE, jr_set_binding, "bind"),
@@ -139,26 +141,33 @@ static const struct jr_flag flags_openmpi[] = {
     JR_NEEDLESS("-prefix -tmpdir -launch-agent -max-vm-size -pset "
                 "-spawn-timeout",
                 ONE, ITS_OWN),
-    JR_LOST("-default-hostfile -rankfile -rf", ONE, NO_HOSTS),
+    JR_SETS("-default-hostfile", ONE, jr_set_hostfile, "hosts"),
+    JR_LOST("-rankfile -rf", ONE,
+            "ranks fill one node after the other: state `hosts`, and in "
+            "`local_world_size` how many ranks each has"),
     JR_LOST("-rank-by -cpu-set -cpu-list -npersocket", ONE, PLACES),
     JR_LOST("-use-hwthread-cpus -bynode -nolocal", NONE, PLACES),
     JR_LOST("-merge-stderr-to-stdout -xml", NONE,
             "a rank's two streams stay apart"),
     JR_LOST("-stream-buffering", ONE,
             "the program decides about its buffering"),
-    JR_LOST("-stdin", ONE, "ranks read /dev/null"),
+    JR_LOST("-stdin", ONE,
+            "ranks read /dev/null, or one of them jobrun's own standard input: "
+            "jobrun SPEC --stdin RANK"),
     JR_LOST("-forward-signals", ONE,
-            "jobrun stops the ranks on TERM, INT, HUP and QUIT"),
+            "USR1 and USR2 go to the ranks, and others as `signals` says"),
     JR_LOST("-app -appfile -file", ONE, ONE_PROGRAM),
     JR_LOST("-tune -am -amca -initial-errhandler -with-ft", ONE, NO_MPI),
-    JR_LOST("-preload-files -arch -xterm -stop-in-init -stop-in-app", ONE,
-            "jobrun copies no files and opens no windows"),
-    JR_LOST("-s -preload-binary -soft -stop-on-exec", NONE,
-            "jobrun copies no files and opens no windows"),
+    JR_LOST("-preload-files", ONE, COPIES),
+    JR_LOST("-s -preload-binary", NONE, COPIES),
+    JR_LOST("-arch -xterm -stop-in-init -stop-in-app", ONE, WINDOWS),
+    JR_LOST("-soft -stop-on-exec", NONE, WINDOWS),
     JR_LOST("-enable-recovery -disable-recovery -continuous", NONE,
             "the first failure stops the job, or see `on_failure`"),
-    JR_LOST("-get-stack-traces -report-state-on-timeout", NONE,
-            "jobrun takes no stacks"),
+    JR_LOST(
+        "-get-stack-traces -report-state-on-timeout", NONE,
+        "`on_hang` gathers them from a job that hangs; jobrun show --stacks "
+        "prints them"),
     JR_LOST("-do-not-launch", NONE, PLAN),
     {0},
 };
@@ -167,7 +176,7 @@ static const struct jr_flag flags_hydra[] = {
     JR_SETS("-ppn -perhost -grr", ONE, jr_set_field, "local_world_size"),
     JR_SETS("-hosts -hostlist -machine -machines -machinelist", ONE,
             jr_set_hosts, "hosts"),
-    JR_LOST("-f", ONE, NO_HOSTS),
+    JR_SETS("-f", ONE, jr_set_hostfile, "hosts"),
     JR_SETS("-genv -env", TWO, jr_set_env_two, "env"),
     JR_NEEDLESS("-genvall -envall", NONE,
                 "the ranks inherit jobrun's environment"),
@@ -201,15 +210,19 @@ static const struct jr_flag flags_hydra[] = {
 
 static int finish_mpi(struct jr_translator *t)
 {
-    jr_note_add(t, JR_VERDICT_CHANGED, "MPI_Init",
-                "jobrun is not a PMI server: it sees a single rank; RANK and "
-                "WORLD_SIZE replace OMPI_COMM_WORLD_* and PMI_*");
-    return 0;
+    const struct jr_given unasked = {.what = "mpirun's default"};
+    t->mpi = true;
+    if (jr_hosts_count(t) == 0 ||
+        jr_doc_get(t->to->spec, "world_size") != NULL ||
+        jr_doc_get(t->to->spec, "local_world_size") != NULL || t->hostfile)
+        return 0;
+    return jr_put(t, &unasked, "local_world_size", "1");
 }
 
 const struct jr_launcher jr_launcher_mpirun = {
     .names = "mpirun|mpiexec",
     .tables = {flags_mpi, flags_openmpi, flags_hydra},
+    .ssh = true,
     .words = true,
     .several = true,
     .finish = finish_mpi,
@@ -218,6 +231,7 @@ const struct jr_launcher jr_launcher_mpirun = {
 const struct jr_launcher jr_launcher_openmpi = {
     .names = "mpirun.openmpi|mpiexec.openmpi|orterun|prterun",
     .tables = {flags_mpi, flags_openmpi},
+    .ssh = true,
     .words = true,
     .several = true,
     .finish = finish_mpi,
@@ -226,6 +240,7 @@ const struct jr_launcher jr_launcher_openmpi = {
 const struct jr_launcher jr_launcher_hydra = {
     .names = "mpiexec.hydra|mpirun.mpich|mpiexec.mpich",
     .tables = {flags_mpi, flags_hydra},
+    .ssh = true,
     .words = true,
     .several = true,
     .finish = finish_mpi,

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "spec/field.h"
 
 #include "base/banned.h"
@@ -324,6 +325,16 @@ static int deal_evenly(struct jr_translator *t, uint32_t world, uint32_t nodes)
     return world % nodes == 0 ? 0 : put_deal(t, &even);
 }
 
+/* A launcher takes of the hosts only as many as the ranks fill. Returns how
+ * many there are; 0: none are named. */
+static uint32_t cut_hosts(struct jr_translator *t, uint32_t world,
+                          uint32_t local)
+{
+    uint32_t most = local == 0 ? world : (world - 1) / local + 1;
+    jr_hosts_cut(t, most);
+    return jr_hosts_count(t);
+}
+
 int jr_put_sizes(struct jr_translator *t)
 {
     uint32_t world = jr_put_count(t, "world_size");
@@ -336,10 +347,13 @@ int jr_put_sizes(struct jr_translator *t)
         uint32_t hosts = (uint32_t)stated->count;
         return fill_host_slots(t, world) ? 0 : deal_evenly(t, world, hosts);
     }
-    if (nodes == 0 && local != 0 && world % local != 0) {
+    uint32_t hosts = nodes == 0 ? cut_hosts(t, world, local) : 0;
+    bool fits = hosts == 0 || world <= (uint64_t)hosts * local;
+    if (nodes == 0 && local != 0 && world % local != 0 && fits) {
         const struct deal filled = {local, world / local, world % local, 1};
         return put_deal(t, &filled);
     }
+    nodes = nodes == 0 ? hosts : nodes;
     if (nodes == 0 || world == (uint64_t)nodes * local)
         return 0;
     if (local != 0)

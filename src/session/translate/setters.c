@@ -104,36 +104,6 @@ int jr_set_restarts(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-/* host:slots,...: addresses and, where all have slots, ranks. */
-int jr_set_hosts(struct jr_translator *t, const struct jr_given *given)
-{
-    char **hosts = jr_put_split(t, given->value, ',');
-    if (hosts == NULL)
-        return -1;
-    size_t count = 0, counted = 0;
-    while (hosts[count] != NULL)
-        count++;
-    char **slots = jr_arena_array(t->arena, count + 1, sizeof *slots);
-    for (size_t i = 0; slots != NULL && i < count; i++) {
-        char *colon = strchr(hosts[i], ':');
-        if (colon == NULL || strchr(colon + 1, ':') != NULL)
-            continue;
-        *colon = '\0';
-        slots[counted++] = colon + 1;
-    }
-    if (jr_put_list(t, given, "hosts", hosts) != 0)
-        return -1;
-    if (count > 1)
-        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
-                    JR_NO_LOGIN
-                    ": start it in a Slurm allocation "
-                    "of these nodes, or on each of them with --node-rank and "
-                    "a --run-id that all share");
-    if (slots == NULL || counted != count)
-        return 0;
-    return jr_put_list(t, given, "local_world_size", slots);
-}
-
 /* N or MIN:MAX; a spec has a fixed number. */
 int jr_set_nodes(struct jr_translator *t, const struct jr_given *given)
 {

@@ -14,7 +14,6 @@ jr_flag_set jr_set_env_two;   /* NAME VALUE, the same */
 jr_flag_set jr_set_binding;   /* what a rank's CPUs are bound to */
 jr_flag_set jr_set_gpus_each; /* [KIND:]N: one device, or all of the node */
 jr_flag_set jr_set_restarts;  /* how often the job starts again */
-jr_flag_set jr_set_hosts;     /* host[:ranks],... */
 jr_flag_set jr_set_nodes;     /* N, or MIN:MAX, of which the greatest counts */
 jr_flag_set jr_set_endpoint;  /* HOST, HOST:PORT or [V6]:PORT of the master */
 jr_flag_set jr_set_module;    /* the program is a module: python -m */

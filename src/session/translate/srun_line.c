@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 
@@ -105,14 +107,38 @@ static int set_export(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
+/* Which protocol it is decides the library of the program. */
 static int set_mpi(struct jr_translator *t, const struct jr_given *given)
 {
-    bool none = strcmp(given->value, "none") == 0;
-    jr_note_add(
-        t, none ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
-        none ? "jobrun is not a PMI server"
-             : "jobrun is not a PMI server: MPI_Init sees a single rank");
+    if (strcmp(given->value, "none") == 0)
+        return jr_put(t, given, "mpi", "none");
+    t->mpi = true;
     return 0;
+}
+
+/* [R][B]:SIGNAL[@SECONDS], by name or by number. */
+static int set_signal(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *colon = strrchr(given->value, ':');
+    const char *name = colon == NULL ? given->value : colon + 1;
+    const char *at = strchr(name, '@');
+    uint32_t seconds = 60, number;
+    if (at != NULL && (!jr_num_u32(at + 1, &seconds) || seconds == 0))
+        return jr_given_wrong(t, given, "SIGNAL@SECONDS");
+    name = jr_arena_strndup(t->arena, name, strcspn(name, "@"));
+    if (name != NULL && jr_num_u32(name, &number)) {
+        char text[JR_SIGNAL_NAME];
+        jr_signal_name(text, number > 64 ? 0 : (int)number);
+        name = jr_arena_strdup(t->arena, text);
+    }
+    if (name == NULL)
+        return -1;
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
+    const char *before = jr_arena_printf(t->arena, "%us", seconds);
+    if (before == NULL || jr_put(t, given, "deadline.before", before) != 0)
+        return -1;
+    return jr_put(t, given, "deadline.signal", name);
 }
 
 static int set_distribution(struct jr_translator *t,
@@ -121,15 +147,6 @@ static int set_distribution(struct jr_translator *t,
     bool block = strncmp(given->value, "block", 5) == 0;
     jr_note_add(t, block ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
                 "ranks fill one node after the other");
-    return 0;
-}
-
-static int set_nodelist(struct jr_translator *t, const struct jr_given *given)
-{
-    if (strpbrk(given->value, "[]/") == NULL)
-        return jr_set_list(t, given);
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "write the names out, under `hosts`");
     return 0;
 }
 
@@ -145,7 +162,7 @@ static const struct jr_flag flags[] = {
             "local_world_size"),
     JR_CHANGES("-c --cpus-per-task", ONE, jr_set_field, "threads",
                "it becomes OMP_NUM_THREADS; no CPU is set aside"),
-    JR_SETS("-w --nodelist", ONE, set_nodelist, "hosts"),
+    JR_SETS("-w --nodelist", ONE, jr_set_nodelist, "hosts"),
     JR_SETS("-J --job-name", ONE, jr_set_field, "name"),
     JR_SETS("-D --chdir", ONE, jr_set_path, "workdir"),
     JR_SETS("-t --time", ONE, set_time, "timeouts.run"),
@@ -157,7 +174,7 @@ static const struct jr_flag flags[] = {
     JR_SETS("--gpus-per-task --ntasks-per-gpu", ONE, jr_set_gpus_each,
             "device_visibility"),
     JR_SETS("-m --distribution", ONE, set_distribution, "world_size"),
-    JR_SETS("--mpi", ONE, set_mpi, NULL),
+    JR_SETS("--mpi", ONE, set_mpi, "mpi"),
 
     JR_NEEDLESS("-o --output -e --error --open-mode", ONE, FILES),
     JR_NEEDLESS("-l --label", NONE,
@@ -197,12 +214,16 @@ static const struct jr_flag flags[] = {
             "a rank sees all devices of its node, or one: see "
             "`device_visibility`"),
     JR_LOST("--multi-prog", NONE, "all ranks run the same program"),
-    JR_LOST("-i --input", ONE, "ranks read /dev/null"),
-    JR_LOST("--pty --x11", MAYBE, "ranks have no terminal and no screen"),
-    JR_LOST("--signal", ONE, "jobrun sends no signal before the end"),
+    JR_LOST("-i --input", ONE,
+            "ranks read /dev/null, or one of them jobrun's own standard input: "
+            "jobrun SPEC --stdin RANK"),
+    JR_LOST("--pty --x11", MAYBE,
+            "jobrun SPEC --debug RANK gives a rank this terminal"),
+    JR_SETS("--signal", ONE, set_signal, "deadline"),
     JR_LOST("--export-file", ONE, "jobrun does not read it: see `env`"),
     JR_LOST("--prolog --epilog --task-prolog --task-epilog", ONE,
-            "jobrun runs nothing around the ranks"),
+            "`setup` runs on each node before the ranks, and `on_end` after "
+            "the end of all"),
     JR_LOST("--container --container-id --environment", ONE,
             "ranks run in no container of their own"),
     JR_LOST("--test-only", NONE, "see jobrun plan"),

@@ -127,8 +127,10 @@ static const struct jr_flag flags_torchrun[] = {
     JR_LOST("--logs-specs", ONE, "the layout of a run's folder is fixed"),
     JR_LOST("--local-addr", ONE, "a node is known by its entry in `hosts`"),
     JR_SETS("--numa-binding", ONE, jr_set_binding, "bind"),
-    JR_LOST("--signals-to-handle", ONE,
-            "jobrun stops the ranks on TERM, INT, HUP and QUIT"),
+    JR_LOST(
+        "--signals-to-handle", ONE,
+        "jobrun stops the ranks on TERM, INT, HUP and QUIT, or as `signals` "
+        "says"),
     JR_SETS("--shutdown-timeout", ONE, jr_set_seconds, "timeouts.stop_grace"),
     JR_CHANGES("--virtual-local-rank", NONE, jr_set_field,
                "device_visibility=one",

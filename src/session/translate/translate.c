@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "doc/doc.h"
 #include "session/translate/flag.h"
+#include "session/translate/hosts.h"
 #include "session/translate/launcher_options.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
@@ -192,7 +193,11 @@ static int translate_words(struct jr_translator *t, const char *line)
         return -1;
     if (t->to->help != NULL)
         return 0;
-    return jr_put_program(t) != 0 || jr_put_sizes(t) != 0 ? -1 : 0;
+    if (jr_put_program(t) != 0 || jr_put_sizes(t) != 0)
+        return -1;
+    if (jr_hosts_count(t) == 0) /* then nothing is started by ssh */
+        (void)jr_put_drop(t, "engine");
+    return 0;
 }
 
 int jr_translate(struct jr_translation *ret, const char *line,

@@ -10,6 +10,9 @@
 #include "unit.h"
 #include "cli/parse.h"
 
+/* How awk takes the names of a hostfile. */
+#define HOSTS "-F'[: \\t]' '/^[^# ]/ && !s[$1]++ {print $1}'"
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 enum { MOST_WORDS = 16, MOST_BYTES = 512 };
@@ -97,17 +100,17 @@ static void names_the_line_to_type(void)
          "-s 'hosts=[host1,host2]'"},
         {"--hostfile hosts a.yaml",
          "'run' has no option '--hostfile'; type:\n        jobrun a.yaml "
-         "--hosts \"$(awk '/^[^#]/ {print $1}' hosts | paste -sd,)\""},
+         "--hosts \"$(awk " HOSTS " hosts | paste -sd,)\""},
         {"-n 4 -machinefile \"a b\" ./train",
          "'run' has no option '-machinefile'; type:\n        jobrun -n 4 "
-         "--hosts \"$(awk '/^[^#]/ {print $1}' 'a b' | paste -sd,)\" -- "
+         "--hosts \"$(awk " HOSTS " 'a b' | paste -sd,)\" -- "
          "./train"},
-        {"--hostfile", "'run' has no option '--hostfile'; type --hosts \"$(awk "
-                       "'/^[^#]/ {print $1}' FILE | paste -sd,)\""},
+        {"--hostfile",
+         "'run' has no option '--hostfile'; type --hosts \"$(awk " HOSTS
+         " FILE | paste -sd,)\""},
         {"render --hostfile=hosts a.yaml",
          "'render' has no option '--hostfile'; type:\n        jobrun render "
-         "a.yaml -s \"hosts=[$(awk '/^[^#]/ {print $1}' hosts | paste "
-         "-sd,)]\""},
+         "a.yaml -s \"hosts=[$(awk " HOSTS " hosts | paste -sd,)]\""},
         {"--num_processes 2 --mixed_precision bf16 train.py",
          "'run' has no option '--num_processes'; type:\n        jobrun -n 2 "
          "-s env.ACCELERATE_MIXED_PRECISION=bf16 -- python3 train.py"},

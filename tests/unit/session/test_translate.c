@@ -368,8 +368,12 @@ static void translates_srun(void)
          ""},
         {"srun -c 6 ./a", "threads=6 name=a entrypoint=[./a]", "changed(-c 6)"},
         {"srun -w a,b ./x", "hosts=[a, b] name=x entrypoint=[./x]", ""},
-        {"srun -w 'n[1-2]' ./x", "name=x entrypoint=[./x]",
-         "lost(-w 'n[1-2]')"},
+        {"srun -w 'n[1-2]' ./x", "hosts=[n1, n2] name=x entrypoint=[./x]", ""},
+        {"srun -w ./none ./x", "name=x entrypoint=[./x]", "lost(-w ./none)"},
+        {"srun --signal=R:USR2@90 ./a",
+         "deadline={before: 90s, signal: USR2} name=a entrypoint=[./a]", ""},
+        {"srun --signal 10 ./a",
+         "deadline={before: 60s, signal: USR1} name=a entrypoint=[./a]", ""},
         {"srun -J j -D /w -O ./a",
          "name=j workdir=/w oversubscribe=true entrypoint=[./a]", ""},
         {"srun -W 5 -K ./a",
@@ -394,10 +398,12 @@ static void translates_srun(void)
          "device_visibility=one name=a entrypoint=[./a]", ""},
         {"srun --gpus-per-task 11 ./a", "name=a entrypoint=[./a]",
          "lost(--gpus-per-task 11)"},
-        {"srun -m block:cyclic --mpi none ./a", "name=a entrypoint=[./a]",
-         "needless(-m block:cyclic) needless(--mpi none)"},
+        {"srun -m block:cyclic --mpi none ./a",
+         "mpi=none name=a entrypoint=[./a]", "needless(-m block:cyclic)"},
         {"srun -m cyclic --mpi pmix ./a", "name=a entrypoint=[./a]",
-         "lost(-m cyclic) lost(--mpi pmix)"},
+         "lost(-m cyclic) needless(MPI_Init)"},
+        {"srun --mpi pmi2 python3 a.py",
+         "name=a entrypoint=[python3, a.py] env_profiles=[torch, mpi]", ""},
         /* letters together, of which the last has a value */
         {"srun -lvn4 ./a", "world_size=4 name=a entrypoint=[./a]",
          "needless(-lvn4) needless(-lvn4)"},
@@ -435,44 +441,81 @@ static void reads_the_times_of_slurm(void)
     }
 }
 
-#define MPI " changed(MPI_Init)"
+#define MPI   " needless(MPI_Init)"
+#define SSH   "engine={ssh: {}} "
+#define WORLD "env_profiles=[torch, mpi]"
 
 static void translates_mpirun(void)
 {
     static const struct row rows[] = {
         {"mpirun -np 4 ./a", "world_size=4 name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpiexec --np=4 ./a", "world_size=4 name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun -n 3 -N 2 ./a",
          "world_size=3 local_world_size=[2, 1] name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
-        {"mpirun -host a,b ./x", "hosts=[a, b] name=x entrypoint=[./x]",
+         "needless(MPI_Init)"},
+        {"mpirun -host a,b ./x",
+         "hosts=[a, b] " SSH "local_world_size=1 name=x entrypoint=[./x]",
          "changed(-host a,b)" MPI},
-        {"mpirun -host a ./x", "hosts=[a] name=x entrypoint=[./x]",
-         "changed(MPI_Init)"},
+        {"mpirun -host a ./x",
+         "hosts=[a] " SSH "local_world_size=1 name=x entrypoint=[./x]",
+         "changed(-host a)" MPI},
         {"mpirun -host a:2,b:1 ./x",
-         "hosts=[a, b] local_world_size=[2, 1] name=x entrypoint=[./x]",
+         "hosts=[a, b] local_world_size=[2, 1] " SSH "name=x entrypoint=[./x]",
          "changed(-host a:2,b:1)" MPI},
-        {"mpirun -host a:2,b ./x", "hosts=[a, b] name=x entrypoint=[./x]",
+        {"mpirun -host a:2,b ./x",
+         "hosts=[a, b] local_world_size=[2, 1] " SSH "name=x entrypoint=[./x]",
          "changed(-host a:2,b)" MPI},
+        {"mpirun -host a,b,a ./x",
+         "hosts=[a, b] local_world_size=[2, 1] " SSH "name=x entrypoint=[./x]",
+         "changed(-host a,b,a)" MPI},
+        /* an option says how many a node has, before the slots or behind */
+        {"mpirun -N 1 -host a:2,b:2 ./x",
+         "local_world_size=1 hosts=[a, b] " SSH "name=x entrypoint=[./x]",
+         "changed(-host a:2,b:2)" MPI},
+        {"mpirun -host a:2,b:2 -N 1 ./x",
+         "hosts=[a, b] local_world_size=1 " SSH "name=x entrypoint=[./x]",
+         "changed(-host a:2,b:2)" MPI},
+        {"mpirun -host localhost:2 ./x",
+         "nodes=1 local_world_size=2 name=x entrypoint=[./x]",
+         "needless(MPI_Init)"},
+        /* hosts without slots: as many as the ranks fill */
+        {"mpirun -np 1 -host a,b ./x",
+         "world_size=1 hosts=[a] " SSH "name=x entrypoint=[./x]",
+         "changed(-host a,b)" MPI},
+        {"mpirun -np 5 -host a,b ./x",
+         "world_size=5 hosts=[a, b] " SSH "name=x entrypoint=[./x] "
+         "local_world_size=[3, 2]",
+         "changed(-host a,b)" MPI},
+        {"mpiexec -n 4 -ppn 4 -hosts a,b ./x",
+         "world_size=4 local_world_size=4 hosts=[a] " SSH
+         "name=x entrypoint=[./x]",
+         "changed(-hosts a,b)" MPI},
+        /* a program whose libraries cannot be seen */
+        {"mpirun -np 2 python3 t.py",
+         "world_size=2 name=t entrypoint=[python3, t.py] " WORLD, ""},
+        {"mpirun -np 2 ./run.sh",
+         "world_size=2 name=run entrypoint=[./run.sh] " WORLD, ""},
+        {"mpirun -np 2 ./a $X",
+         "world_size=2 name=a entrypoint={shell: exec ./a $X} " WORLD, ""},
         /* slots are the most that a node takes, filled one by one */
         {"mpirun -np 5 -host a:4,b:4,c:4 ./x",
-         "world_size=5 hosts=[a, b] local_world_size=[4, 1] name=x "
-         "entrypoint=[./x]",
+         "world_size=5 hosts=[a, b] local_world_size=[4, 1] " SSH
+         "name=x entrypoint=[./x]",
          "changed(-host a:4,b:4,c:4)" MPI},
         {"mpirun -np 8 -host a:4,b:4 ./x",
-         "world_size=8 hosts=[a, b] local_world_size=[4, 4] name=x "
-         "entrypoint=[./x]",
+         "world_size=8 hosts=[a, b] local_world_size=[4, 4] " SSH
+         "name=x entrypoint=[./x]",
          "changed(-host a:4,b:4)" MPI},
         {"mpirun -np 9 -host a:4,b:4 ./x",
-         "world_size=9 hosts=[a, b] name=x entrypoint=[./x] "
+         "world_size=9 hosts=[a, b] " SSH "name=x entrypoint=[./x] "
          "local_world_size=[5, 4]",
          "changed(-host a:4,b:4)" MPI},
         {"mpirun --map-by ppr:2:node ./a",
-         "local_world_size=2 name=a entrypoint=[./a]", "changed(MPI_Init)"},
+         "local_world_size=2 name=a entrypoint=[./a]", "needless(MPI_Init)"},
         {"mpirun --map-by ppr:2:node:PE=4 ./a",
-         "local_world_size=2 name=a entrypoint=[./a]", "changed(MPI_Init)"},
+         "local_world_size=2 name=a entrypoint=[./a]", "needless(MPI_Init)"},
         {"mpirun --map-by ppr:2:socket ./a", "name=a entrypoint=[./a]",
          "lost(--map-by ppr:2:socket)" MPI},
         {"mpirun --map-by slot ./a", "name=a entrypoint=[./a]",
@@ -480,31 +523,31 @@ static void translates_mpirun(void)
         {"mpirun --map-by node ./a", "name=a entrypoint=[./a]",
          "lost(--map-by node)" MPI},
         {"mpirun -ppr 2:node ./a", "local_world_size=2 name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun -bind-to socket -wdir 'w%{x}' -timeout 60 ./a",
          "bind=numa workdir=w%%{x} timeouts={run: 60s} name=a "
          "entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun -x A=1 -x B ./a", "env={A: 1} name=a entrypoint=[./a]",
          "needless(-x B)" MPI},
         {"mpirun -mca btl tcp -pmixmca x y ./a",
          "env={OMPI_MCA_btl: tcp, PMIX_MCA_x: \"y\"} name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun --oversubscribe -cpus-per-rank 2 -max-restarts 1 ./a",
          "oversubscribe=true threads=2 restart={max: 1} name=a "
          "entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun --output tag,timestamp ./a",
          "console={timestamps: true} name=a entrypoint=[./a]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpirun --output tag ./a", "name=a entrypoint=[./a]",
          "needless(--output tag)" MPI},
         {"mpirun -np 2 ./a : -np 1 ./b", "world_size=2 name=a entrypoint=[./a]",
-         "changed(MPI_Init) lost(: -np 1 ./b)"},
+         "lost(: -np 1 ./b) needless(MPI_Init)"},
         /* each of the two has options that the other has not */
         {"mpiexec.hydra -ppn 2 -genv A 1 -hosts a,b ./x",
-         "local_world_size=2 env={A: 1} hosts=[a, b] name=x "
-         "entrypoint=[./x]",
+         "local_world_size=2 env={A: 1} hosts=[a, b] " SSH
+         "name=x entrypoint=[./x]",
          "changed(-hosts a,b)" MPI},
         {"mpiexec.hydra -npernode 2 ./x", "name=2 entrypoint=[2, ./x]",
          "lost(-npernode)" MPI},
@@ -512,11 +555,11 @@ static void translates_mpirun(void)
         {"mpiexec.hydra -prepend-pattern '%r: ' -gpus-per-proc 1 ./x",
          "console={prefix: \"%{rank}: \"} device_visibility=one name=x "
          "entrypoint=[./x]",
-         "changed(MPI_Init)"},
+         "needless(MPI_Init)"},
         {"mpiexec.hydra -prepend-pattern '%h: ' ./x", "name=x entrypoint=[./x]",
          "lost(-prepend-pattern '%h: ')" MPI},
         {"mpiexec.hydra -disable-auto-cleanup ./x",
-         "on_failure=continue name=x entrypoint=[./x]", "changed(MPI_Init)"},
+         "on_failure=continue name=x entrypoint=[./x]", "needless(MPI_Init)"},
     };
     CHECK_ROWS(rows);
 }
@@ -569,15 +612,23 @@ static void translates_deepspeed(void)
         {"deepspeed --include localhost:1,3 a.py",
          "devices=[1, 3] nodes=1 name=a entrypoint=[python3, " LOCAL, ""},
         {"deepspeed -i worker1:0 a.py",
-         "devices=[0] nodes=1 name=a entrypoint=[python3, " LOCAL,
-         "lost(-i worker1:0)"},
+         "devices=[0] hosts=[worker1] " SSH
+         "name=a entrypoint=[python3, " LOCAL,
+         "changed(-i worker1:0)"},
         {"deepspeed -i w1@w2 a.py",
-         "hosts=[w1, w2] name=a entrypoint=[python3, " LOCAL,
+         "hosts=[w1, w2] " SSH "name=a entrypoint=[python3, " LOCAL,
          "changed(-i w1@w2)"},
         {"deepspeed -i w1:0@w2:0 a.py",
-         "nodes=1 name=a entrypoint=[python3, " LOCAL, "lost(-i w1:0@w2:0)"},
-        {"deepspeed -i w1 a.py",
-         "hosts=[w1] name=a entrypoint=[python3, " LOCAL, ""},
+         "devices=[0] hosts=[w1, w2] " SSH "name=a entrypoint=[python3, " LOCAL,
+         "changed(-i w1:0@w2:0)"},
+        {"deepspeed -i w1:0@w2:1 a.py",
+         "nodes=1 name=a entrypoint=[python3, " LOCAL, "lost(-i w1:0@w2:1)"},
+        {"deepspeed -i w1 --ssh_port 22 a.py",
+         "engine={ssh: {options: [-p, 22]}} hosts=[w1] "
+         "name=a entrypoint=[python3, " LOCAL,
+         "changed(-i w1)"},
+        {"deepspeed --ssh_port 22 a.py",
+         "nodes=1 name=a entrypoint=[python3, " LOCAL, ""},
         {"deepspeed --enable_each_rank_log l --bind_cores_to_rank a.py",
          "redirects=all log_dir=l bind=core nodes=1 name=a "
          "entrypoint=[python3, " LOCAL,
@@ -590,8 +641,7 @@ static void translates_deepspeed(void)
          "nodes=1 name=t entrypoint=[python3, -m, p.t, "
          "\"--local_rank=%{local_rank}\", x]",
          ""},
-        {"ds -H hf --exclude w1 a.py",
-         "nodes=1 name=a entrypoint=[python3, " LOCAL,
+        {"ds -H hf --exclude w1 a.py", "name=a entrypoint=[python3, " LOCAL,
          "lost(-H hf) lost(--exclude w1)"},
     };
     CHECK_ROWS(rows);
@@ -605,9 +655,11 @@ static void translates_horovodrun(void)
         {"horovodrun -np 2 python t.py",
          "world_size=2 name=t entrypoint=[python, t.py]", HVD},
         {"horovodrun -np 4 -H a:2,b:2 ./t",
-         "world_size=4 hosts=[a, b] local_world_size=[2, 2] name=t "
+         "world_size=4 hosts=[a, b] local_world_size=[2, 2] " SSH "name=t "
          "entrypoint=[./t]",
          "changed(-H a:2,b:2) " HVD},
+        {"horovodrun --mpi python t.py",
+         "name=t entrypoint=[python, t.py] " WORLD, "changed(hvd.init())"},
         {"horovodrun --fusion-threshold-mb 32 --cycle-time-ms 3.5 ./t",
          "env={HOROVOD_FUSION_THRESHOLD: 33554432, HOROVOD_CYCLE_TIME: 3.5} "
          "name=t entrypoint=[./t]",
@@ -662,6 +714,14 @@ static void refuses_what_no_launcher_takes(void)
          "'-t 1:2:3:4': this wants minutes, or [D-]H:M:S"},
         {"srun -t 1: ./a", "'-t 1:': this wants minutes, or [D-]H:M:S"},
         {"srun -t -1 ./a", "'-t -1': this wants minutes, or [D-]H:M:S"},
+        {"mpirun -host a:0 ./a",
+         "'-host a:0': this wants hosts as HOST or HOST:SLOTS, where SLOTS is "
+         "an integer of at least 1"},
+        {"srun --signal USR1@soon ./a",
+         "'--signal USR1@soon': this wants SIGNAL@SECONDS"},
+        {"srun --signal KILL@9 ./a",
+         "'--signal KILL@9': this wants a signal such as USR1, TERM or "
+         "RTMIN+1"},
         {"torchrun a.py\xff", "the line is not UTF-8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
