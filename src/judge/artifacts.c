@@ -1,9 +1,15 @@
 /*
  * Artifacts: files that a job promises beside its results. A promise is kept
- * by a regular file that is not empty and is not the one that stood there
- * before the start: another device, inode, size or time of its last change (not
- * of its status: chmod makes nothing new). They are demanded of
- * the ranks that must deliver; where `required` is none, of every rank.
+ * by a regular file, reached without a link in its last part, that is not empty
+ * and is not the one that stood there before the start: another device, inode,
+ * size or time of its last change (not of its status: chmod makes nothing new).
+ * They are demanded of the ranks that must deliver; where `required` is none,
+ * of every rank.
+ *
+ * Nor is it another one from before the start that came to stand there by a
+ * link, or with its folder: what was born and last changed before that is old,
+ * in whatever folder it stands. What was copied into place with its times was
+ * born there. And no file is the artifact of two ranks.
  *
  * An artifact whose path is the same for all ranks is the job's: it is well
  * where it is in one of the places that the ranks see. A node that has files of
@@ -15,11 +21,15 @@
 #include "judge/artifacts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "judge/delivery.h"
 #include "judge/judge.h"
@@ -28,10 +38,15 @@
 #include "base/banned.h"
 
 /* What stood at the paths before the start, rank by rank: the result file
- * first, then the artifacts. A zero st_mode: nothing. */
+ * first, then the artifacts. A zero st_mode: nothing. And when that was, by the
+ * clocks here, and by that of the file system with the run folder. */
 struct jr_artifacts {
     struct jr_arena arena;
     struct stat **ranks;
+    struct timespec wall;
+    uint64_t steady_ns;
+    dev_t run_dev;
+    struct timespec run_time; /* zeroes: it could not be found */
 };
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -47,11 +62,103 @@ static bool is_same_artifact(const struct stat *a, const struct stat *b)
            same_time(&a->st_mtim, &b->st_mtim);
 }
 
-/* stat(2) of a rank's path. Returns 0, or -1 with errno and zeroes. */
+/* The file systems that have the clock of this machine. Any other may have that
+ * of a server. */
+static bool has_own_clock(int dir_fd, const char *path)
+{
+    static const uint32_t kinds[] = {
+        0xef53,     /* ext2 to ext4 */
+        0x58465342, /* XFS */
+        0x9123683e, /* Btrfs */
+        0x01021994, /* tmpfs */
+        0x858458f6, /* ramfs */
+        0x794c7630, /* overlayfs */
+        0xf2f52010, /* F2FS */
+        0x2fc12fc1, /* ZFS */
+        0xca451a4e, /* bcachefs */
+    };
+    struct statfs fs;
+    JR_CLOSE int fd = openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstatfs(fd, &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((uint32_t)fs.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+static int64_t in_ns(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* How far the clock of this machine was set back since then. */
+static int64_t clock_set_back(const struct jr_artifacts *before)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t back = in_ns(&before->wall) - in_ns(&now) +
+                   (int64_t)(jr_clock_ns() - before->steady_ns);
+    return back < 0 ? 0 : back;
+}
+
+/* The start by the clock of the file's file system, in nanoseconds. A server's
+ * is not known where the run folder is elsewhere: it may differ by a minute. */
+static int64_t find_start(const struct jr_artifacts *before, int dir_fd,
+                          const char *path, const struct stat *st)
+{
+    const int64_t apart = INT64_C(60) * 1000000000;
+    if (st->st_dev == before->run_dev && before->run_time.tv_sec != 0)
+        return in_ns(&before->run_time) - clock_set_back(before);
+    return in_ns(&before->wall) - clock_set_back(before) -
+           (has_own_clock(dir_fd, path) ? 0 : apart);
+}
+
+/* Whether it is from before the start, though it did not stand at its place
+ * then. Where the file system does not know when a file was born, the last
+ * change of its status has to do: a copy with its times has one of now, and so
+ * has what was linked here, which has another name, too. */
+static bool is_old(const struct jr_artifacts *before, int dir_fd,
+                   const char *path, const struct stat *st)
+{
+    struct statx born = {0};
+    int64_t start = find_start(before, dir_fd, path, st);
+    if (in_ns(&st->st_mtim) >= start)
+        return false;
+    if (statx(dir_fd, path,
+              AT_SYMLINK_NOFOLLOW | (*path == '\0' ? AT_EMPTY_PATH : 0),
+              STATX_BTIME, &born) == 0 &&
+        (born.stx_mask & STATX_BTIME) != 0 && born.stx_btime.tv_sec != 0)
+        return in_ns(&(struct timespec){.tv_sec = born.stx_btime.tv_sec,
+                                        .tv_nsec = born.stx_btime.tv_nsec}) <
+               start;
+    return st->st_nlink > 1 || in_ns(&st->st_ctim) < start;
+}
+
+/* Why a file is none of this run's; NULL: it may be. What stood there before,
+ * and was written since, is: whatever time it was given then. */
+static const char *find_stale(const struct jr_artifacts *before,
+                              const struct stat *then, int dir_fd,
+                              const char *path, const struct stat *now)
+{
+    if (is_same_artifact(now, then))
+        return "is the one from before the start";
+    if (then->st_mode != 0 && then->st_dev == now->st_dev &&
+        then->st_ino == now->st_ino)
+        return NULL;
+    if (!is_old(before, dir_fd, path, now))
+        return NULL;
+    return now->st_nlink > 1 ? "is a link to a file from before the start"
+                             : "is a file from before the start that was moved "
+                               "here, or whose "
+                               "folder was: a copy counts";
+}
+
+/* lstat(2) of a rank's path. Returns 0, or -1 with errno and zeroes. */
 static int stat_path(struct stat *ret, const char *workdir, const char *path)
 {
     JR_FREE char *absolute = jr_io_absolute(workdir, path);
-    if (absolute != NULL && stat(absolute, ret) == 0)
+    if (absolute != NULL && lstat(absolute, ret) == 0)
         return 0;
     *ret = (struct stat){0};
     return -1;
@@ -71,10 +178,25 @@ static struct stat *stat_rank(struct jr_arena *arena,
     return stats;
 }
 
+/* The time of the file system with the run folder, which may be a server's: the
+ * folder is touched, and says when. */
+static void note_times(struct jr_artifacts *before, int run_fd)
+{
+    struct stat st;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &before->wall);
+    before->steady_ns = jr_clock_ns();
+    if (futimens(run_fd, NULL) == 0 && fstat(run_fd, &st) == 0) {
+        before->run_dev = st.st_dev;
+        before->run_time = st.st_ctim;
+    }
+}
+
 int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
-                        struct jr_error *err)
+                        int run_fd, struct jr_error *err)
 {
     struct jr_artifacts *before = calloc(1, sizeof *before);
+    if (before != NULL)
+        note_times(before, run_fd);
     if (before != NULL)
         before->ranks =
             jr_arena_array(&before->arena, plan->count, sizeof(struct stat *));
@@ -98,22 +220,29 @@ void jr_artifacts_free(struct jr_artifacts *before)
 
 /* One artifact on its way through the checks. */
 struct artifact {
-    const char *path;
-    const struct stat *before; /* NULL: nothing is remembered */
-    bool kept;                 /* it is what was there when the rank ended */
-    bool late;                 /* and then there was none */
+    const char *path;                  /* absolute */
+    const struct jr_artifacts *before; /* NULL: nothing is remembered */
+    const struct stat *then;           /* with `before`: what stood there */
+    bool kept; /* it is what was there when the rank ended */
+    bool late; /* and then there was none */
 };
 
 static struct jr_fault inspect_stat(const struct artifact *artifact,
                                     const struct stat *st)
 {
+    const char *stale;
+    if (S_ISLNK(st->st_mode))
+        return (struct jr_fault){JR_RESULT_MISSING,
+                                 "is a symbolic link, which is not followed: "
+                                 "the file itself must be there"};
     if (!S_ISREG(st->st_mode))
         return (struct jr_fault){JR_RESULT_MISSING, "is not a regular file"};
     if (st->st_size == 0)
         return (struct jr_fault){JR_RESULT_EMPTY, "is empty"};
-    if (artifact->before != NULL && is_same_artifact(st, artifact->before))
-        return (struct jr_fault){JR_RESULT_STALE,
-                                 "is the one from before the start"};
+    if (artifact->before != NULL &&
+        (stale = find_stale(artifact->before, artifact->then, AT_FDCWD,
+                            artifact->path, st)) != NULL)
+        return (struct jr_fault){JR_RESULT_STALE, stale};
     if (artifact->late)
         return (struct jr_fault){JR_RESULT_MISSING,
                                  "was not there when the rank ended: what was "
@@ -124,12 +253,12 @@ static struct jr_fault inspect_stat(const struct artifact *artifact,
     return (struct jr_fault){0};
 }
 
-static struct jr_fault inspect_artifact(const struct jr_plan_rank *rank,
-                                        const struct artifact *artifact)
+static struct jr_fault inspect_artifact(const struct artifact *artifact,
+                                        struct stat *ret)
 {
-    struct stat st;
-    if (stat_path(&st, rank->workdir, artifact->path) == 0)
-        return inspect_stat(artifact, &st);
+    if (artifact->path != NULL && lstat(artifact->path, ret) == 0)
+        return inspect_stat(artifact, ret);
+    *ret = (struct stat){0};
     return (struct jr_fault){JR_RESULT_MISSING, errno == ENOENT
                                                     ? "was not written"
                                                     : "could not be read"};
@@ -164,12 +293,12 @@ static bool is_rank_asked(const struct jr_judge *judge, size_t i)
 /* Hold the artifacts of rank `i`, its own or the job's, to what is noted with
  * the rank `noted`; its number is `count` where nothing is. Into one fault for
  * each artifact; those of the other kind stay as they are. */
-static void inspect_rank(struct jr_fault *ret, const struct jr_judge *judge,
-                         size_t i, size_t noted, bool jobs)
+static void inspect_rank(struct jr_fault *ret, struct jr_judge *judge, size_t i,
+                         size_t noted, bool jobs)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *then = NULL;
-    uint32_t now[JR_PINNED_ARTIFACTS] = {0};
+    uint64_t now[JR_PINNED_ARTIFACTS] = {0};
     if (noted < judge->outcome->count && judge->outcome->ranks[noted].pinned)
         then = &judge->outcome->ranks[noted];
     if (then != NULL)
@@ -181,17 +310,22 @@ static void inspect_rank(struct jr_fault *ret, const struct jr_judge *judge,
                                    .far = then->far});
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
         uint32_t at = JR_PIN_PLACE(n);
+        struct stat st;
         if (judge->common[n] != jobs)
             continue;
+        JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         ret[n] = inspect_artifact(
-            rank, &(struct artifact){
-                      .path = rank->artifacts[n],
-                      .before = judge->before == NULL
-                                    ? NULL
-                                    : &judge->before->ranks[i][n + 1],
-                      .kept = then == NULL || then->artifacts[at] == now[at],
-                      .late = then != NULL && then->artifacts[at] == 0 &&
-                              rank->artifacts_count <= JR_PINNED_ARTIFACTS});
+            &(struct artifact){
+                .path = path,
+                .before = judge->before,
+                .then = judge->before == NULL ? NULL
+                                              : &judge->before->ranks[i][n + 1],
+                .kept = then == NULL || then->artifacts[at] == now[at],
+                .late = then != NULL && then->artifacts[at] == 0 &&
+                        rank->artifacts_count <= JR_PINNED_ARTIFACTS},
+            &st);
+        if (!jobs && S_ISREG(st.st_mode))
+            jr_judge_see(judge, i, rank->artifacts[n], &st);
     }
 }
 
@@ -241,7 +375,7 @@ static void add_artifact_place(struct search *search,
 
 /* If the nodes were started by hand, each knows only its own ranks: the node of
  * rank 0 looks for the artifacts of the job. */
-static void look_here(struct search *search, const struct jr_judge *judge)
+static void look_here(struct search *search, struct jr_judge *judge)
 {
     const struct jr_judgement *report = judge->report;
     size_t i = 0;
@@ -305,11 +439,10 @@ void jr_artifact_open(struct jr_judge *judge)
     judge->last_rank = last_rank(judge);
 }
 
-bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
-                              const struct stat *now)
+const char *jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
+                                     int fd, const struct stat *now)
 {
-    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
-    if (judge->before == NULL || rank->result_path[0] != '/')
-        return false;
-    return is_same_artifact(now, &judge->before->ranks[i][0]);
+    if (judge->before == NULL)
+        return NULL;
+    return find_stale(judge->before, &judge->before->ranks[i][0], fd, "", now);
 }

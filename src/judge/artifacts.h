@@ -18,15 +18,18 @@ void jr_artifact_check(struct jr_judge *judge, size_t i);
 /* Once all ranks are judged: hold them to those of the job. */
 void jr_artifact_check_job(struct jr_judge *judge);
 
-/* Whether the result file of rank `i`, where that lies outside the run folder,
- * is the one from before the start; `now` is how it stands. */
-bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
-                              const struct stat *now);
+/* Why the result file of rank `i` is none of this run's: "is the one from
+ * before the start"; NULL: it may be. It is open as `fd`, and `now` is how it
+ * stands.
+ */
+const char *jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
+                                     int fd, const struct stat *now);
 
-/* Remember the artifacts as they stand before the start, to tell a stale one:
- * *ret is the caller's. -1 with `err`. */
+/* Remember the artifacts as they stand before the start, and the time, to tell
+ * a stale one: *ret is the caller's. `run_fd` is the run folder. -1 with `err`.
+ */
 int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
-                        struct jr_error *err);
+                        int run_fd, struct jr_error *err);
 
 /* Free what was remembered; NULL is nothing. */
 void jr_artifacts_free(struct jr_artifacts *before);

@@ -72,10 +72,13 @@ static void init_limit(struct jr_judge *judge)
     }
 }
 
-void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st)
+void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact,
+                  const struct stat *st)
 {
-    judge->seen[judge->seen_count++] =
-        (struct jr_seen){st->st_dev, st->st_ino, i};
+    struct jr_seen *seen = jr_arena_push(&judge->report->arena, &judge->seen,
+                                         &judge->seen_count, sizeof *seen);
+    if (seen != NULL)
+        *seen = (struct jr_seen){st->st_dev, st->st_ino, i, artifact};
 }
 
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
@@ -86,11 +89,8 @@ int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
     judge->field_pattern =
         jr_arena_array(arena, fields, sizeof(struct jr_regex *));
     judge->field_enums = jr_arena_array(arena, fields, sizeof(json_t *));
-    judge->seen =
-        jr_arena_array(arena, judge->report->count, sizeof(struct jr_seen));
     init_limit(judge);
-    if (judge->field_pattern == NULL || judge->field_enums == NULL ||
-        judge->seen == NULL)
+    if (judge->field_pattern == NULL || judge->field_enums == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (!jr_set_parse(&judge->required, arena,
                       required == NULL ? "all" : required, &bad))

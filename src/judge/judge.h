@@ -21,10 +21,11 @@
 #include "base/regex.h"
 #include "judge/judgement.h"
 
-/* A result file that was opened. */
+/* A file that is a result or an artifact. */
 struct jr_seen {
     uint64_t dev, ino;
-    size_t i; /* whose it is */
+    size_t i;             /* whose it is */
+    const char *artifact; /* its path; NULL: it is a result */
 };
 
 struct jr_judge {
@@ -41,7 +42,7 @@ struct jr_judge {
     json_t **field_enums;            /* arrays, one per field; NULL entries */
     uint64_t limit;                  /* bytes of a result */
     const char *limit_text;
-    struct jr_seen *seen; /* room for one of each rank */
+    struct jr_seen *seen; /* in the report's arena */
     size_t seen_count;
     size_t last_rank; /* see artifacts.c */
     bool *common;     /* artifacts, which are the job's */
@@ -67,8 +68,10 @@ void jr_judge_release(struct jr_judge *judge);
  * verb of its own (*...) stays as it is. NULL with `err`. */
 struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err);
 
-/* Note that the file of rank `i` is `st`. */
-void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st);
+/* Note that the file of rank `i` is `st`: that artifact, NULL for its result.
+ */
+void jr_judge_see(struct jr_judge *judge, size_t i, const char *artifact,
+                  const struct stat *st);
 
 /* Whether rank `i` of the outcome must deliver. */
 bool jr_judge_required(const struct jr_judge *judge, size_t i);

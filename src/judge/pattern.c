@@ -446,7 +446,7 @@ static bool is_log_fit(struct jr_judge *judge, size_t i, const struct log *log)
     struct stat st;
     if (fstat(log->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return true;
-    jr_judge_see(judge, i, &st);
+    jr_judge_see(judge, i, NULL, &st);
     if (!jr_result_is_old_link(judge, &st))
         return true;
     if (jr_judge_required(judge, i))

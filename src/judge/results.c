@@ -91,16 +91,13 @@ bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st)
 
 /* Whether the file can be the rank's result, before a byte of it is read. */
 static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
-                          const struct stat *st)
+                          int fd, const struct stat *st)
 {
     if (!is_result_kept(judge, i, name, st))
         return false;
-    if (jr_artifact_stale_result(judge, i, st))
-        return REFUSE(judge, i, JR_RESULT_STALE,
-                      "%s is the one from before the start", name);
-    if (jr_result_is_old_link(judge, st))
-        return REFUSE(judge, i, JR_RESULT_STALE,
-                      "%s is a link to a file from before the start", name);
+    const char *stale = jr_artifact_stale_result(judge, i, fd, st);
+    if (stale != NULL)
+        return REFUSE(judge, i, JR_RESULT_STALE, "%s %s", name, stale);
     if (st->st_size == 0)
         return REFUSE(judge, i, JR_RESULT_EMPTY, "%s is empty", name);
     if ((uint64_t)st->st_size <= judge->limit)
@@ -136,12 +133,14 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
     if (fstat(fd, &before) != 0)
         return REFUSE(judge, i, JR_RESULT_MISSING, "%s could not be read",
                       name);
-    jr_judge_see(judge, i, &before);
-    if (!is_result_fit(judge, i, name, &before))
+    jr_judge_see(judge, i, NULL, &before);
+    if (!is_result_fit(judge, i, name, fd, &before))
         return false;
     struct jr_pin pin;
     jr_pin_fill(&pin, &before);
     int failed = jr_io_read_fd(ret, fd, (size_t)before.st_size, &err);
+    if (failed == 0)
+        pin.digest = jr_pin_digest(ret->data, ret->len);
     if (fstat(fd, &after) != 0 || !jr_pin_is(&pin, &after, false))
         return REFUSE(judge, i, JR_RESULT_CHANGED,
                       "%s was changed while it was read", name);
@@ -269,15 +268,37 @@ static bool is_same_seen_file(const struct jr_seen *a, const struct jr_seen *b)
     return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* Of those that have the file, one that says so by another path; NULL. */
+static const char *find_seen_path(const struct jr_judge *judge,
+                                  const struct jr_seen *file)
+{
+    return file->artifact != NULL ? file->artifact
+                                  : find_source_path(judge, file->i);
+}
+
+/* Whether two ranks have it by one path. That of an artifact begins in the
+ * rank's working folder, and that of a result in the run folder. */
+static bool is_same_place(const struct jr_judge *judge, const struct jr_seen *a,
+                          const struct jr_seen *b)
+{
+    const char *path = find_seen_path(judge, a);
+    const char *here = jr_plan_of(judge->plan, a->i)->workdir;
+    const char *there = jr_plan_of(judge->plan, b->i)->workdir;
+    if (strcmp(path, find_seen_path(judge, b)) != 0)
+        return false;
+    return path[0] == '/' ||
+           ((a->artifact == NULL) == (b->artifact == NULL) &&
+            (a->artifact == NULL || strcmp(here, there) == 0));
+}
+
+/* Of the other ranks that have the file, one that has it by another path; NULL.
+ */
 static const struct jr_seen *find_other_path(const struct jr_judge *judge,
                                              const struct jr_seen *file,
                                              const struct jr_seen *first,
                                              const struct jr_seen *end)
 {
-    const char *path = find_source_path(judge, file->i);
     for (; first < end; first++)
-        if (strcmp(find_source_path(judge, first->i), path) != 0)
+        if (first->i != file->i && !is_same_place(judge, first, file))
             return first;
     return NULL;
 }
@@ -293,13 +314,19 @@ static void refuse_shared_file(struct jr_judge *judge,
     struct jr_rank_judgement *report = &judge->report->ranks[file->i];
     const struct jr_seen *other = find_other_path(judge, file, first, end);
     bool required = jr_judge_required(judge, file->i);
-    if (required && other != NULL)
-        jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
-                       "%s is also the file of rank %u: a link to the result "
-                       "of another rank does not count",
-                       jr_result_source(judge, file->i),
-                       jr_plan_of(judge->plan, other->i)->rank);
-    if (required)
+    if ((required || file->artifact != NULL) && other != NULL)
+        jr_judge_fault(
+            judge, file->i, JR_RESULT_MISSING,
+            "%s%s is also the file%s%s of rank %u: a link to the %s of "
+            "another rank does not count",
+            file->artifact == NULL ? "" : "artifact ",
+            file->artifact == NULL ? jr_result_source(judge, file->i)
+                                   : file->artifact,
+            other->artifact == NULL ? "" : " ",
+            other->artifact == NULL ? "" : other->artifact,
+            jr_plan_of(judge->plan, other->i)->rank,
+            other->artifact == NULL ? "result" : "artifact");
+    if (required || file->artifact != NULL)
         return;
     json_decref(report->result);
     report->result = NULL;

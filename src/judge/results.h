@@ -11,8 +11,8 @@ void jr_result_find(struct jr_judge *judge, size_t i);
  * left. */
 bool jr_result_is_old_link(const struct jr_judge *judge, const struct stat *st);
 
-/* Once all files are noted (jr_judge_see): no file is the result of two ranks.
- */
+/* Once all files are noted (jr_judge_see): no file is the result, or the
+ * artifact, of two ranks. */
 void jr_result_part(struct jr_judge *judge);
 
 /* What reasons call a file: its last component when it lies in the run folder,

@@ -382,7 +382,8 @@ enum jr_status jr_session_begin(struct jr_session *session,
     if (session->cells_dir == NULL &&
         jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
-    if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
+    if (jr_artifacts_before(&session->before, &session->plan, session->dir.fd,
+                            err) != 0)
         return JR_STATUS_LAUNCH;
     if (session->dir.kept)
         jr_continuation_note(session);

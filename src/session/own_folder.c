@@ -137,7 +137,8 @@ int jr_own_folder_prepare(struct jr_session *session, struct jr_error *err)
     if (jr_attempt_folder_make(&session->dir, session->attempt, err) != 0 ||
         record_part(session, err) != 0)
         return -1;
-    return jr_artifacts_before(&session->before, &session->plan, err);
+    return jr_artifacts_before(&session->before, &session->plan,
+                               session->dir.fd, err);
 }
 
 void jr_own_folder_keep(struct jr_session *session,

@@ -459,7 +459,7 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
     session->diags = printed;
     if (status != JR_STATUS_OK)
         (void)jr_error_set(err, status, "the plan could not be made again");
-    else if (jr_artifacts_before(&before, &plan, err) != 0)
+    else if (jr_artifacts_before(&before, &plan, session->dir.fd, err) != 0)
         status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK) {
         jr_arena_release(&arena);

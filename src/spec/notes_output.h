@@ -80,7 +80,10 @@
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \
-    N("results.file", "", "results: {file: \"out/%{rank}.json\"}")             \
+    N("results.file",                                                          \
+      "A file that was made and last changed before the start does not count, "\
+      "wherever it is now; nor does a link. A copy counts.",                   \
+      "results: {file: \"out/%{rank}.json\"}")                                 \
     N("results.limit",                                                         \
       "A larger file is refused by its size, before it is read. Write large "  \
       "data to a file of `artifacts`.",                                        \
@@ -99,13 +102,24 @@
     N("results.distinct", "",                                                  \
       "results: {fields: {shard: {type: integer}}, distinct: [shard]}")        \
     N("results.artifacts",                                                     \
-      "Each must be a regular file, not empty, and different from the file "   \
-      "that was there before the start. A path that is the same for all ranks "\
-      "belongs to the whole job: any rank may write that file, at any time. "  \
+      "Each must be a regular file, not a link to one, not empty, and "        \
+      "different from the file that was there before the start. A file that "  \
+      "was made and last changed before the start does not count wherever it " \
+      "is now: moved, hard-linked, or with its folder. A copy counts, with its "\
+      "old times too (`cp -p`, `tar x`, `rsync -a`). Two ranks cannot have "   \
+      "one file. A path that is the same for all ranks belongs to the whole "  \
+      "job: any rank may write that file, at any time. "                       \
       "If the nodes were started by hand, the node with rank 0 checks for it. "\
-      "What is changed after the rank has ended does not count. A change is "  \
-      "seen by the size and the times of the file and its first 64 KiB, so a " \
-      "process that has the file mapped can change what is behind them unseen.",\
+      "What is changed after the rank has ended does not count; a link to the "\
+      "file, another mode, or a move away and back change nothing. A change "  \
+      "is seen by the inode, the size, the time of the last change, and the "  \
+      "bytes: all of them up to 1 MiB, of a longer file its first and last "   \
+      "256 KiB and 128 samples of 4 KiB. So what is changed between those, "   \
+      "with the time set back, is not seen. Where a file system does not know "\
+      "when a file was made, a file that has several names and was last "      \
+      "changed before the start does not count; and on that of a server, "     \
+      "other than the one with the run folder, the clocks may differ by a "    \
+      "minute.",                                                               \
       "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
     N("results.fields.*.type", "",                                             \
       "results: {fields: {loss: {type: number}}}")                             \

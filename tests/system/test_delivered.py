@@ -417,9 +417,85 @@ class Kept(Case):
         for act in ("put(of(0), '{\"x\": 10}')",
                     "replace(of(0), '{\"x\": 2}')",
                     "again(of(0), '{\"x\": 2}')",
-                    "os.truncate(of(0), 0)",
-                    "os.link(of(0), 'link')"):
+                    "os.truncate(of(0), 0)"):
             self.changed(act)
+
+    # What a peer does that keeps the best one, and does not change it.
+    KEEPS = ("os.link({0}, 'best')",
+             "os.link({0}, 'best'); os.unlink('best')",
+             "os.chmod({0}, 0o400)",
+             "os.rename({0}, 'best'); os.rename('best', {0})",
+             "os.link({0}, 'best'); os.unlink({0}); os.link('best', {0})",
+             "os.rename({0}.parent, 'x'); os.rename('x', {0}.parent)")
+
+    def test_a_peer_keeps_the_best(self):
+        for act in self.KEEPS:
+            for more in ("results: {from: file}\n",
+                         "results: {file: 'out/r-%{rank}.json'}\n"):
+                with self.subTest(act, more=more):
+                    self.ranks([self.GOOD, "ended(0); " + act.format("of(0)")
+                                + "; put(mine, '{}')"], 0, more)
+                    self.assertEqual(self.delivered(), [{"x": 1}, {}])
+                (self.folder / "best").unlink(missing_ok=True)
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+
+    def test_a_peer_keeps_what_was_returned(self):
+        self.write("g.py", "def f():\n    import os, rank\n"
+                   "    if rank.rank == 1:\n"
+                   "        rank.returned(0)\n"
+                   "        os.link(rank.of(0), 'best')\n"
+                   "        os.chmod(rank.of(0), 0o400)\n"
+                   "    return {'x': 1}\n")
+        self.run_spec("world_size: 2\nentrypoint: {python: {function: "
+                      "'g:f'}}\n", 0)
+        self.assertEqual(self.delivered(), [{"x": 1}] * 2)
+
+    def test_a_peer_keeps_the_best_artifact(self):
+        """Of any size; what it changes then, whatever times it sets back, is
+        changed."""
+        more = "results: {required: none, artifacts: ['a/%{rank}.bin']}\n"
+        made = "put(pathlib.Path('a/%%d.bin' %% rank), 'x' * %d)"
+        file = "pathlib.Path('a/0.bin')"
+        for size in (9, 3 << 20):
+            for act in self.KEEPS:
+                with self.subTest(act, size=size):
+                    self.ranks([made % size, "ended(0); " + act.format(file) +
+                                "; " + made % size], 0, more)
+                (self.folder / "best").unlink(missing_ok=True)
+                shutil.rmtree(self.folder / "a")
+            for change in ("'y' * %d" % size, "'y' + 'x' * %d" % (size - 1),
+                           "'x' * %d + 'y'" % (size - 1)):
+                with self.subTest(change, size=size):
+                    self.ranks([made % size,
+                                f"ended(0); os.link({file}, 'best'); "
+                                f"again({file}, {change}); " + made % size], 5,
+                               more)
+                    self.told(0, "changed", "artifact a/0.bin was changed after "
+                              "the rank had ended")
+                    self.assertIsNone(
+                        self.results()["ranks"][1]["result_error"])
+                (self.folder / "best").unlink(missing_ok=True)
+                shutil.rmtree(self.folder / "a")
+
+    def test_an_artifact_that_cannot_be_read(self):
+        """Not even by jobrun, which then goes by all that the kernel says."""
+        if os.geteuid() == 0:
+            self.skipTest("SKIPPED: root reads anything")
+        more = "results: {required: none, artifacts: ['a-%{rank}.bin']}\n"
+        made = ("put(pathlib.Path('a-%d.bin' % rank), 'x'); "
+                "os.chmod('a-%d.bin' % rank, 0o200)")
+        self.ranks([made, "ended(0); " + made], 0, more)
+        for path in self.folder.glob("a-*"):
+            path.unlink()
+        self.ranks([made, "ended(0); again(pathlib.Path('a-0.bin'), 'y'); "
+                    + made], 5, more)
+        self.told(0, "changed", "artifact a-0.bin was changed")
+
+    def test_a_forged_result(self):
+        for act in ("again(of(0), '{\"x\": 2}')",
+                    "os.link(of(0), 'best'); again(of(0), '{\"x\": 2}')"):
+            self.changed(act)
+            (self.folder / "best").unlink(missing_ok=True)
 
     def test_a_peer_changes_it_elsewhere(self):
         self.changed("put(of(0), '{\"x\": 10}')",
@@ -632,6 +708,160 @@ class Links(Case):
             with self.subTest(act):
                 self.ranks([act], 5)
                 self.told(0, "missing", text)
+
+
+class Old(Case):
+    """What was there before the start is nobody's, wherever it stands now; and
+    no file is the artifact of two ranks."""
+
+    MORE = "results: {required: none, artifacts: ['a/%{rank}.bin']}\n"
+    MADE = "put(pathlib.Path('a/%d.bin' % rank), 'weights'); "
+
+    def old(self):
+        """Files of yesterday's, in two folders."""
+        for name in ("a", "old", "new", "link"):
+            path = self.folder / name
+            path.unlink() if path.is_symlink() else shutil.rmtree(
+                path, ignore_errors=True)
+        (self.folder / "old").mkdir()
+        for rank in range(2):
+            self.write(f"old/{rank}.bin", "yesterday's")
+            os.utime(self.folder / f"old/{rank}.bin", (10**9, 10**9))
+        time.sleep(0.05)  # the clock of files is coarse
+
+    def test_what_was_there_before(self):
+        moved = "is a file from before the start that was moved here"
+        link = "is a symbolic link, which is not followed"
+        for before, act, error, text in (
+                ("", "os.link('old/1.bin', 'a/1.bin')", "stale",
+                 "is a link to a file from before the start"),
+                ("", "os.rename('old/1.bin', 'a/1.bin')", "stale", moved),
+                ("", "os.symlink('../old/1.bin', 'a/1.bin')", "missing", link),
+                ("", "os.symlink('0.bin', 'a/1.bin')", "missing", link),
+                ("", "os.rename('old', 'a/x'); os.rename('a/x/1.bin', "
+                 "'a/1.bin')", "stale", moved),
+                ("", "shutil.copy2('old/1.bin', 'old/2.bin'); "
+                 "os.unlink('old/2.bin'); os.rename('old/1.bin', 'a/1.bin'); "
+                 "os.chmod('a/1.bin', 0o600)", "stale", moved),
+                ("turn", "pass", "stale", "is the one from before the start"),
+                ("turn", "os.unlink('a'); os.symlink('old', 'a')", "stale",
+                 moved)):
+            self.old()
+            (self.folder / "new").mkdir()
+            (self.folder / "a").mkdir() if not before else os.symlink(
+                "new", self.folder / "a")
+            if before:
+                self.write("new/1.bin", "the day before yesterday's")
+                time.sleep(0.05)
+            with self.subTest(act):
+                self.ranks([self.MADE, "ended(0); " + act + "; "
+                            + (self.MADE.replace("rank", "0")
+                               if "unlink('a')" in act else "")], 5, self.MORE)
+                self.told(1, error, "artifact a/1.bin " + text)
+
+    def test_a_folder_that_is_renamed_into_place(self):
+        self.old()
+        self.ranks(["await_file('a')", "os.rename('old', 'a')"], 5, self.MORE)
+        for rank in range(2):
+            self.told(rank, "stale", "moved here, or whose folder was")
+
+    def test_a_folder_of_results(self):
+        """Which delivers by its name alone."""
+        for act in ("os.rename('old', 'out')", "os.symlink('old', 'out')"):
+            with self.subTest(act):
+                self.old()
+                self.write("old/r-0.json", "1")
+                os.utime(self.folder / "old/r-0.json", (10**9, 10**9))
+                (self.folder / "out").unlink(missing_ok=True)
+                time.sleep(0.05)
+                self.ranks([act], 5, "results: {file: 'out/r-%{rank}.json'}\n")
+                self.told(0, "stale", "out/r-0.json is a file from before")
+                if act.startswith("os.rename"):
+                    shutil.rmtree(self.folder / "out")
+
+    def test_a_result_that_is_moved(self):
+        for act, text in (("os.rename('r.json', mine)", "moved here"),
+                          ("os.link('r.json', mine)", "link to a file"),
+                          ("os.chmod('r.json', 0o600); os.rename('r.json', "
+                           "mine)", "moved here")):
+            (self.folder / "r.json").unlink(missing_ok=True)
+            self.write("r.json", "1")
+            time.sleep(0.05)
+            with self.subTest(act):
+                self.ranks([act], 5)
+                self.told(0, "stale", "result.json is a .*" + text)
+        self.write("r.json", "1")
+        self.ranks(["shutil.copy2('r.json', mine)"], 0)
+        self.ranks(["shutil.copy2('r.json', mine)"], 0,
+                   "results: {file: 'out.json'}\n")
+
+    def test_copies_count(self):
+        """With the times of what they are copies of, over what stood there too.
+        """
+        for copy in ("cp -p old/%d.bin a/", "tar c -C old %d.bin | tar x -C a",
+                     "rsync -a old/%d.bin a/", "touch old/%d.bin && "
+                     "mv old/%d.bin a/", "cp -a --reflink=auto old/%d.bin a/"):
+            if shutil.which(copy.split()[0]) is None:
+                continue
+            for stood in (False, True):
+                self.old()
+                (self.folder / "a").mkdir()
+                for rank in range(2) if stood else ():
+                    self.write(f"a/{rank}.bin", "the day before yesterday's")
+                time.sleep(0.05)
+                with self.subTest(copy, stood=stood):
+                    act = f"assert os.system({copy!r}.replace('%d', str(rank))) == 0"
+                    self.ranks([act, act], 0, self.MORE)
+
+    def test_one_file_of_two_ranks(self):
+        for act in ("os.link('a/0.bin', 'a/1.bin')",
+                    "os.rename('a/0.bin', 'a/1.bin'); "
+                    "os.link('a/1.bin', 'a/0.bin')"):
+            self.old()
+            with self.subTest(act):
+                self.ranks([self.MADE, "ended(0); " + act], 5, self.MORE)
+                self.told(1, "missing", "artifact a/1.bin is also the file "
+                          "a/0.bin of rank 0: a link to the artifact of "
+                          "another rank does not count")
+
+    def test_a_link_to_a_peers_result(self):
+        self.ranks(["put(mine, '1')", "put(mine, '2'); ended(0); "
+                    "os.link(of(0), 'a-1.bin')"], 5,
+                   "results: {required: 1, artifacts: ['a-%{rank}.bin']}\n")
+        self.told(1, "missing", "artifact a-1.bin is also the file of rank 0: a "
+                  "link to the result of another rank")
+
+    def test_what_two_names_may_share(self):
+        """One rank's last and best are one file, and the job's best is that of
+        a rank."""
+        self.old()
+        self.ranks([self.MADE + "os.link('a/0.bin', 'a/best-0')",
+                    "ended(0); " + self.MADE +
+                    "os.link('a/1.bin', 'a/best-1'); "
+                    "os.link('a/0.bin', 'a/best')"], 0,
+                   "results: {required: none, artifacts: ['a/%{rank}.bin', "
+                   "'a/best-%{rank}', a/best]}\n")
+
+    def test_the_jobs_artifact_is_old(self):
+        self.old()
+        (self.folder / "a").mkdir()
+        self.ranks(["os.link('old/0.bin', 'a/all')", "ended(0)"], 5,
+                   "results: {required: none, artifacts: [a/all]}\n")
+        for rank in range(2):
+            self.told(rank, "stale", "artifact a/all of the job, which any rank "
+                      "may make, is a link to a file from before the start")
+
+    def test_the_next_attempt(self):
+        self.write("again.py", """\
+from rank import *
+if "attempt_0" in str(mine):
+    put(pathlib.Path("a/x"), "1")
+    sys.exit(3)
+os.rename("a/x", "a/0.bin")
+""")
+        self.run_spec("entrypoint: [python3, again.py]\nrestart: {max: 1, "
+                      "on: [exit:3], backoff: 1s}\n" + self.MORE, 5)
+        self.told(0, "stale", "artifact a/0.bin is a file from before the start")
 
 
 class Streams(Case):

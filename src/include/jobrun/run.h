@@ -85,7 +85,7 @@ struct jr_pin {
     bool there;
     uint64_t dev, ino, size;
     int64_t mtime_ns, ctime_ns; /* since the epoch */
-    uint64_t digest;            /* of its first bytes; 0: not known */
+    uint64_t digest;            /* of its bytes; 0: not known */
 };
 
 /* Beyond so many artifacts, several share what is noted of them. */
@@ -113,7 +113,7 @@ struct jr_rank_outcome {
     bool pinned;          /* what it had delivered when it ended is known, as
                              far as it has to deliver: */
     struct jr_pin result; /* its result file, */
-    uint32_t artifacts[JR_PINNED_ARTIFACTS]; /* digests of its artifacts, */
+    uint64_t artifacts[JR_PINNED_ARTIFACTS]; /* digests of its artifacts, */
     uint64_t captured; /* and the bytes of the stream with its result */
     bool job_pinned;   /* it was the last of its node: the artifacts of the job
                           as a whole are among those digests */

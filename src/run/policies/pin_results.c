@@ -1,5 +1,6 @@
 #include "run/policies/pin_results.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,37 +31,92 @@ void jr_pin_fill(struct jr_pin *ret, const struct stat *st)
                            .ctime_ns = file_time_ns(&st->st_ctim)};
 }
 
+/* Whatever has become of its status. */
+static bool is_pinned_file(const struct jr_pin *pin, const struct jr_pin *now,
+                           bool far)
+{
+    return pin->there && pin->size == now->size &&
+           pin->mtime_ns == now->mtime_ns &&
+           (far || (pin->dev == now->dev && pin->ino == now->ino));
+}
+
 bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
 {
     struct jr_pin now;
     jr_pin_fill(&now, st);
-    return pin->there && pin->size == now.size &&
-           pin->mtime_ns == now.mtime_ns && pin->ctime_ns == now.ctime_ns &&
-           (far || (pin->dev == now.dev && pin->ino == now.ino));
+    return is_pinned_file(pin, &now, far) &&
+           (pin->digest != 0 || pin->ctime_ns == now.ctime_ns);
 }
 
-uint64_t jr_pin_digest(const void *bytes, size_t len)
+static uint64_t digest_of_bytes(const void *bytes, size_t len)
 {
     char hex[JR_HASH_SIZE];
-    jr_hash(hex, bytes, len < JR_PIN_DIGESTED ? len : JR_PIN_DIGESTED);
+    jr_hash(hex, bytes, len);
     hex[16] = '\0'; /* 64 bits */
     uint64_t digest = strtoull(hex, NULL, 16);
     return digest == 0 ? 1 : digest;
 }
 
+/* Of a file that is too long to be digested whole: its head, its tail, and
+ * samples between them, JR_PIN_DIGESTED in all. */
+enum { EDGE = 256 << 10, SAMPLE = 4 << 10, SAMPLES = 128 };
+
+_Static_assert(2 * EDGE + SAMPLES * SAMPLE == JR_PIN_DIGESTED,
+               "pieces are as long as a whole file may be");
+
+/* Where piece `k` of such a file is, and how long; 0: there is none. */
+static size_t find_piece(uint64_t size, unsigned k, uint64_t *ret_at)
+{
+    bool whole = size <= JR_PIN_DIGESTED, edge = k < 2;
+    uint64_t step = whole ? 0 : (size - 2 * EDGE) / SAMPLES;
+    *ret_at = k == 0 ? 0 : edge ? size - EDGE : EDGE + step * (k - 2);
+    if (whole)
+        return k == 0 ? (size_t)size : 0;
+    return edge ? EDGE : k < 2 + SAMPLES ? SAMPLE : 0;
+}
+
+uint64_t jr_pin_digest(const void *bytes, size_t len)
+{
+    JR_FREE char *pieces = malloc(JR_PIN_DIGESTED);
+    char *end = pieces;
+    uint64_t at;
+    if (len <= JR_PIN_DIGESTED)
+        return digest_of_bytes(bytes, len);
+    for (unsigned k = 0; pieces != NULL && find_piece(len, k, &at) > 0; k++)
+        end = mempcpy(end, (const char *)bytes + at, find_piece(len, k, &at));
+    return pieces == NULL ? 0 : digest_of_bytes(pieces, JR_PIN_DIGESTED);
+}
+
+uint64_t jr_pin_digest_fd(int fd, uint64_t size)
+{
+    size_t room = size < JR_PIN_DIGESTED ? (size_t)size : JR_PIN_DIGESTED;
+    JR_FREE char *pieces = malloc(room + 1);
+    size_t len = 0, piece;
+    uint64_t at;
+    if (pieces == NULL || size > INT64_MAX)
+        return 0;
+    for (unsigned k = 0; (piece = find_piece(size, k, &at)) > 0; k++)
+        for (size_t end = len + piece; len < end;) {
+            ssize_t got = pread(fd, pieces + len, end - len,
+                                (off_t)(at + piece - (end - len)));
+            if (got == 0 || (got < 0 && errno != EINTR))
+                return 0;
+            len += got < 0 ? 0 : (size_t)got;
+        }
+    return digest_of_bytes(pieces, len);
+}
+
 /* Of a plain file that is there, its path absolute or in the run folder; 0: it
  * cannot be read. */
-static uint64_t digest_of_file(const char *path, int flags)
+static uint64_t digest_of_file(const char *path, uint64_t size)
 {
     struct stat st;
-    JR_FREE char *bytes = malloc(JR_PIN_DIGESTED);
     JR_CLOSE int fd =
         openat(JR_SLOT_DIR, path,
-               O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
-    if (bytes == NULL || fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+               O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
-    ssize_t len = pread(fd, bytes, JR_PIN_DIGESTED, 0);
-    return len < 0 ? 0 : jr_pin_digest(bytes, (size_t)len);
+    return jr_pin_digest_fd(fd, size);
 }
 
 /* The finalizer of splitmix64, which spreads every bit. */
@@ -72,20 +128,23 @@ static uint64_t mix_digest(uint64_t sum, uint64_t value)
     return sum ^ sum >> 31;
 }
 
-/* Of what the file is and of its first bytes; never 0, which stands for none.
- */
-static uint32_t digest_of_artifact(const char *path, const struct stat *st,
+/* Of what the file is and of its bytes; never 0, which stands for none. Where
+ * they cannot be read, nothing else than its status tells of a change that is
+ * hidden. */
+static uint64_t digest_of_artifact(const char *path, const struct stat *st,
                                    bool far)
 {
     uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
     sum = mix_digest(sum, far ? 0 : st->st_ino);
     sum = mix_digest(sum, (uint64_t)st->st_size);
     sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_mtim));
-    sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
-    if (S_ISREG(st->st_mode) && st->st_size > 0)
-        sum = mix_digest(sum, digest_of_file(path, 0));
-    uint32_t digest = (uint32_t)sum;
-    return digest == 0 ? 1 : digest;
+    if (S_ISREG(st->st_mode) && st->st_size > 0) {
+        uint64_t bytes = digest_of_file(path, (uint64_t)st->st_size);
+        sum = mix_digest(sum, bytes);
+        if (bytes == 0)
+            sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
+    }
+    return sum == 0 ? 1 : sum;
 }
 
 static bool is_artifact_common(const struct jr_plan *plan, uint32_t n)
@@ -110,21 +169,21 @@ bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
     return common;
 }
 
-void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
+void jr_pin_artifacts(uint64_t ret[static JR_PINNED_ARTIFACTS],
                       const struct jr_plan_rank *rank,
                       const struct jr_pin_scope *scope)
 {
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
-        uint32_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0;
+        uint64_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0;
         struct stat st;
         if (!(scope->common[n] ? scope->jobs : scope->own))
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
-        if (path != NULL && stat(path, &st) == 0)
+        if (path != NULL && lstat(path, &st) == 0)
             digest = digest_of_artifact(path, &st, scope->far);
         *pin = n < JR_PINNED_ARTIFACTS
                    ? digest
-                   : (uint32_t)mix_digest(mix_digest(*pin, n), digest);
+                   : mix_digest(mix_digest(*pin, n), digest);
     }
 }
 
@@ -161,12 +220,15 @@ static void pin_file(struct jr_rank_run *rank)
     struct jr_pin *pin = &rank->outcome->result;
     const char *path = rank->plan->result_path;
     struct stat st;
+    struct jr_pin now;
     if (path == NULL || fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW))
         return;
+    jr_pin_fill(&now, &st);
     if (!pin->there)
-        jr_pin_fill(pin, &st);
-    if (pin->digest == 0 && S_ISREG(st.st_mode) && jr_pin_is(pin, &st, false))
-        pin->digest = digest_of_file(path, O_NOFOLLOW);
+        *pin = now;
+    if (pin->digest == 0 && S_ISREG(st.st_mode) &&
+        is_pinned_file(pin, &now, false))
+        pin->digest = digest_of_file(path, pin->size);
 }
 
 void jr_pin_returned(struct jr_rank_run *rank, const char *identity)
@@ -224,12 +286,12 @@ static void pin_artifacts(struct jr_rank_run *rank)
 
 uint64_t jr_pin_log(int fd, uint64_t end)
 {
-    size_t len = end < JR_PIN_DIGESTED ? (size_t)end : JR_PIN_DIGESTED;
+    size_t len = end < JR_PIN_LOG ? (size_t)end : JR_PIN_LOG;
     JR_FREE char *bytes = len == 0 ? NULL : malloc(len);
     if (bytes == NULL || end > INT64_MAX ||
         pread(fd, bytes, len, (off_t)(end - len)) != (ssize_t)len)
         return 0;
-    return jr_pin_digest(bytes, len);
+    return digest_of_bytes(bytes, len);
 }
 
 /* What is in its pipe comes into the file first. Of a log that log_limit cuts,

@@ -17,12 +17,13 @@ static void start(struct fake *fake, uint32_t world, const char *before)
         fake->ranks[i].workdir = fake->dir;
         fake->ranks[i].artifacts = model;
         fake->ranks[i].artifacts_count = 1;
-        fake_write_rank(fake, i, "result.json", "{}");
     }
     if (before != NULL)
         fake_write(fake, "model.pt", before);
-    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake->before, &fake->plan, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_artifacts_before(&fake->before, &fake->plan, fake->fd, &err), 0);
+    for (uint32_t i = 0; i < world; i++)
+        fake_write_rank(fake, i, "result.json", "{}");
 }
 
 static void expect(struct fake *fake, enum jr_result_error error,

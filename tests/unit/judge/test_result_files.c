@@ -1,4 +1,6 @@
 /* Which file is a rank's result, and which only looks like it. */
+#include <time.h>
+
 #include "fake_run.h"
 #include "judge/results.h"
 #include "run/policies/pin_results.h"
@@ -209,8 +211,8 @@ static void refuses_what_is_old(void)
     for (uint32_t i = 0; i < 2; i++)
         fake.ranks[i].result_path = jr_arena_printf(
             &fake.arena, "%s/attempt_0/%u/result.json", fake.dir, i);
-    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
     fake_judge(&fake);
     check_refused(&fake, 0, JR_RESULT_STALE,
                   jr_arena_printf(&fake.arena,
@@ -220,32 +222,59 @@ static void refuses_what_is_old(void)
     fake_end(&fake);
 }
 
-/* A link is as old as the file that it was made to. */
-static void refuses_links_to_what_is_old(void)
+/* Until the clock of files has gone on. */
+static void await_tick(void)
 {
-    static const int64_t seconds[] = {-1, 0, 1};
-    for (size_t n = 0; n < 3; n++)
-        for (int linked = 0; linked < 2; linked++) {
-            struct fake fake;
-            struct timespec times[2];
-            start(&fake, 1, "all");
-            times[0] = times[1] = (struct timespec){
-                .tv_sec = (int64_t)(FAKE_WALL / FAKE_SECOND) + seconds[n]};
-            if (linked)
-                CU_ASSERT_EQUAL(linkat(fake.fd, fake.ranks[0].result_path,
-                                       fake.fd, "kept", 0),
-                                0);
+    struct timespec then, now;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &then);
+    do
+        (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    while (now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec);
+}
+
+/* A link, and what was moved, is as old as the file is; a copy with its times
+ * was born when it was made. */
+static void refuses_what_is_old_elsewhere(void)
+{
+    for (int vector = 0; vector < 8; vector++) {
+        bool born = vector & 1, touched = vector & 2, linked = vector & 4;
+        struct timespec times[2] = {{.tv_nsec = UTIME_NOW},
+                                    {.tv_nsec = UTIME_NOW}};
+        struct fake fake;
+        struct jr_error err;
+        start(&fake, 1, "all");
+        fake_write(&fake, "old", "{\"a\": 1}");
+        await_tick();
+        CU_ASSERT_EQUAL_FATAL(
+            jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
+        await_tick();
+        if (born)
+            CU_ASSERT_EQUAL(unlinkat(fake.fd, "old", 0), 0);
+        fake_write(&fake, "new", "{\"a\": 1}");
+        CU_ASSERT_EQUAL(renameat(fake.fd, born ? "new" : "old", fake.fd,
+                                 fake.ranks[0].result_path),
+                        0);
+        if (linked)
+            CU_ASSERT_EQUAL(
+                linkat(fake.fd, fake.ranks[0].result_path, fake.fd, "kept", 0),
+                0);
+        if (!touched)
+            times[1] = (struct timespec){.tv_sec = 1000000000};
+        if (touched || born)
             CU_ASSERT_EQUAL(
                 utimensat(fake.fd, fake.ranks[0].result_path, times, 0), 0);
-            fake_judge(&fake);
-            if (linked && seconds[n] < 0)
-                check_refused(&fake, 0, JR_RESULT_STALE,
-                              "result.json is a link to a file from before "
-                              "the start");
-            else
-                check_taken(&fake, 0);
-            fake_end(&fake);
-        }
+        fake_judge(&fake);
+        if (born || touched)
+            check_taken(&fake, 0);
+        else
+            check_refused(&fake, 0, JR_RESULT_STALE,
+                          linked ? "result.json is a link to a file from "
+                                   "before the start"
+                                 : "result.json is a file from before the "
+                                   "start that was moved here, or whose "
+                                   "folder was: a copy counts");
+        fake_end(&fake);
+    }
 }
 
 static void keeps_to_the_limit(void)
@@ -363,7 +392,7 @@ JR_UNIT_MAIN("result_files", CASE(withholds_what_is_ordered),
              CASE(holds_to_what_was_there_at_the_end),
              CASE(compares_what_it_holds),
              CASE(compares_far_files_by_time_and_size),
-             CASE(refuses_what_is_old), CASE(refuses_links_to_what_is_old),
+             CASE(refuses_what_is_old), CASE(refuses_what_is_old_elsewhere),
              CASE(keeps_to_the_limit), CASE(refuses_a_file_of_two_ranks),
              CASE(gives_a_common_file_to_who_is_asked),
              CASE(names_where_a_result_comes_from))

@@ -195,8 +195,8 @@ static void yesterdays_result_is_stale(void)
             jr_arena_printf(&fake.arena, "%s/out%u.json", fake.dir, i);
         fake_write_bytes(fake.ranks[i].result_path, "{}", 2);
     }
-    CU_ASSERT_EQUAL_FATAL(jr_artifacts_before(&fake.before, &fake.plan, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        jr_artifacts_before(&fake.before, &fake.plan, fake.fd, &err), 0);
     fake_write_bytes(fake.ranks[1].result_path, "{\"a\": 1}", 8);
     fake_judge(&fake);
     CU_ASSERT_EQUAL(fake.report.ranks[0].result_error, JR_RESULT_STALE);

@@ -26,7 +26,8 @@ static void notes_what_a_file_is(void)
     CU_ASSERT_EQUAL(pin.ctime_ns, INT64_C(6000000007));
 }
 
-/* Whatever changes is seen, but for what another machine numbers itself. */
+/* Whatever changes is seen, but for what another machine numbers itself, and
+ * for the status of a file whose bytes are known. */
 static void tells_files_apart(void)
 {
     enum {
@@ -53,24 +54,54 @@ static void tells_files_apart(void)
         now.st_ctim.tv_nsec += what == TOUCHED_NS;
         CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false), what == NONE_CHANGED);
         CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, true), what <= OTHER_INO);
+        pin.digest = 1;
+        CU_ASSERT_EQUAL(jr_pin_is(&pin, &now, false),
+                        what == NONE_CHANGED || what >= TOUCHED);
         pin.there = false; /* what was not there is nothing */
         CU_ASSERT_FALSE(jr_pin_is(&pin, &now, false));
         CU_ASSERT_FALSE(jr_pin_is(&pin, &now, true));
     }
 }
 
-/* The first bytes decide, and no text has the digest that stands for none. */
+static uint64_t digest_in_file(const char *bytes, size_t len)
+{
+    int fd = memfd_create("digest", MFD_CLOEXEC);
+    CU_ASSERT_EQUAL(write(fd, bytes, len), (ssize_t)len);
+    uint64_t digest = jr_pin_digest_fd(fd, len);
+    CU_ASSERT_EQUAL(jr_pin_digest_fd(fd, len + 1), 0); /* it is shorter */
+    (void)close(fd);
+    return digest;
+}
+
+/* All bytes decide of what is not longer than may be read, and its head, its
+ * tail and many samples of what is. A file has the digest of its bytes, and
+ * none has that which stands for none. */
 static void tells_bytes_apart(void)
 {
-    static char bytes[JR_PIN_DIGESTED + 1];
-    uint64_t zeros = jr_pin_digest(bytes, sizeof bytes);
+    enum { LONG = 5 * JR_PIN_DIGESTED + 7, BLOCK = 256 << 10 };
+    static char bytes[LONG];
+    const size_t sizes[] = {1, JR_PIN_DIGESTED, JR_PIN_DIGESTED + 1, LONG};
     CU_ASSERT_NOT_EQUAL(jr_pin_digest("", 0), 0);
-    CU_ASSERT_NOT_EQUAL(jr_pin_digest("1", 1), jr_pin_digest("9", 1));
-    CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, sizeof bytes - 2), zeros);
-    bytes[sizeof bytes - 1] = 'x'; /* of which nothing is looked at */
-    CU_ASSERT_EQUAL(jr_pin_digest(bytes, sizeof bytes), zeros);
-    bytes[sizeof bytes - 2] = 'x';
-    CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, sizeof bytes), zeros);
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        size_t size = sizes[n];
+        uint64_t zeros = jr_pin_digest(bytes, size);
+        CU_ASSERT_NOT_EQUAL(zeros, 0);
+        CU_ASSERT_EQUAL(digest_in_file(bytes, size), zeros);
+        for (size_t at = 0; at < size; at += BLOCK - 1) {
+            /* No block of this size goes by unseen; of a short file no byte. */
+            size_t changed = size <= JR_PIN_DIGESTED ? 1
+                             : size - at < BLOCK     ? size - at
+                                                     : BLOCK;
+            memset(bytes + at, 'x', changed);
+            CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, size), zeros);
+            CU_ASSERT_EQUAL(jr_pin_digest(bytes, size),
+                            digest_in_file(bytes, size));
+            memset(bytes + at, 0, changed);
+        }
+        bytes[size - 1] = 'x';
+        CU_ASSERT_NOT_EQUAL(jr_pin_digest(bytes, size), zeros);
+        bytes[size - 1] = 0;
+    }
 }
 
 enum { RANKS = 3 };
@@ -145,7 +176,7 @@ static void notes_whose_artifacts_are_asked_for(void)
     scratch_write(&desk.scratch, "own", "weights");
     for (int own = 0; own < 2; own++)
         for (int jobs = 0; jobs < 2; jobs++) {
-            uint32_t notes[JR_PINNED_ARTIFACTS] = {0};
+            uint64_t notes[JR_PINNED_ARTIFACTS] = {0};
             jr_pin_artifacts(notes, &desk.ranks[0],
                              &(struct jr_pin_scope){
                                  .common = common, .own = own, .jobs = jobs});
@@ -169,7 +200,7 @@ static void notes_change_with_the_file(void)
     for (int far = 0; far < 2; far++) {
         const struct jr_pin_scope scope = {
             .common = common, .own = true, .far = far};
-        uint32_t notes[4][JR_PINNED_ARTIFACTS] = {{0}};
+        uint64_t notes[4][JR_PINNED_ARTIFACTS] = {{0}};
         scratch_write(&desk.scratch, "a", "one");
         jr_pin_artifacts(notes[0], &desk.ranks[0], &scope);
         jr_pin_artifacts(notes[1], &desk.ranks[1], &scope);
@@ -185,7 +216,7 @@ static void notes_change_with_the_file(void)
     end(&desk);
 }
 
-/* Its first bytes count, and not what the file is alone. */
+/* Its bytes count, and not what the file is alone. */
 static void notes_change_with_the_bytes(void)
 {
     char *names[] = {(char *)"a"};
@@ -196,7 +227,10 @@ static void notes_change_with_the_bytes(void)
         off_t at;
         bool seen;
     } vectors[] = {
-        {0, true}, {JR_PIN_DIGESTED - 1, true}, {JR_PIN_DIGESTED, false}};
+        {0, true},
+        {JR_PIN_DIGESTED / 4 - 1, true},
+        {JR_PIN_DIGESTED / 4 + 4096, false}, /* between two samples */
+        {2 * JR_PIN_DIGESTED - 1, true}};
     struct desk desk;
     begin(&desk, artifacts, 1);
     scratch_write(&desk.scratch, "a", "weights");
@@ -208,7 +242,7 @@ static void notes_change_with_the_bytes(void)
     for (size_t i = 0; i < 2 * JR_PIN_DIGESTED; i += 1024)
         memory[i] = '-'; /* the kernel has noted that it changes */
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        uint32_t notes[2][JR_PINNED_ARTIFACTS] = {{0}};
+        uint64_t notes[2][JR_PINNED_ARTIFACTS] = {{0}};
         memory[vectors[i].at] = 'a';
         jr_pin_artifacts(notes[0], &desk.ranks[0], &scope);
         memory[vectors[i].at] = 'b';
@@ -217,6 +251,33 @@ static void notes_change_with_the_bytes(void)
     }
     (void)munmap(memory, 2 * JR_PIN_DIGESTED);
     (void)close(fd);
+    end(&desk);
+}
+
+/* What a peer does to the file's status is no change, as long as its bytes can
+ * be read. */
+static void status_is_no_change(void)
+{
+    char *names[] = {(char *)"a"};
+    char **const artifacts[RANKS] = {names, names, names};
+    static const bool common[] = {false};
+    const struct jr_pin_scope scope = {.common = common, .own = true};
+    struct desk desk;
+    uint64_t before[JR_PINNED_ARTIFACTS] = {0}, now[JR_PINNED_ARTIFACTS] = {0};
+    begin(&desk, artifacts, 1);
+    scratch_write(&desk.scratch, "a", "weights");
+    jr_pin_artifacts(before, &desk.ranks[0], &scope);
+    CU_ASSERT_EQUAL(linkat(desk.scratch.fd, "a", desk.scratch.fd, "best", 0),
+                    0);
+    CU_ASSERT_EQUAL(fchmodat(desk.scratch.fd, "a", 0444, 0), 0);
+    CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "a", desk.scratch.fd, "b"), 0);
+    CU_ASSERT_EQUAL(renameat(desk.scratch.fd, "b", desk.scratch.fd, "a"), 0);
+    jr_pin_artifacts(now, &desk.ranks[0], &scope);
+    CU_ASSERT_EQUAL(now[0], before[0]);
+    CU_ASSERT_EQUAL(unlinkat(desk.scratch.fd, "a", 0), 0);
+    CU_ASSERT_EQUAL(symlinkat("best", desk.scratch.fd, "a"), 0);
+    jr_pin_artifacts(now, &desk.ranks[0], &scope);
+    CU_ASSERT_NOT_EQUAL(now[0], before[0]);
     end(&desk);
 }
 
@@ -230,7 +291,7 @@ static void shares_notes(void)
     char **const artifacts[RANKS] = {names, names, names};
     const struct jr_pin_scope scope = {.common = common, .own = true};
     struct desk desk;
-    uint32_t before[JR_PINNED_ARTIFACTS] = {0};
+    uint64_t before[JR_PINNED_ARTIFACTS] = {0};
     for (int n = 0; n < MANY; n++) {
         (void)snprintf(texts[n], sizeof texts[n], "m%d", n);
         names[n] = texts[n];
@@ -240,7 +301,7 @@ static void shares_notes(void)
         scratch_write(&desk.scratch, names[n], "weights");
     jr_pin_artifacts(before, &desk.ranks[0], &scope);
     for (int n = 0; n < MANY; n++) {
-        uint32_t now[JR_PINNED_ARTIFACTS] = {0};
+        uint64_t now[JR_PINNED_ARTIFACTS] = {0};
         scratch_write(&desk.scratch, names[n], "other weights");
         jr_pin_artifacts(now, &desk.ranks[0], &scope);
         for (int k = 0; k < JR_PINNED_ARTIFACTS; k++)
@@ -296,5 +357,5 @@ JR_UNIT_MAIN("pin_results", CASE(notes_what_a_file_is), CASE(tells_files_apart),
              CASE(tells_bytes_apart), CASE(knows_what_is_the_jobs),
              CASE(notes_whose_artifacts_are_asked_for),
              CASE(notes_change_with_the_file),
-             CASE(notes_change_with_the_bytes), CASE(shares_notes),
-             CASE(takes_what_a_rank_says))
+             CASE(notes_change_with_the_bytes), CASE(status_is_no_change),
+             CASE(shares_notes), CASE(takes_what_a_rank_says))
