@@ -228,7 +228,9 @@ static void a_failure_at_once_is_the_last(void)
 
 /* Ranks may end while the last of those that are started together is on its
  * way: who was the first is known then, too. Here the others wait until the
- * dead one is a zombie. */
+ * dead one is a zombie. Where the runner sleeps until a rank executes, that and
+ * its peers may end before the runner wakes and watches it, so that no order is
+ * promised there. */
 static void keeps_the_order_of_ends_during_starts(void)
 {
     enum { COUNT = 5, FIRST = 3 };
@@ -242,14 +244,17 @@ static void keeps_the_order_of_ends_during_starts(void)
     fake.planned[FIRST].argv = hub;
     fake.runner.proven = &fake.planned[0];
     clones.count = 0;
-    /* Where the runner sleeps until a rank executes, nothing can hold that back
-     * until it is watched. */
-    clones.slow = jr_start_width(&fake.runner.starter) > 1 ? FIRST : 0;
+    bool held = jr_start_width(&fake.runner.starter) > 1;
+    clones.slow = held ? FIRST : 0;
     clones.late = COUNT - 1;
     fake_runner_turn(&fake, is_over);
     clones.late = clones.slow = 0;
+    for (uint32_t i = 0; i < COUNT; i++) /* or there is nothing to be told */
+        CU_ASSERT_EQUAL_FATAL(fake.outcomes[i].stage, JR_STAGE_NONE);
+    CU_ASSERT_EQUAL_FATAL(fake.runner.next, COUNT);
     CU_ASSERT_EQUAL(fake.outcomes[FIRST].exit_code, 3);
-    CU_ASSERT_EQUAL(fake.outcomes[FIRST].order, 1);
+    CU_ASSERT_TRUE(fake.outcomes[FIRST].order == 1 ||
+                   (!held && fake.outcomes[FIRST].order > 1));
     for (uint32_t i = 0; i + 1 < COUNT; i++)
         if (i != FIRST)
             CU_ASSERT_EQUAL(fake.outcomes[i].exit_code, 1);
