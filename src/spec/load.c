@@ -350,6 +350,25 @@ static int load_text(struct jr_spec_file *file,
     return read_spec_doc(file, assembly, diags, errors);
 }
 
+/* Load a copy of what was composed before, which points at its source. */
+static int load_composed(struct jr_spec_file *file,
+                         const struct jr_spec_source *source,
+                         struct jr_assembly *assembly, struct jr_diags *diags)
+{
+    const struct jr_doc *composed = assembly->options->composed;
+    size_t errors = diags->errors;
+    file->doc.source = composed->source;
+    file->doc.dollars = composed->dollars;
+    file->doc.root = jr_node_copy(&file->doc.arena, composed->root);
+    assembly->file = (struct jr_file){.name = composed->source->name,
+                                      .folder = source->folder};
+    if (!file->doc.arena.failed)
+        return read_spec_doc(file, assembly, diags, errors);
+    (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL,
+                         "out of memory");
+    return -1;
+}
+
 static int load_command(struct jr_spec_file *file,
                         const struct jr_spec_source *source,
                         struct jr_assembly *assembly, struct jr_diags *diags)
@@ -389,6 +408,8 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
     struct jr_spec_file *file = *ret = new_file(diags);
     if (file == NULL)
         return -1;
+    if (options->composed != NULL)
+        return load_composed(file, source, &assembly, diags);
     if (source->path != NULL)
         return load_path(file, source, &assembly, diags);
     return source->argv != NULL ? load_command(file, source, &assembly, diags)

@@ -27,6 +27,9 @@ struct jr_spec_options {
     char *const *sets; /* PATH=VALUE of --set, NULL-terminated, or NULL */
     const struct jr_stated_value *values; /* of a cell (sweep_axes.h) */
     size_t values_count;
+    const struct jr_doc *composed; /* what the source, a text, was composed to,
+                                      which is copied, and which outlives the
+                                      spec; NULL: it is composed now */
     bool cell;        /* it is one of a sweep's, so that %{cell} is known */
     bool pools;       /* and its `hosts` are the sweep's: jr_spec_pools_hosts */
     bool sweeps;      /* stop at a `sweep`: see jr_spec_sweeps */

@@ -9,16 +9,77 @@
 
 #include "base/banned.h"
 
+/* A value of a field of an axis, in an order in which equal ones are
+ * neighbours, the earlier first. */
+struct sorted_value {
+    const struct jr_node *value;
+    size_t index; /* in the axis */
+};
+
+/* What is known of an axis while cells are made. */
+struct axis_values {
+    struct sorted_value **sorted; /* of each field; NULL: not looked at yet */
+    size_t *matches; /* the values that an entry is about; NULL: all of them */
+    size_t count;    /* of these */
+    size_t *room;    /* for as many as the axis has */
+};
+
 /* The making of cells. */
 struct expansion {
     struct jr_cells *cells;
     const struct jr_sweep_axes *axes;
     struct jr_diags *diags;
-    bool *excluded; /* by the place in the product */
+    struct jr_arena arena;      /* of what is forgotten when they are made */
+    struct axis_values *values; /* of each axis */
+    bool *excluded;             /* by the place in the product */
 };
 
-/* Which values of an axis an entry is about: all that it says of fields of this
- * axis is so. */
+static int compare_sorted(const void *left, const void *right)
+{
+    const struct sorted_value *a = left, *b = right;
+    int order = jr_sweep_values_compare(a->value, b->value);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The values of a field, sorted, which is done once, so that an entry finds its
+ * own among them without a look at all. NULL: there is no memory. */
+static const struct sorted_value *sort_field(struct expansion *expansion,
+                                             size_t at, size_t field)
+{
+    const struct jr_sweep_axis *axis = &expansion->axes->axes[at];
+    struct axis_values *known = &expansion->values[at];
+    if (known->sorted == NULL)
+        known->sorted = jr_arena_array(&expansion->arena, axis->fields_count,
+                                       sizeof *known->sorted);
+    if (known->sorted == NULL || known->sorted[field] != NULL)
+        return known->sorted == NULL ? NULL : known->sorted[field];
+    struct sorted_value *list =
+        jr_arena_array(&expansion->arena, axis->count, sizeof *list);
+    for (size_t i = 0; list != NULL && i < axis->count; i++)
+        list[i] = (struct sorted_value){
+            axis->values[i * axis->fields_count + field], i};
+    if (list != NULL)
+        qsort(list, axis->count, sizeof *list, compare_sorted);
+    return known->sorted[field] = list;
+}
+
+/* How many of the sorted values are less than a value; or, with `through`, not
+ * more than it. */
+static size_t count_below(const struct sorted_value *list, size_t count,
+                          const struct jr_node *value, bool through)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (jr_sweep_values_compare(list[middle].value, value) < through)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Whether all that an entry says of the fields of an axis is so of a value. */
 static bool does_value_match(const struct jr_sweep_axis *axis, size_t index,
                              const struct jr_sweep_choice *choice)
 {
@@ -31,39 +92,71 @@ static bool does_value_match(const struct jr_sweep_axis *axis, size_t index,
     return true;
 }
 
-/* Exclude what an entry names among the places from `first` on that differ in
- * the axes from number `axis` on. Whether there is any. */
-static bool exclude_below(struct expansion *expansion,
-                          const struct jr_sweep_choice *choice, size_t axis,
-                          size_t first)
+/* Find the values of axis number `at` that an entry is about: among those of
+ * the field of which fewest have what it says. Whether there are any; none
+ * without memory. */
+static bool match_axis(struct expansion *expansion, size_t at,
+                       const struct jr_sweep_choice *choice)
 {
-    const struct jr_sweep_axes *axes = expansion->axes;
-    bool found = false;
-    if (axis == axes->count) {
-        expansion->excluded[first] = true;
+    const struct jr_sweep_axis *axis = &expansion->axes->axes[at];
+    struct axis_values *known = &expansion->values[at];
+    const struct sorted_value *fewest = NULL;
+    size_t count = axis->count;
+    known->matches = NULL;
+    known->count = axis->count;
+    for (size_t i = 0; i < choice->count; i++)
+        for (size_t j = 0; j < axis->fields_count; j++) {
+            if (strcmp(axis->fields[j].path, choice->fields[i].path) != 0)
+                continue;
+            const struct sorted_value *list = sort_field(expansion, at, j);
+            if (list == NULL)
+                return false;
+            size_t first =
+                count_below(list, axis->count, choice->values[i], false);
+            size_t end =
+                count_below(list, axis->count, choice->values[i], true);
+            if (fewest == NULL || end - first < count) {
+                fewest = list + first;
+                count = end - first;
+            }
+        }
+    if (fewest == NULL)
         return true;
-    }
-    const struct jr_sweep_axis *own = &axes->axes[axis];
-    for (size_t i = 0; i < own->count; i++)
-        if (does_value_match(own, i, choice))
-            found |= exclude_below(expansion, choice, axis + 1,
-                                   first * own->count + i);
-    return found;
+    if (known->room == NULL)
+        known->room =
+            jr_arena_array(&expansion->arena, axis->count, sizeof *known->room);
+    known->matches = known->room;
+    known->count = 0;
+    for (size_t i = 0; known->room != NULL && i < count; i++)
+        if (does_value_match(axis, fewest[i].index, choice))
+            known->matches[known->count++] = fewest[i].index;
+    return known->count > 0;
 }
 
-static void exclude_cells(struct expansion *expansion)
+/* Whether each axis has a value that an entry is about. */
+static bool match_axes(struct expansion *expansion,
+                       const struct jr_sweep_choice *choice)
 {
-    const struct jr_sweep_axes *axes = expansion->axes;
-    for (size_t i = 0; i < axes->excludes_count; i++) {
-        const struct jr_sweep_choice *choice = &axes->excludes[i];
-        if (exclude_below(expansion, choice, 0, 0))
-            continue;
-        struct jr_diag *diag = jr_diags_warning(
-            expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,
-            "sweep.exclude", "no combination of the axes has these values");
-        jr_diag_help(expansion->diags, diag,
-                     "values are compared by type: 1 is not 1.0");
+    for (size_t i = 0; i < expansion->axes->count; i++)
+        if (!match_axis(expansion, i, choice))
+            return false;
+    return expansion->axes->count > 0;
+}
+
+/* Exclude what matches among the places from `first` on that differ in the axes
+ * from number `axis` on. */
+static void exclude_below(struct expansion *expansion, size_t axis,
+                          size_t first)
+{
+    if (axis == expansion->axes->count) {
+        expansion->excluded[first] = true;
+        return;
     }
+    const struct axis_values *known = &expansion->values[axis];
+    for (size_t i = 0; i < known->count; i++)
+        exclude_below(expansion, axis + 1,
+                      first * expansion->axes->axes[axis].count +
+                          (known->matches == NULL ? i : known->matches[i]));
 }
 
 static int refuse_cells(struct expansion *expansion, struct jr_span at,
@@ -75,24 +168,19 @@ static int refuse_cells(struct expansion *expansion, struct jr_span at,
 
 /* The place in the product of the cell that an entry of `include` is, which has
  * a value of each axis and nothing else; -1: it is none. */
-static long find_cell_place(const struct jr_sweep_axes *axes,
+static long find_cell_place(struct expansion *expansion,
                             const struct jr_sweep_choice *choice)
 {
+    const struct jr_sweep_axes *axes = expansion->axes;
     size_t place = 0, fields = 0;
-    for (size_t i = 0; i < axes->count; i++) {
-        const struct jr_sweep_axis *axis = &axes->axes[i];
-        size_t value = 0;
-        while (value < axis->count && !does_value_match(axis, value, choice))
-            value++;
-        if (value == axis->count)
-            return -1;
-        place = place * axis->count + value;
-        fields += axis->fields_count;
-    }
-    bool whole = axes->count > 0 && fields == choice->count;
+    for (size_t i = 0; i < axes->count; i++)
+        fields += axes->axes[i].fields_count;
+    bool whole = fields == choice->count && match_axes(expansion, choice);
     for (size_t i = 0, field; whole && i < choice->count; i++)
         whole =
             jr_sweep_axes_find(axes, choice->fields[i].path, &field) != NULL;
+    for (size_t i = 0; whole && i < axes->count; i++)
+        place = place * axes->axes[i].count + expansion->values[i].matches[0];
     return whole ? (long)place : -1;
 }
 
@@ -148,6 +236,26 @@ static bool note_entry(struct expansion *expansion, json_t *said,
     return true;
 }
 
+static void exclude_cells(struct expansion *expansion)
+{
+    const struct jr_sweep_axes *axes = expansion->axes;
+    json_t *said = json_object();
+    for (size_t i = 0; i < axes->excludes_count; i++) {
+        const struct jr_sweep_choice *choice = &axes->excludes[i];
+        if (match_axes(expansion, choice)) {
+            if (note_entry(expansion, said, choice))
+                exclude_below(expansion, 0, 0);
+            continue;
+        }
+        struct jr_diag *diag = jr_diags_warning(
+            expansion->diags, JR_CODE_EXCLUDES_NOTHING, choice->node->span,
+            "sweep.exclude", "no combination of the axes has these values");
+        jr_diag_help(expansion->diags, diag,
+                     "values are compared by type: 1 is not 1.0");
+    }
+    json_decref(said);
+}
+
 /* Whether no two entries say the same. */
 static int check_entries(struct expansion *expansion)
 {
@@ -168,7 +276,7 @@ static int check_includes(struct expansion *expansion)
     const struct jr_sweep_axes *axes = expansion->axes;
     int status = check_entries(expansion);
     for (size_t i = 0; i < axes->includes_count; i++) {
-        long place = find_cell_place(axes, &axes->includes[i]);
+        long place = find_cell_place(expansion, &axes->includes[i]);
         if (place >= 0 && !expansion->excluded[place])
             status = refuse_cells(expansion, axes->includes[i].node->span,
                                   JR_CODE_CELL_TWICE,
@@ -203,16 +311,20 @@ int jr_cells_expand(struct jr_cells *ret, const struct jr_sweep_axes *axes,
     struct expansion expansion = {.cells = ret, .axes = axes, .diags = diags};
     *ret = (struct jr_cells){.axes = axes};
     ret->places = jr_arena_array(&ret->arena, most, sizeof *ret->places);
-    expansion.excluded = calloc(product + 1, sizeof *expansion.excluded);
-    ret->arena.failed |= expansion.excluded == NULL;
+    expansion.excluded =
+        jr_arena_array(&expansion.arena, product + 1, sizeof(bool));
+    expansion.values = jr_arena_array(&expansion.arena, axes->count + 1,
+                                      sizeof *expansion.values);
+    ret->arena.failed |= expansion.arena.failed;
     int status = ret->arena.failed ? -1 : 0;
     if (status == 0) {
         exclude_cells(&expansion);
         status = check_includes(&expansion);
+        ret->arena.failed |= expansion.arena.failed;
     }
     if (status == 0)
         number_cells(&expansion, product);
-    free(expansion.excluded);
+    jr_arena_release(&expansion.arena);
     if (ret->arena.failed)
         status = refuse_cells(&expansion, axes->at, JR_CODE_INTERNAL,
                               "out of memory");

@@ -83,6 +83,28 @@ void jr_cached_reader_init(struct jr_swept_spec *swept)
     swept->reader = (struct jr_reader){read_once, swept};
 }
 
+/* Compose the text once for all cells, without what makes it several, so that
+ * the time of a cell does not depend on how much the sweep says. What is wrong
+ * in it was told when it was first read. */
+static void compose_once(struct jr_swept_spec *swept)
+{
+    const struct jr_spec_source *source = &swept->source;
+    struct jr_diags silent = JR_DIAGS_INIT;
+    struct jr_node *root = NULL;
+    if (jr_doc_load(&swept->composed, source->name, source->text, source->len,
+                    &silent) == 0)
+        root = swept->composed.root;
+    jr_diags_release(&silent);
+    swept->arena.failed |= root == NULL;
+    size_t kept = 0;
+    for (size_t i = 0; root != NULL && i < root->count; i++)
+        if (strcmp(root->pairs[i].key->text, "sweep") != 0)
+            root->pairs[kept++] = root->pairs[i];
+    if (root != NULL)
+        root->count = kept;
+    swept->options.composed = &swept->composed;
+}
+
 /* What each cell is loaded from, as its text was read. */
 static void keep_source(struct jr_swept_spec *swept,
                         const struct jr_swept_words *words)
@@ -107,6 +129,7 @@ static void keep_source(struct jr_swept_spec *swept,
                                             .folder = folder,
                                             .text = source->text,
                                             .len = source->len};
+    compose_once(swept);
     if (swept->options.reader != NULL)
         return;
     swept->root = jr_spec_parents_root(swept->options.root, folder);
@@ -116,6 +139,14 @@ static void keep_source(struct jr_swept_spec *swept,
     swept->options.reader = &swept->reader;
 }
 
+static int refuse_no_memory(const struct jr_swept_spec *swept,
+                            struct jr_diags *diags)
+{
+    (void)jr_diags_error(diags, JR_CODE_INTERNAL, swept->axes.at, NULL,
+                         "out of memory");
+    return -1;
+}
+
 int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
                        const struct jr_swept_words *words,
                        struct jr_diags *diags)
@@ -123,16 +154,14 @@ int jr_swept_spec_open(struct jr_swept_spec *ret, struct jr_spec_file *file,
     const struct jr_sweep_words axes = {words->sweeps, words->options->sets};
     *ret = (struct jr_swept_spec){.file = file};
     keep_source(ret, words);
+    if (ret->arena.failed)
+        return refuse_no_memory(ret, diags);
     if (jr_sweep_axes_read(&ret->axes, file, &axes, diags) != 0 ||
         jr_cells_expand(&ret->cells, &ret->axes, diags) != 0)
         return -1;
     ret->values = jr_arena_array(&ret->arena, ret->cells.most_values,
                                  sizeof *ret->values);
-    if (!ret->arena.failed)
-        return 0;
-    (void)jr_diags_error(diags, JR_CODE_INTERNAL, ret->axes.at, NULL,
-                         "out of memory");
-    return -1;
+    return ret->arena.failed ? refuse_no_memory(ret, diags) : 0;
 }
 
 void jr_swept_spec_close(struct jr_swept_spec *swept)
@@ -141,6 +170,7 @@ void jr_swept_spec_close(struct jr_swept_spec *swept)
     for (size_t i = 0; i < swept->proposals_count; i++)
         jr_doc_release(swept->proposals[i]);
     jr_spec_free(swept->file);
+    jr_doc_release(&swept->composed);
     free(swept->root);
     jr_arena_release(&swept->arena);
 }

@@ -15,7 +15,8 @@ struct jr_swept_spec {
     struct jr_spec_file *file; /* put together, and not read any further */
     struct jr_sweep_axes axes;
     struct jr_cells cells;
-    struct jr_spec_source source;   /* of each cell: a text */
+    struct jr_doc composed;         /* its text, without the sweep */
+    struct jr_spec_source source;   /* of each cell: the text, or a command */
     struct jr_spec_options options; /* the same */
     struct jr_stated_value *values; /* room for those of a cell */
     char *root;

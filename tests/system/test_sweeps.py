@@ -94,6 +94,19 @@ class Cells(Sweep):
         self.assertEqual(done.stdout.count("JR0211"), 1)
         self.assertNotIn("(cell", done.stdout)
 
+    def test_the_time_is_that_of_the_cells(self):
+        """What a sweep leaves out is found without a look at every cell for
+        each entry, and is not read again for each cell."""
+        for axes, entries in (
+                ("{vars.n: {from: 1, to: 100000}}",
+                 [f"vars.n: {i}" for i in range(1, 15000)]),
+                ("{vars.n: {from: 1, to: 100}, vars.seed: {from: 1, to: 1000}}",
+                 [f"vars.n: {i % 100 + 1}, vars.seed: {i}"
+                  for i in range(1, 5000)])):
+            path = self.spec(more=f"sweep:\n  axes: {axes}\n  exclude:\n" + "".join(
+                f"    - {{{entry}}}\n" for entry in entries))
+            self.expect(self.jobrun("validate", path), 0)
+
     def test_targets_are_tried_for_every_cell(self):
         self.write("t.jobrun.yaml", "version: 1\nentrypoint: ['true']\n"
                    "targets: ['1x2:H100']\nsweep: {axes: {world_size: "

@@ -55,6 +55,11 @@ static void are_excluded_by_each_field(void)
     check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [3, 4], [5, "
                 "6]]}\n  exclude: [{vars.lr: 1}, {vars.seed: 6}]\n",
                 "3 4");
+    check_cells("sweep:\n  axes: {\"vars.lr,vars.seed\": [[1, 2], [1, 4], [3, "
+                "2], [3, 4]], world_size: [1, 2]}\n  exclude: [{vars.seed: 4, "
+                "vars.lr: 1}, {vars.lr: 3, world_size: 2}, {world_size: 2, "
+                "vars.lr: 3}, {world_size: 1, vars.seed: 2}]\n",
+                "1 2 2|3 4 1");
 }
 
 /* Which value of each axis a cell has; what is included has none of them. */
