@@ -64,8 +64,9 @@ static const struct known rows[] = {
      "jobrun doctor lists the devices and drivers that are found here",
      NULL},
     {{"Address already in use", "EADDRINUSE"},
-     "have the program listen on MASTER_PORT, and leave `master_port` out, "
-     "which takes a free one; ss -ltnp lists who holds a port",
+     "have the program listen on MASTER_PORT, which nobody has when the ranks "
+     "start unless the spec states `master_port`; ss -ltnp lists who holds a "
+     "port",
      NULL},
     {{"insufficient shared memory (shm)"},
      "/dev/shm is too small: start the container with --shm-size=8g or "

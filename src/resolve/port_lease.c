@@ -139,8 +139,10 @@ static int lease_port(uint32_t port, struct jr_error *err)
     return hold_user_lease(port, err);
 }
 
-/* Bind as rank 0 will; 0, or -1 with errno. A machine without IPv6 is fine. */
-static int try_bind(int family, uint32_t port)
+/* Bind all addresses of a family; 0, or -1 with errno. A machine without IPv6
+ * is fine. `plain`: as a program without options does, which TIME_WAIT keeps
+ * out, and whose socket of IPv6 takes the addresses of IPv4 as well. */
+static int try_bind(int family, uint32_t port, bool plain)
 {
     union {
         struct sockaddr any;
@@ -148,31 +150,58 @@ static int try_bind(int family, uint32_t port)
         struct sockaddr_in6 v6;
     } address = {.any = {.sa_family = (sa_family_t)family}};
     socklen_t len = family == AF_INET ? sizeof address.v4 : sizeof address.v6;
-    int on = 1;
+    int reuse = !plain, only_v6 = !plain;
     address.v4.sin_port = htons((uint16_t)port); /* where v6 has its own */
     JR_CLOSE int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno == EAFNOSUPPORT ? 0 : -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
     if (family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6,
+                         sizeof only_v6);
     if (bind(fd, &address.any, len) == 0 || errno == EADDRNOTAVAIL)
         return 0;
     return -1;
 }
 
-int jr_lease_take(uint32_t port, struct jr_error *err)
+static bool can_bind(uint32_t port, bool plain)
+{
+    return try_bind(AF_INET, port, plain) == 0 &&
+           try_bind(AF_INET6, port, plain) == 0;
+}
+
+/* Lease the port and try it. */
+static int take_port(uint32_t port, bool plain, struct jr_error *err)
 {
     JR_CLOSE int fd = lease_port(port, err);
     if (fd < 0)
         return -1;
-    if (try_bind(AF_INET, port) == 0 && try_bind(AF_INET6, port) == 0)
+    if (can_bind(port, plain))
         return jr_steal_fd(&fd);
+    if (errno == EADDRINUSE && plain && can_bind(port, false)) {
+        jr_error_set(err, JR_STATUS_UNRESOLVED,
+                     "%u has connections that were closed a moment ago "
+                     "(TIME_WAIT)",
+                     port);
+        if (err != NULL)
+            err->sys = EADDRINUSE;
+        return -1;
+    }
     if (errno == EADDRINUSE) {
         struct jr_holder owner = jr_lease_owner(port);
         return refuse_port(err, port, "in use by", &owner);
     }
     return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot bind port %u", port);
+}
+
+int jr_lease_take(uint32_t port, struct jr_error *err)
+{
+    return take_port(port, false, err);
+}
+
+int jr_lease_choose(uint32_t port, struct jr_error *err)
+{
+    return take_port(port, true, err);
 }
 
 static int propose_port(uint32_t *ret_port)
@@ -195,7 +224,7 @@ int jr_lease_any(uint32_t *ret_port, struct jr_error *err)
         if (propose_port(&port) != 0)
             return jr_error_sys(err, JR_STATUS_UNRESOLVED,
                                 "cannot find a free port");
-        int fd = jr_lease_take(port, &last);
+        int fd = jr_lease_choose(port, &last);
         if (fd < 0)
             continue;
         *ret_port = port;

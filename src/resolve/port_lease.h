@@ -26,6 +26,10 @@
  * text then says who. */
 int jr_lease_take(uint32_t port, struct jr_error *err);
 
+/* The same for a port that nobody has asked for: tried as a program without
+ * options binds it, so that one in TIME_WAIT is not free. */
+int jr_lease_choose(uint32_t port, struct jr_error *err);
+
 /* Lease any port that the kernel finds free. */
 int jr_lease_any(uint32_t *ret_port, struct jr_error *err);
 

@@ -100,7 +100,7 @@ static int lease_first_port(uint32_t *ret_port, uint32_t end,
     int fd = -1;
     for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
         *ret_port = port;
-        fd = jr_lease_take(port, err);
+        fd = jr_lease_choose(port, err);
         if (port == FIRST_PORT)
             *ret_first = *err;
         if (fd < 0 && err->sys != EADDRINUSE)
@@ -262,7 +262,7 @@ static uint32_t lease_rank_ports(struct jr_resolver *r, int *fds,
     struct jr_job *job = &r->out->job;
     uint32_t port = job->master_port, taken = 0;
     while (taken < job->world_size && port < LAST_PORT) {
-        int fd = jr_lease_take(++port, err);
+        int fd = jr_lease_choose(++port, err);
         if (fd < 0 && err->sys != EADDRINUSE)
             break;
         if (fd < 0)
@@ -312,7 +312,7 @@ void jr_rank_ports_renew(struct jr_resolution *resolution)
     uint32_t port = job->master_port, i = 0;
     while (i < resolution->rank_leases_count && port < LAST_PORT &&
            err.sys == EADDRINUSE) {
-        int fd = jr_lease_take(++port, &err);
+        int fd = jr_lease_choose(++port, &err);
         if (fd < 0)
             continue;
         (void)close(resolution->rank_leases[i]);

@@ -139,7 +139,7 @@ static uint32_t offer_free_port(void *data)
     for (uint32_t port = FIRST_PORT;
          port < (end > FIRST_PORT ? end : 65536) && agent->lease_fd < 0;
          port++) {
-        agent->lease_fd = jr_lease_take(port, &err);
+        agent->lease_fd = jr_lease_choose(port, &err);
         agent->port = port;
         if (agent->lease_fd < 0 && err.sys != EADDRINUSE)
             break;

@@ -1,10 +1,12 @@
 #include "spec/check_failures.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/did_you_mean.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "base/regex.h"
 #include "base/restart_trigger.h"
@@ -16,6 +18,42 @@
 #include "base/banned.h"
 
 /* When a job starts again: causes, and what of them can never come. */
+
+enum { SHELL_BASE = 128, LAST_SIGNAL = 31 };
+
+/* What a rank matches that this signal ends, for a code as a shell gives it. */
+static const char *name_signal_cause(struct jr_lint *lint, int signal)
+{
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, signal);
+    return jr_arena_printf(lint->arena, "signal:%s%s", name,
+                           signal == SIGKILL ? ", or oom where memory ran out"
+                                             : "");
+}
+
+/* 137, which a shell says of a program that SIGKILL ended, or -9 as Python has
+ * it. */
+static bool suggest_signal(struct jr_lint *lint, struct jr_diag *diag,
+                           const char *text)
+{
+    int64_t code;
+    if (!jr_num_i64(text, &code))
+        return false;
+    int64_t signal = code < 0 ? -code : code - SHELL_BASE;
+    if (signal < 1 || signal > LAST_SIGNAL)
+        return false;
+    const char *cause = name_signal_cause(lint, (int)signal);
+    if (code < 0)
+        jr_diag_help(lint->diags, diag,
+                     "a rank that dies by signal %s matches %s", text + 1,
+                     cause);
+    else
+        jr_diag_help(lint->diags, diag,
+                     "a rank that is killed matches %s; exit:%s is a code that "
+                     "a shell in between, or the program, exits with",
+                     cause, text);
+    return true;
+}
 
 /* A text that begins with none of the words: one of them misspelt, or the
  * argument of one. */
@@ -42,6 +80,8 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
         return;
     }
     bool sure;
+    if (suggest_signal(lint, diag, node->text))
+        return;
     const char *near = jr_lint_near_word(word, words, &sure);
     if (node->text[len] == '\0' && near != NULL) {
         jr_lint_suggest(lint, diag, node, words);
@@ -119,6 +159,74 @@ static void warn_of_impossible(const struct jr_check *check,
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 
+/* Whether a list has a cause that a rank matches which the signal ends. */
+static bool is_signal_taken(const struct jr_check *check,
+                            const struct jr_node *const *causes, size_t count,
+                            int signal)
+{
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
+    for (size_t i = 0; i < count; i++) {
+        if (!jr_restart_trigger_parse(&trigger, check->lint->arena,
+                                      causes[i]->text, &fault))
+            continue;
+        if ((trigger.kind == JR_RESTART_TRIGGER_OOM && signal == SIGKILL) ||
+            (trigger.kind == JR_RESTART_TRIGGER_SIGNAL &&
+             jr_restart_trigger_takes_signal(&trigger, signal)))
+            return true;
+    }
+    return false;
+}
+
+/* The first code of a cause that only a shell has for a signal; 0: none. A long
+ * range is meant for codes. */
+static uint32_t find_shell_code(const struct jr_restart_trigger *trigger)
+{
+    enum { LONGEST = 8 };
+    if (trigger->kind != JR_RESTART_TRIGGER_EXIT || trigger->codes.all)
+        return 0;
+    for (size_t i = 0; i < trigger->codes.count; i++) {
+        const struct jr_range *range = &trigger->codes.ranges[i];
+        if (range->first > SHELL_BASE && range->last - range->first < LONGEST &&
+            range->last <= SHELL_BASE + LAST_SIGNAL)
+            return range->first;
+    }
+    return 0;
+}
+
+/* exit:137 in a list that has no signal: a rank that is killed has no code. */
+static void check_shell_codes(const struct jr_check *check,
+                              const struct jr_node *list, const char *path)
+{
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
+    if (list == NULL)
+        return;
+    bool lone = list->kind == JR_NODE_SCALAR;
+    const struct jr_node *const *causes =
+        lone ? &list : (const struct jr_node *const *)list->items;
+    size_t count = lone ? 1 : list->count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t code = jr_restart_trigger_parse(&trigger, check->lint->arena,
+                                                 causes[i]->text, &fault)
+                            ? find_shell_code(&trigger)
+                            : 0;
+        int signal = (int)code - SHELL_BASE;
+        if (code == 0 || is_signal_taken(check, causes, count, signal))
+            continue;
+        struct jr_diag *diag = jr_diags_warning(
+            check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS, causes[i]->span,
+            path,
+            "a rank that is killed does not match 'exit:%" PRIu32
+            "': it has no exit code",
+            code);
+        jr_diag_help(check->lint->diags, diag,
+                     "write %s; exit:%" PRIu32
+                     " beside it is for a shell in between that reports it",
+                     name_signal_cause(check->lint, signal), code);
+    }
+}
+
 /* Whether one of the limits is stated that find hangs. */
 static bool is_hang_sought(const struct jr_check *check)
 {
@@ -165,6 +273,8 @@ void jr_check_restart(const struct jr_check *check)
         seen = find_restart_cause(check, never, JR_RESTART_TRIGGER_STDERR);
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
+    check_shell_codes(check, on, "restart.on");
+    check_shell_codes(check, never, "restart.never");
     if (hang != NULL && !is_hang_sought(check))
         warn_of_impossible(check, hang,
                            "no hang is detected without timeouts.silence",

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_text.h"
 
 #include "base/banned.h"
 
@@ -201,15 +202,38 @@ static const char *with_last_unit(struct jr_lint *lint, const char *text)
     return whole != NULL && jr_num_duration(whole, &ms) ? whole : NULL;
 }
 
-static bool is_endless(const char *text)
+/* -1 and inf: 0 is no limit where the field has it so. Elsewhere there is one,
+ * or the time is no limit at all. */
+static void help_with_endless(struct jr_lint *lint, struct jr_diag *diag,
+                              const struct jr_node *node,
+                              const struct jr_node_step *at)
 {
-    static const char *const words[] = {"none",      "never",    "inf",
-                                        "infinite",  "infinity", "forever",
-                                        "unlimited", "-1"};
-    size_t i = 0, count = sizeof words / sizeof *words;
-    while (i < count && strcasecmp(words[i], text) != 0)
-        i++;
-    return i < count;
+    static const char *const none[] = {
+        "timeouts.start",    "timeouts.run",
+        "timeouts.silence",  "timeouts.after_first_exit",
+        "timeouts.progress", "timeouts.first_step",
+        "timeouts.exit",     "restart.window"};
+    const char *path = jr_lint_path(lint, at);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (strcmp(path, none[i]) == 0) {
+            jr_diag_help(lint->diags, diag, "write 0 for no limit");
+            return;
+        }
+    if (strcmp(path, "deadline.before") == 0)
+        jr_diag_help(lint->diags, diag,
+                     "it is how long before the end the ranks are warned: "
+                     "write a time such as 60s");
+    else if (strcmp(path, "restart.backoff") == 0)
+        jr_diag_help(lint->diags, diag,
+                     "it is the wait before a restart: write 0 for none, or a "
+                     "time such as 10s");
+    else if (node->text[0] == '-' || strcasecmp(node->text, "none") == 0 ||
+             strcasecmp(node->text, "no") == 0)
+        jr_diag_help(lint->diags, diag,
+                     "write 0 for no time at all, or a long one, such as 30d");
+    else
+        jr_diag_help(lint->diags, diag,
+                     "there is always a limit: write a long time, such as 30d");
 }
 
 /* A time without a unit. */
@@ -263,16 +287,19 @@ static void help_with_units(struct jr_lint *lint, struct jr_diag *diag,
 }
 
 static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
-                             const struct jr_node *node)
+                             const struct jr_node *node,
+                             const struct jr_node_step *at)
 {
     uint64_t ms;
     bool near = false;
+    if (jr_lint_is_endless(node->text)) {
+        help_with_endless(lint, diag, node, at);
+        return;
+    }
     if (suggest_unit(lint, diag, node->text))
         return;
     bool words = read_words(node->text, &ms, &near);
-    if (is_endless(node->text))
-        jr_diag_help(lint->diags, diag, "leave it out for no limit");
-    else if (words && !near)
+    if (words && !near)
         offer_duration(lint, diag, node, words_as_duration(lint, ms));
     else if (words || read_iso(lint, node->text, &ms))
         jr_diag_help(lint->diags, diag, "did you mean %s?",
@@ -288,7 +315,7 @@ struct jr_node *jr_read_duration(struct jr_lint *lint,
 {
     uint64_t ms;
     if (!jr_num_duration(node->text, &ms)) {
-        suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node);
+        suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node, at);
         return NULL;
     }
     return jr_lint_scalar(lint, node, words_as_duration(lint, ms), false);

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "spec/lint_finding.h"
 #include "spec/lint_suggest.h"
+#include "spec/lint_text.h"
 
 #include "base/banned.h"
 
@@ -203,16 +204,11 @@ static bool suggest_bare_number(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
-/* Whether a text says that there is no end: of restarts there must be one. */
-static bool is_endless_number(const char *text)
+/* Whether the path begins with one of the words. */
+static bool is_below(const char *path, const char *first, const char *second)
 {
-    static const char *const words[] = {"-1",       "inf",     ".inf",
-                                        "infinity", "forever", "unlimited",
-                                        "always",   "infinite"};
-    size_t i = 0, count = sizeof words / sizeof *words;
-    while (i < count && strcasecmp(words[i], text) != 0)
-        i++;
-    return i < count;
+    return strncmp(path, first, strlen(first)) == 0 ||
+           strncmp(path, second, strlen(second)) == 0;
 }
 
 /* 2 x 4 ranks, or $WORLD_SIZE. */
@@ -281,8 +277,8 @@ static void help_with_integer(struct jr_lint *lint, struct jr_diag *diag,
     else if (is_left_to_jobrun(at, node->text))
         jr_diag_help(lint->diags, diag,
                      "leave it out, or write auto, and jobrun fills it in");
-    else if (is_endless_number(node->text) &&
-             strncmp(jr_lint_path(lint, at), "restart", 7) == 0)
+    else if (jr_lint_is_endless(node->text) &&
+             is_below(jr_lint_path(lint, at), "restart", "requeue"))
         jr_diag_help(lint->diags, diag,
                      "write a large number, such as 1000000");
     else if (suggest_count(lint, diag, type, node->text) ||

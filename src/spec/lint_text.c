@@ -313,14 +313,25 @@ const char *jr_lint_near_size(struct jr_lint *lint, const char *text)
     return read_size(text, &size) ? write_size(lint, size) : NULL;
 }
 
-static bool is_without_limit(const char *text)
+bool jr_lint_is_endless(const char *text)
 {
-    static const char *const words[] = {"-1",  "inf",  "infinite", "infinity",
-                                        "max", "none", "no",       "never"};
+    static const char *const words[] = {
+        "-1",      "inf",       ".inf", "+.inf", "infinite", "infinity", "max",
+        "forever", "unlimited", "none", "no",    "never",    "always"};
+    if (text[0] == '-' && text[1] == '1' && /* -1s */
+        strspn(text + 2, "smhd") == strlen(text + 2))
+        return true;
     size_t i = 0, count = sizeof words / sizeof *words;
     while (i < count && strcasecmp(words[i], text) != 0)
         i++;
     return i < count;
+}
+
+/* "none" of what may be 0, as a core dump may. */
+static bool is_no_size(const char *text)
+{
+    return strcasecmp(text, "none") == 0 || strcasecmp(text, "no") == 0 ||
+           strcasecmp(text, "never") == 0;
 }
 
 static bool fits(struct jr_lint *lint, const struct jr_spec_type *type,
@@ -352,11 +363,13 @@ void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_node *node)
 {
     struct size size;
-    bool endless = is_without_limit(node->text) ||
-                   strcasecmp(node->text, "unlimited") == 0;
+    bool endless = jr_lint_is_endless(node->text);
     if (node->filled != NULL)
         return;
-    if (endless && fits(lint, type, "unlimited"))
+    if (is_no_size(node->text) && fits(lint, type, "unlimited"))
+        jr_diag_help(lint->diags, diag,
+                     "write unlimited for no limit, or 0 for nothing");
+    else if (endless && fits(lint, type, "unlimited"))
         jr_diag_help(lint->diags, diag, "write unlimited");
     else if (endless && type->min > 0)
         jr_diag_help(lint->diags, diag, "leave it out for no limit");

@@ -10,6 +10,9 @@
  * where it is no size. */
 const char *jr_lint_near_size(struct jr_lint *lint, const char *text);
 
+/* Whether a text says that there is no limit: -1, inf, none, unlimited. */
+bool jr_lint_is_endless(const char *text);
+
 /* Help for a text that is no size of the type. */
 void jr_lint_suggest_size(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,

@@ -28,7 +28,8 @@
     N("master_port",                                                           \
       "jobrun leases the port for the duration of the run, so two jobs on one "\
       "machine never get the same port. A port that the spec states is never " \
-      "changed: if it is in use, the job fails.",                              \
+      "changed: if it is in use, the job fails. One that jobrun chooses can " \
+      "be bound by a program that sets no options of sockets.",               \
       "master_port: 29500")                                                    \
     N("init_method", "", "init_method: \"tcp://gpu01:29501\"")                 \
     N("device", "", "device: cuda")                                            \

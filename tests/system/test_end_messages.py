@@ -123,9 +123,9 @@ No such file or directory in FOLDER   exit status 7
                  "nvidia-smi or rocm-smi lists who else holds memory of this "
                  "one"),
                 ("echo 'OSError: [Errno 98] Address already in use' >&2; "
-                 "exit 1", "have the program listen on MASTER_PORT, and leave "
-                 "`master_port` out, which takes a free one; ss -ltnp lists "
-                 "who holds a port"),
+                 "exit 1", "have the program listen on MASTER_PORT, which "
+                 "nobody has when the ranks start unless the spec states "
+                 "`master_port`; ss -ltnp lists who holds a port"),
                 ("echo 'cp: x: No space left on device' >&2; exit 1",
                  "df -h lists the full file system; jobrun prune removes old "
                  "runs"),

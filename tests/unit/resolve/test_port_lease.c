@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -100,8 +101,9 @@ static void leaves_the_port_free(void)
 }
 
 /* A server that closed first leaves its port in TIME_WAIT, which does not keep
- * the next one out where both set SO_REUSEADDR. */
-static void does_not_mind_time_wait(void)
+ * the next one out where both set SO_REUSEADDR: a stated port is had. One that
+ * jobrun chooses is for programs that set nothing. */
+static void leaves_a_port_in_time_wait_unless_it_is_stated(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     struct jr_error err = {0};
@@ -118,9 +120,37 @@ static void does_not_mind_time_wait(void)
     (void)close(server);
     CU_ASSERT_EQUAL(read(client, &byte, 1), 0);
     (void)close(client);
+    int plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    CU_ASSERT_EQUAL(bind(plain, (struct sockaddr *)&address, sizeof address),
+                    -1);
+    (void)close(plain);
+    CU_ASSERT_EQUAL(jr_lease_choose(port, &err), -1);
+    CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "(TIME_WAIT)"));
     int fd = jr_lease_take(port, &err);
     CU_ASSERT_TRUE(fd >= 0);
     (void)close(fd);
+}
+
+/* A server of one address, or of IPv6 alone, keeps programs out that bind all
+ * of them. */
+static void chooses_what_both_families_can_bind(void)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    for (size_t i = 0; i < 2; i++) {
+        struct jr_error err = {0};
+        uint32_t port = 0;
+        int server = listen_on(families[i], &port);
+        if (server < 0)
+            continue;
+        CU_ASSERT_EQUAL(jr_lease_choose(port, &err), -1);
+        CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
+        (void)close(server);
+        int fd = jr_lease_choose(port, &err);
+        CU_ASSERT_TRUE(fd >= 0);
+        (void)close(fd);
+    }
 }
 
 static void finds_no_owner_of_a_free_port(void)
@@ -240,10 +270,9 @@ static int take_name(const char *text)
     size_t len = strlen(text);
     memcpy(name.sun_path + 1, text, len);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 ||
-        bind(fd, (struct sockaddr *)&name,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) !=
-            0)
+    if (fd < 0 || bind(fd, (struct sockaddr *)&name,
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                                   len)) != 0)
         return -1;
     return listen(fd, 1);
 }
@@ -314,7 +343,9 @@ static void a_user_cannot_squat_on_all_ports(void)
 
 JR_UNIT_MAIN("resolve lease", CASE(names_the_listener),
              CASE(names_the_other_jobrun), CASE(leaves_the_port_free),
-             CASE(does_not_mind_time_wait), CASE(finds_no_owner_of_a_free_port),
-             CASE(refuses_a_given_port), CASE(never_moves_on_several_nodes),
-             CASE(lets_go_unless_kept), CASE(gives_each_job_its_own),
+             CASE(leaves_a_port_in_time_wait_unless_it_is_stated),
+             CASE(chooses_what_both_families_can_bind),
+             CASE(finds_no_owner_of_a_free_port), CASE(refuses_a_given_port),
+             CASE(never_moves_on_several_nodes), CASE(lets_go_unless_kept),
+             CASE(gives_each_job_its_own),
              CASE(a_user_cannot_squat_on_all_ports))
