@@ -11,7 +11,8 @@
 #
 # A row is NAME:BUILD:SECONDS, about what the test takes by itself.
 set(JR_LONG_TESTS
-  slurm.links:release:620 # it waits
+  slurm.graces:release:720 # it waits
+  slurm.links:release:620 # so does it
   system.frameworks.fetch:both:280 # so does it
   system.frameworks:release:300
   interop.origins:release:300

@@ -102,6 +102,18 @@ bool jr_proc_has_closed(int64_t pid)
     return entry == NULL;
 }
 
+bool jr_proc_ignores(pid_t pid, int sig)
+{
+    char path[32], text[16384];
+    uint64_t ignored = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", pid);
+    if (!read_proc_text(AT_FDCWD, path, text, sizeof text))
+        return false;
+    const char *line = strstr(text, "\nSigIgn:");
+    return line != NULL && sscanf(line, "\nSigIgn: %" SCNx64, &ignored) == 1 &&
+           (ignored >> (sig - 1) & 1) != 0;
+}
+
 pid_t jr_proc_number(int proc_fd, int pidfd)
 {
     char path[64], text[512];
@@ -183,15 +195,18 @@ static pid_t search_own_number(pid_t pid)
     return (pid_t)found;
 }
 
+bool jr_proc_is_ours(void)
+{
+    char self[32] = "";
+    uint32_t number;
+    return readlink("/proc/self", self, sizeof self - 1) > 0 &&
+           jr_num_u32(self, &number) && (pid_t)number == getpid();
+}
+
 /* Without a pidfd. */
 static pid_t find_own_number(pid_t pid)
 {
-    char self[32] = "";
-    ssize_t len = readlink("/proc/self", self, sizeof self - 1);
-    uint32_t number;
-    if (len > 0 && jr_num_u32(self, &number) && (pid_t)number == getpid())
-        return pid;
-    return len > 0 ? search_own_number(pid) : 0;
+    return jr_proc_is_ours() ? pid : search_own_number(pid);
 }
 
 bool jr_proc_own(struct jr_proc *ret, pid_t pid)

@@ -32,6 +32,10 @@ bool jr_proc_is_exiting(const struct jr_proc *proc);
  * False where that cannot be seen. */
 bool jr_proc_has_closed(int64_t pid);
 
+/* Whether the process ignores the signal, by /proc/PID/status (SigIgn); `pid`
+ * is its number in /proc. False where that cannot be seen. */
+bool jr_proc_ignores(pid_t pid, int sig);
+
 /* Read the file `path`, /proc/PID/stat or /proc/PID/task/TID/stat. False when
  * it is not there, or is none. */
 bool jr_proc_read(struct jr_proc *ret, const char *path);
@@ -53,6 +57,9 @@ pid_t jr_proc_number(int proc_fd, int pidfd);
  * the lists of numbers in /proc/PID/status (NSpid, Linux 4.1). 0 where it has
  * none, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
 pid_t jr_proc_child_number(int proc_fd, pid_t pid);
+
+/* Whether /proc has the numbers of our own PID namespace. */
+bool jr_proc_is_ours(void);
 
 /* What tells our PID namespace from others of this boot (the inode of
  * /proc/self/ns/pid, pid_namespaces(7)); 0: unknown. */

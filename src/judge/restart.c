@@ -337,7 +337,7 @@ static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
     if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
         jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
     else if (report->status == JR_RUN_YIELDED)
-        jr_words_yield(out, report->requeue.cause);
+        jr_words_yield(out, report->requeue.cause, view->outcome);
     else if (i < report->count)
         describe_rank_failure(out, view, i, ret_how);
     else

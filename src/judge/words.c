@@ -174,8 +174,10 @@ void jr_words_stall(struct jr_buf *out, const struct jr_stall *stall)
         jr_buf_str(out, "made no step");
 }
 
-void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause)
+void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause,
+                    const struct jr_outcome *outcome)
 {
+    uint32_t i = 0;
     static const char *const texts[] = {
         [JR_REQUEUE_NONE] = "stopped",
         [JR_REQUEUE_DEADLINE] = "stopped for the deadline",
@@ -183,6 +185,10 @@ void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause)
         [JR_REQUEUE_LOST_NODE] = "lost a node",
     };
     jr_buf_str(out, texts[cause]);
+    while (i < outcome->count && !jr_outcome_cut_off(&outcome->ranks[i]))
+        i++;
+    if (cause == JR_REQUEUE_PREEMPTED && i < outcome->count)
+        jr_buf_str(out, " before its checkpoint");
 }
 
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)

@@ -35,8 +35,10 @@ const char *jr_requeue_word(enum jr_requeue_cause cause);
 /* The same the other way around; NONE where the word is none. */
 enum jr_requeue_cause jr_requeue_of(const char *word);
 
-/* What an attempt did that is to be continued: "stopped for the deadline". */
-void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause);
+/* What an attempt did that is to be continued: "stopped for the deadline", "was
+ * preempted before its checkpoint". */
+void jr_words_yield(struct jr_buf *out, enum jr_requeue_cause cause,
+                    const struct jr_outcome *outcome);
 
 /* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
  * killed by SIGKILL". Nothing where none was. */

@@ -1,5 +1,6 @@
 #include "report/failure_text.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "judge/judge.h"
 #include "judge/words.h"
 #include "report/summary.h"
+#include "store/outcome.h"
+#include "store/progress.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
@@ -44,7 +47,8 @@ static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
 /* Ranks in a state, except for the first cause. */
 struct group {
     enum jr_rank_state state;
-    enum { ALL, EARLY, NOT_EARLY, KILLED } which; /* KILLED: needed SIGKILL */
+    /* KILLED: needed SIGKILL; CUT_OFF: jr_outcome_cut_off */
+    enum { ALL, EARLY, NOT_EARLY, KILLED, CUT_OFF, NOT_CUT_OFF } which;
 };
 
 static bool is_in_group(const struct jr_page *page, size_t i,
@@ -56,6 +60,9 @@ static bool is_in_group(const struct jr_page *page, size_t i,
         return false;
     if (group->which == KILLED)
         return page->outcome->ranks[i].killed;
+    if (group->which == CUT_OFF || group->which == NOT_CUT_OFF)
+        return jr_outcome_cut_off(&page->outcome->ranks[i]) ==
+               (group->which == CUT_OFF);
     return group->which == ALL ||
            report->ranks[i].early == (group->which == EARLY);
 }
@@ -404,6 +411,21 @@ static void add_reason(struct jr_buf *out, const struct jr_page *page, size_t i,
     jr_buf_safe(out, reason);
 }
 
+/* " its checkpoint: its steps of this attempt, up to step 57, are lost" */
+static void add_lost_steps(struct jr_buf *out, const struct jr_page *page,
+                           size_t first, size_t count)
+{
+    const struct jr_progress *progress = page->outcome->progress;
+    const char *whose = count == 1 ? "its" : "their";
+    (void)first;
+    jr_buf_printf(out, " %s checkpoint", whose);
+    if (progress == NULL || !progress->job.any)
+        return;
+    jr_buf_printf(
+        out, ": %s steps of this attempt, up to step %" PRId64 ", are lost",
+        whose, progress->job.best);
+}
+
 struct kind {
     struct group group;
     const char *text;
@@ -429,7 +451,8 @@ static const struct kind kinds[] = {
      "ended with 0 but did not deliver",
      add_reason},
     {{JR_RANK_NOT_STARTED, ALL}, "not started", NULL},
-    {{JR_RANK_YIELDED, ALL}, "stopped for the deadline", NULL},
+    {{JR_RANK_YIELDED, CUT_OFF}, "preempted before", add_lost_steps},
+    {{JR_RANK_YIELDED, NOT_CUT_OFF}, "stopped for the deadline", NULL},
     {{JR_RANK_SUCCEEDED, NOT_EARLY}, "succeeded", NULL},
 };
 

@@ -11,6 +11,7 @@
 #include "judge/hang_report.h"
 #include "judge/words.h"
 #include "record/record_folder.h"
+#include "store/outcome.h"
 #include "store/progress.h"
 
 #include "base/banned.h"
@@ -21,12 +22,21 @@ enum {
     MOST_LISTED = 50 /* of those that went wrong, where there are more */
 };
 
+static const char *rank_state_text(const struct jr_html_page *html, uint32_t i)
+{
+    enum jr_rank_state state = html->loaded->report.ranks[i].state;
+    return state == JR_RANK_YIELDED &&
+                   jr_outcome_cut_off(&html->loaded->outcome.ranks[i])
+               ? "preempted before its checkpoint"
+               : jr_html_page_state(state);
+}
+
 static void add_square(const struct jr_html_page *html, uint32_t i,
                        const char *tag)
 {
     enum jr_rank_state state = html->loaded->report.ranks[i].state;
     jr_buf_printf(html->out, "<%s class=\"%s\" title=\"%s\">%u%s</%s>", tag,
-                  jr_rank_state_word(state), jr_html_page_state(state),
+                  jr_rank_state_word(state), rank_state_text(html, i),
                   html->loaded->plan.ranks[i].rank,
                   state == JR_RANK_FAILED ? " ✕" : "", tag);
 }
@@ -204,7 +214,7 @@ static void add_rank_table_row(const struct jr_html_page *html, uint32_t i,
                   "<tr><th scope=\"row\">%u</th><td><i class=\"%s\"></i>%s"
                   "</td>",
                   rank->rank, jr_rank_state_word(verdict->state),
-                  jr_html_page_state(verdict->state));
+                  rank_state_text(html, i));
     add_end_cell(html, i);
     add_where(html, i);
     if (has_rank_steps(html))

@@ -188,6 +188,20 @@ static void print_incomplete(const struct jr_page *page)
                                     : "did not deliver");
 }
 
+/* " before its checkpoint", or ", 1 of them before its checkpoint" */
+static void add_cut_off(const struct jr_page *page)
+{
+    size_t cut = 0, count = page->report->count;
+    for (size_t i = 0; i < count; i++)
+        cut += page->report->ranks[i].state == JR_RANK_YIELDED &&
+               jr_outcome_cut_off(&page->outcome->ranks[i]);
+    if (cut > 0 && cut < count)
+        jr_buf_printf(page->out, ", %zu of them", cut);
+    if (cut > 0)
+        jr_buf_str(page->out, cut == 1 ? " before its checkpoint"
+                                       : " before their checkpoint");
+}
+
 static void print_yield(const struct jr_page *page)
 {
     size_t count = page->report->count;
@@ -201,10 +215,13 @@ static void print_yield(const struct jr_page *page)
     if (preempted)
         yielded += jr_print_count(page, JR_RANK_STOPPED);
     add_elapsed(page, " after ");
-    jr_buf_printf(page->out, ": %zu of %zu rank%s %s; to be continued", yielded,
-                  count, count == 1 ? "" : "s",
+    jr_buf_printf(page->out, ": %zu of %zu rank%s %s", yielded, count,
+                  count == 1 ? "" : "s",
                   preempted ? count == 1 ? "was preempted" : "were preempted"
                             : "stopped for the deadline");
+    if (preempted)
+        add_cut_off(page);
+    jr_buf_str(page->out, "; to be continued");
 }
 
 static void print_stall(const struct jr_page *page)

@@ -1,9 +1,11 @@
 #include "run/rank_state.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include "base/clock.h"
 #include "base/pidfd.h"
+#include "base/proc.h"
 
 #include "base/banned.h"
 
@@ -84,16 +86,33 @@ static bool has_ended(const struct jr_rank_run *rank)
     return jr_child_has_ended(rank->watch.fd, rank->pid);
 }
 
+/* Whether it ignores the signal because it began so, and has no handler for it:
+ * then SIGKILL does what the signal would have done. */
+static bool is_shielded_from(const struct jr_rank_run *rank, int sig)
+{
+    if (!rank->shielded || sig != SIGTERM)
+        return false;
+    pid_t number = jr_proc_number(AT_FDCWD, rank->watch.fd);
+    if (number == 0)
+        number = jr_proc_child_number(AT_FDCWD, rank->pid);
+    return number > 0 && jr_proc_ignores(number, sig);
+}
+
 static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
 {
     if (has_ended(rank))
         return;
+    bool deaf = is_shielded_from(rank, sig);
     void (*send)(const struct jr_rank_run *, int) =
         rank->group ? send_group : send_leader;
     send(rank, sig);
+    if (deaf)
+        send_leader(rank, SIGKILL);
     /* What was on its way out by itself is not stopped by us. */
-    if (rank->outcome->exiting_ns == 0)
-        rank->outcome->stopped_with = sig;
+    if (rank->outcome->exiting_ns != 0)
+        return;
+    rank->outcome->stopped_with = deaf ? SIGKILL : sig;
+    rank->outcome->killed |= deaf;
 }
 
 static void ask_and_wake_rank(struct jr_rank_run *rank, int sig)

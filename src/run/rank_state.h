@@ -48,8 +48,9 @@ struct jr_rank_run {
     uint64_t leave_by; /* when it must have ended; 0: no such time */
     uint64_t reach_by; /* when it must have reached its function; 0 */
     enum jr_life state;
-    bool group; /* the stop signal goes to its whole process group */
-    pid_t pid;  /* leader of its session and group, not reaped */
+    bool group;    /* the stop signal goes to its whole process group */
+    bool shielded; /* it began with SIGTERM ignored */
+    pid_t pid;     /* leader of its session and group, not reaped */
     const struct jr_plan_rank *plan;
     struct jr_rank_outcome *outcome;
 };

@@ -152,6 +152,8 @@ static struct jr_run_options make_run_options(
         .slurm = session->slurm.job == NULL ? NULL : &session->slurm,
     };
     jr_signals_ignored(&options.ignored);
+    options.shields = jr_requeue_shields(session) &&
+                      sigismember(&options.ignored, SIGTERM) == 0;
     return options;
 }
 
@@ -232,7 +234,7 @@ static void print_requeue(const struct jr_session *session,
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "attempt %u ", session->attempt);
-    jr_words_yield(&line, verdict->requeue);
+    jr_words_yield(&line, verdict->requeue, &session->outcome);
     jr_buf_printf(&line, "; all ranks start again (requeue %u of %u)",
                   verdict->requeued + 1, session->plan.policy->requeue.max);
     jr_session_note_buf(session, &line);

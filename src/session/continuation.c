@@ -101,7 +101,7 @@ static int recall_last(struct jr_session *session,
     const char *why =
         jr_json_get_str(json_object_get(loaded->json, "root_cause"), "message");
     if (report->requeue.cause != JR_REQUEUE_NONE)
-        jr_words_yield(&cause, report->requeue.cause);
+        jr_words_yield(&cause, report->requeue.cause, outcome);
     else
         jr_buf_str(&cause,
                    why != NULL ? why : jr_run_status_word(report->status));

@@ -22,6 +22,7 @@
 #include "session/foreground.h"
 #include "session/multinode_session.h"
 #include "session/own_folder.h"
+#include "session/requeue.h"
 #include "session/send_left.h"
 #include "session/session_mpi.h"
 #include "session/ssh_session.h"
@@ -341,6 +342,7 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
         .out_fd = STDOUT_FILENO,
         .err_fd = STDERR_FILENO,
         .link = &link,
+        .shields = jr_requeue_shields(session),
         .leases_count = jr_resolution_leases(&session->resolution,
                                              &session->arena, &leases),
     };

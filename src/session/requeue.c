@@ -48,6 +48,13 @@ void jr_requeue_find_job(struct jr_session *session)
         session->slurm.job = NULL;
 }
 
+bool jr_requeue_shields(const struct jr_session *session)
+{
+    const struct jr_deadline *deadline = &session->plan.policy->deadline;
+    return deadline->before_ms > 0 && strcmp(deadline->signal, "TERM") != 0 &&
+           jr_env_get(session->options.envp, "SLURM_JOB_ID") != NULL;
+}
+
 bool jr_requeue_keeps_run(const struct jr_session *session)
 {
     return session->slurm.job != NULL &&

@@ -15,6 +15,10 @@
  * which. Once it is resolved. */
 void jr_requeue_find_job(struct jr_session *session);
 
+/* Whether ranks begin with SIGTERM ignored: Slurm sends it to all processes of
+ * a job that it preempts, before jobrun can send the deadline's signal. */
+bool jr_requeue_shields(const struct jr_session *session);
+
 /* Whether the run is the job's own, with its number, whose next start goes on
  * with it. That of a cell which was submitted always is: it has one folder. */
 bool jr_requeue_keeps_run(const struct jr_session *session);

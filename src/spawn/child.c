@@ -127,10 +127,10 @@ static long enter_workdir(const struct jr_child *child)
 /* execve makes caught signals default by itself; ignored ones it leaves. The
  * mask comes last: from here on a signal is the rank's own. What the kernel
  * takes for an action and a mask is not what the C library has; zeros are
- * SIG_DFL, and no signal. */
+ * SIG_DFL, and no signal. The first word of an action is its handler. */
 static long reset_signals(const struct jr_child *child)
 {
-    const unsigned long zeros[8] = {0};
+    const unsigned long zeros[8] = {0}, ignore[8] = {1}; /* SIG_IGN */
     const long mask_size = (NSIG - 1) / 8;
     for (unsigned i = 0; i < child->reset_count; i++) {
         long result =
@@ -138,6 +138,8 @@ static long reset_signals(const struct jr_child *child)
         if (result < 0)
             return result;
     }
+    if (child->shielded)
+        (void)CALL(SYS_rt_sigaction, SIGTERM, ignore, NULL, mask_size);
     return CALL(SYS_rt_sigprocmask, SIG_SETMASK, zeros, NULL, mask_size);
 }
 

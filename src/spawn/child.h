@@ -66,6 +66,7 @@ struct jr_child {
     enum jr_input input;
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
+    bool shielded; /* SIGTERM is to be ignored */
     const struct jr_limit_list *limits;
     const cpu_set_t *cpus; /* NULL: not bound */
     size_t cpus_size;      /* bytes */

@@ -69,6 +69,8 @@ struct jr_run_options {
     bool utf8;          /* it shows more than ASCII */
     bool color;
     sigset_t ignored;         /* signals that were ignored on entry (nohup) */
+    bool shields;             /* ranks begin with SIGTERM ignored; see
+                                 run/policies/preemption.c */
     struct jr_replay *replay; /* goes on with the console after the run; NULL:
                                  jr_run does not return before all is shown */
     const struct jr_run_link *link;    /* NULL: the run is whole by itself */

@@ -392,6 +392,7 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
         .umask = starter->umask,
         .reset = starter->reset,
         .reset_count = starter->reset_count,
+        .shielded = starter->options->shields,
         .limits = starter->limits,
         .marked = starter->marks,
     };

@@ -22,7 +22,10 @@
     N("deadline.before", "It must be shorter than `timeouts.run`.",            \
       "results: {from: file}\n"                                                \
       "deadline: {before: 10m}")                                               \
-    N("deadline.signal", "",                                                   \
+    N("deadline.signal",                                                       \
+      "Slurm sends TERM to all processes of a job that it preempts. Unless "   \
+      "this is TERM, ranks begin with TERM ignored under Slurm, so that they " \
+      "live to get the signal, and a shell script cannot trap TERM there.",    \
       "results: {from: file}\n"                                                \
       "deadline: {before: 10m, signal: TERM}")                                 \
     N("requeue",                                                               \

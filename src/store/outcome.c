@@ -181,6 +181,13 @@ bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted)
             (preempted && rank->signal == SIGTERM));
 }
 
+bool jr_outcome_cut_off(const struct jr_rank_outcome *rank)
+{
+    return rank->end == JR_END_SIGNALED && rank->signal == SIGTERM &&
+           rank->stopped_with == 0 && rank->warned_with != SIGTERM &&
+           !rank->killed && !rank->injected;
+}
+
 bool jr_outcome_lost(const struct jr_outcome *outcome)
 {
     return outcome->runner_signal != 0 || outcome->guard_pid != 0;

@@ -43,6 +43,10 @@ bool jr_outcome_left_mpi(const struct jr_rank_outcome *rank);
  * deadline's signal, or by the SIGTERM of a scheduler that preempts it. */
 bool jr_outcome_may_yield(const struct jr_rank_outcome *rank, bool preempted);
 
+/* Whether a rank died of a SIGTERM that jobrun had not sent: of a preempted job
+ * it was the scheduler's, which came before any warning. */
+bool jr_outcome_cut_off(const struct jr_rank_outcome *rank);
+
 /* A scheduler that ends a job signals all of its processes at once, jobrun's
  * and the ranks', as fast as it can on a busy machine: what a rank died of so
  * shortly before jobrun was sent it, in nanoseconds, was meant for both. */

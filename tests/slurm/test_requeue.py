@@ -12,6 +12,7 @@ from lab import JOBRUN, Lab
 
 LONG = "long" in sys.argv[1:]
 PREEMPTIONS = 100
+GRACES = 20 if LONG else 2
 
 setUpModule = lab.up(
     2, KillWait=20, PreemptType="preempt/partition_prio",
@@ -19,6 +20,7 @@ setUpModule = lab.up(
     partitions={
         "low": "PriorityTier=1 PreemptMode=REQUEUE",
         "grace": "PriorityTier=1 PreemptMode=CANCEL GraceTime=40",
+        "taken": "PriorityTier=1 PreemptMode=REQUEUE GraceTime=20",
         "high": "PriorityTier=10 PreemptMode=OFF",
     })
 
@@ -33,6 +35,37 @@ touch steps.$RANK; s=$(wc -l < steps.$RANK)
 echo begun $JOBRUN_ATTEMPT $s >> log; echo $JOBRUN_ATTEMPT > at.$RANK
 while [ ! -e go ]; do s=$((s + 1)); echo $s >> steps.$RANK
   echo "step $s"; sleep 0.1; done"""
+# The same of a program that keeps its steps to itself, and writes what it has
+# when it gets the deadline's signal, the only one that it has a handler for.
+SAVES = """trap 'echo $s > mark.$RANK; echo saved $JOBRUN_ATTEMPT $RANK $s >> log
+exit 75' USR1
+touch steps.$RANK; s=$(cat mark.$RANK 2> /dev/null || echo 0)
+echo begun $JOBRUN_ATTEMPT $s >> log; echo $JOBRUN_ATTEMPT > at.$RANK
+while [ ! -e go ]; do s=$((s + 1)); echo $s >> steps.$RANK
+  echo "step $s"; sleep 0.1; done"""
+SAVES_PYTHON = """import os, pathlib, signal, sys, time
+def train():
+    env, rank = os.environ, os.environ["RANK"]
+    folder = pathlib.Path(env["TOP"])
+    mark = folder / ("mark." + rank)
+    step = int(mark.read_text()) if mark.exists() else 0
+    def say(name, text):
+        with open(folder / name, "a") as file:
+            file.write(text + "\\n")
+    told = []
+    signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
+    say("log", f"begun {env['JOBRUN_ATTEMPT']} {step}")
+    (folder / ("at." + rank)).write_text(env["JOBRUN_ATTEMPT"])
+    while not (folder / "go").exists():
+        step += 1
+        say("steps." + rank, str(step))
+        print("step", step, flush=True)
+        time.sleep(0.1)
+        if told:
+            mark.write_text(str(step))
+            say("log", f"saved {env['JOBRUN_ATTEMPT']} {rank} {step}")
+            sys.exit(75)
+"""
 SPEC = """local_world_size: {local}
 nodes: {nodes}
 timeouts: {{run: 1h, stop_grace: 5s}}
@@ -203,6 +236,71 @@ class Continues(Requeue):
         self.await_attempt(1)
         self.assertEqual(copy.stat().st_ino, inode)
         self.finish(job, 1)
+
+
+class Grace(Requeue):
+    """A higher partition takes the nodes away, with a grace of 20 s; Slurm's
+    SIGTERM to all processes is what comes first."""
+
+    def take_away(self, job):
+        high = self.begin("srun", "-p", "high", "-N2", "--exclusive", "true")
+        self.assertEqual(high.wait(cluster.LIMIT), 0)
+        self.let_start(job)
+
+    def preempt(self, spec, ranks, times):
+        job = self.submit(spec)
+        for attempt in range(times):
+            self.await_attempt(attempt, ranks)
+            self.take_away(job)
+        self.await_attempt(times, ranks)
+        results = self.finish(job, times)
+        self.assertEqual({(a["requeued"], a["cause"])
+                          for a in results["attempts"]},
+                         {("preempted", "was preempted")})
+        for rank in range(ranks):
+            steps = list(map(int, self.text(f"steps.{rank}").split()))
+            self.assertEqual(steps, list(range(1, len(steps) + 1)))
+        self.assertEqual(self.text("log").count("saved"), times * ranks)
+
+    def graced(self, script=SAVES, nodes=1, local=1, more=""):
+        return self.counting(script, nodes, local,
+                             "partition: taken, exclusive: true", more)
+
+    def test_a_handler_for_the_deadline_alone(self):
+        self.preempt(self.graced(), 1, GRACES)
+
+    def test_on_two_nodes(self):
+        self.preempt(self.graced(nodes=2, local=2), 4, 1 + LONG)
+
+    def test_a_python_function(self):
+        self.write("f.py", SAVES_PYTHON)
+        spec = self.graced(more=f"env: {{TOP: {json.dumps(str(self.folder))}}}\n")
+        self.write(spec.name, self.text(spec.name).replace(
+            "entrypoint: {shell: " + json.dumps(SAVES) + "}",
+            "entrypoint: {python: {function: 'f:train'}}\n"
+            "start_method: fork"))
+        self.preempt(spec, 1, 1 + LONG)
+
+    def test_the_signal_that_a_program_has_no_handler_for(self):
+        """With `signal: TERM` jobrun leaves it alone: Slurm's ends the rank."""
+        spec = self.graced("echo begun $JOBRUN_ATTEMPT 0 >> log; "
+                           "echo $JOBRUN_ATTEMPT > at.0; echo 1 >> steps.0; "
+                           "echo step 41; [ -e go ] || exec sleep 1000")
+        self.write(spec.name, self.text(spec.name).replace(
+            "before: 10m", "before: 10m, signal: TERM"))
+        job = self.submit(spec)
+        self.await_attempt(0)
+        self.write("go", "")
+        self.take_away(job)
+        self.slurm.await_job(job, "COMPLETED")
+        first, = self.results(job)["attempts"]
+        self.assertEqual((first["status"], first["cause"]),
+                         ("yielded", "was preempted before its checkpoint"))
+        said = self.console(job)
+        self.assertIn("1 of 1 rank was preempted before its checkpoint; to be "
+                      "continued", said)
+        self.assertIn("rank 0 preempted before its checkpoint: its steps of "
+                      "this attempt, up to step 41, are lost", said)
 
 
 class Ends(Requeue):

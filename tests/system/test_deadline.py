@@ -1,6 +1,10 @@
 """The warning before the end of the time: `deadline`, who has yielded, and what
 has not."""
 import json
+import os
+import pathlib
+import signal
+import time
 
 import harness
 from test_nodes_by_srun import Agents
@@ -203,6 +207,120 @@ class WithoutAnEnd(Case):
                     words[0], "d.jobrun.yaml", *words[1:], **how))
         self.spec("exit 0", deadline=None, timeouts=None)
         self.assertNotIn("JR0515", self.said("d.jobrun.yaml"))
+
+
+def ignores(pid):
+    """Whether the process ignores SIGTERM."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    bits = status.split("SigIgn:")[1].split()[0]
+    return bool(int(bits, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+READY = "echo $$ > r.$RANK; mv r.$RANK ready.$RANK; "
+PYTHON = """import os, signal, time
+def f():
+    rank = os.environ["RANK"]
+    open("r." + rank, "w").write(str(os.getpid()))
+    os.rename("r." + rank, "ready." + rank)
+    while True:
+        time.sleep(0.01)
+if __name__ == "__main__":
+    f()
+"""
+
+
+class Shields(Case):
+    """Slurm sends SIGTERM to all processes of a job before jobrun can send the
+    deadline's signal, so ranks begin with it ignored. A stop by jobrun does not
+    wait for the grace, which is longer here than any test."""
+
+    def begin(self, script="", ranks=2, entry=None, env=None, **more):
+        self.spec(script, ranks, entry, **{
+            "timeouts": "{run: 10h, stop_grace: 1h}"} | more)
+        env = {"SLURM_JOB_ID": "4711"} if env is None else env
+        process = self.start("d.jobrun.yaml", "--local", env=env)
+        names = [self.folder / f"ready.{rank}" for rank in range(ranks)]
+        until = time.monotonic() + harness.LIMIT
+        while not all(name.exists() for name in names):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        pids = [int(name.read_text()) for name in names]
+        for name in names:
+            name.unlink()
+        return process, pids
+
+    def stop(self, process, code=143):
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, code, said)
+        return said
+
+    def test_each_form_of_a_rank(self):
+        self.write("p.py", PYTHON)
+        function = "{python: {function: 'p:f'}}"
+        for entry, more in (
+                ("{shell: %s}" % json.dumps(READY + "sleep 1000; true"), {}),
+                (json.dumps(["sh", "-c", READY + "exec sleep 1000"]), {}),
+                ("[python3, p.py]", {}),
+                (function, {"start_method": "spawn"}),
+                (function, {"start_method": "fork"}),
+                (function, {"start_method": "forkserver"})):
+            with self.subTest(entry, **more):
+                process, pids = self.begin(entry=entry, **more)
+                self.assertEqual([ignores(pid) for pid in pids], [True] * 2)
+                os.kill(pids[0], signal.SIGTERM)  # as Slurm does
+                said = self.stop(process)
+                self.assertIn("ranks 0-1 stopped by jobrun (SIGKILL)", said)
+                self.assertEqual(self.states(), ["stopped"] * 2)
+
+    def test_what_else_is_in_the_group(self):
+        """The leader has a handler and waits for a child that has none; another
+        child left the leader's session, and is nobody's business until the
+        end."""
+        self.write("p.py", "import os, signal, subprocess, sys\n"
+                   "child = subprocess.Popen(['sleep', '1000'])\n"
+                   "subprocess.Popen(['setsid', 'sleep', '1000'])\n"
+                   "def leave(sig, frame):\n"
+                   "    open('said', 'w').write(str(child.wait()))\n"
+                   "    sys.exit(3)\n"
+                   "signal.signal(signal.SIGTERM, leave)\n"
+                   "rank = os.environ['RANK']\n"
+                   "open('r', 'w').write(str(os.getpid()))\n"
+                   "os.rename('r', 'ready.0')\n"
+                   "while True:\n    signal.pause()\n")
+        process, (pid,) = self.begin(ranks=1, entry="[python3, p.py]",
+                                     stop_target="group")
+        self.assertFalse(ignores(pid))
+        self.stop(process)
+        self.assertEqual((self.folder / "said").read_text(), "-9")
+        self.assertEqual(self.results()["ranks"][0]["exit_code"], 3)
+
+    def test_a_handler_has_its_grace(self):
+        self.write("p.py", PYTHON.replace(
+            "    rank =", "    signal.signal(signal.SIGTERM, lambda *_: "
+            "open('said', 'w') and os._exit(0))\n    rank ="))
+        process, _ = self.begin(entry="[python3, p.py]")
+        self.stop(process)
+        self.assertTrue((self.folder / "said").exists())
+
+    def test_setup(self):
+        process, (pid,) = self.begin(
+            "exit 0", 1, setup=json.dumps("RANK=0; " + READY + "sleep 1000"))
+        self.assertTrue(ignores(pid))
+        self.stop(process)
+
+    def test_where_there_is_none(self):
+        for env, more in (
+                ({}, {}),
+                (None, {"deadline": "{before: 10m, signal: TERM}"}),
+                (None, {"deadline": None})):
+            with self.subTest(env=env, **more):
+                process, pids = self.begin(READY + "exec sleep 1000", env=env,
+                                           **more)
+                self.assertEqual([ignores(pid) for pid in pids], [False] * 2)
+                self.assertIn("ranks 0-1 stopped by jobrun (SIGTERM)",
+                              self.stop(process))
 
 
 class Nodes(Agents):

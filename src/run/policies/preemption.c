@@ -10,6 +10,10 @@
  * Without an answer within two seconds it is a stop like any other. Until then
  * no rank is told anything, and its death of SIGTERM is no failure.
  *
+ * The ranks would die of that SIGTERM before they are sent the deadline's
+ * signal, so under Slurm those of a spec with `deadline` begin with SIGTERM
+ * ignored (the option `shields`), unless it is the deadline's own.
+ *
  * Under `deadline` the ranks of a preempted job get its signal at once,
  * whatever is left of their time, and have `timeouts.stop_grace` to write a
  * checkpoint and end, or until the end that the scheduler states; then they are

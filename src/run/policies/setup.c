@@ -168,6 +168,7 @@ void jr_setup_open(struct jr_runner *runner)
                                       .watch = {.fd = -1},
                                       .control = {.fd = -1},
                                       .group = true,
+                                      .shielded = runner->options->shields,
                                       .plan = &setup->plan,
                                       .outcome = &setup->outcome};
     setup->done = plan->setup.text == NULL || plan->count == 0;

@@ -11,17 +11,23 @@
  * `timeouts.stop_grace` SIGKILL goes to leader and group; a second signal to
  * jobrun does the same at once. The same signal within a tenth of a second is
  * one signal: timeout(1) and shells send it to the process and to its group.
- * Where the group was signalled, the grace is the group's: a leader that obeys
- * at once does not shorten it for the others.
+ * Where ranks begin with SIGTERM ignored (preemption.c), SIGKILL goes at once
+ * to what still ignores it, which SIGTERM would have ended. Where the group was
+ * signalled, the grace is the group's: a leader that obeys at once does not
+ * shorten it for the others.
  *
  * What a rank left in other sessions is swept when all ranks have ended.
  * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
  */
 #include "run/policies/stop.h"
 
+#include <dirent.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
+#include "base/proc.h"
 #include "run/runner.h"
 #include "store/outcome.h"
 
@@ -131,6 +137,35 @@ bool jr_stop_was_signalled(const struct jr_runner *runner)
     return runner->stop.signalled_ns != 0;
 }
 
+/* The rank, or the setup, whose group it is; NULL: none was told to stop. */
+static const struct jr_rank_run *find_stopped_group(struct jr_runner *runner,
+                                                    pid_t group)
+{
+    const struct jr_rank_run *rank = jr_setup_process(runner);
+    for (uint32_t i = 0; rank->pid != group && i < runner->next; i++)
+        rank = &runner->ranks[i];
+    return group > 0 && rank->pid == group && rank->group &&
+                   rank->outcome->stopped_with != 0
+               ? rank
+               : NULL;
+}
+
+/* What else was in the groups that were told to stop, and ignores that because
+ * its rank began so. */
+static void kill_shielded_members(struct jr_runner *runner)
+{
+    DIR *proc = jr_proc_is_ours() ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+    uint32_t pid;
+    while (proc != NULL && (entry = readdir(proc)) != NULL)
+        if (jr_num_u32(entry->d_name, &pid) &&
+            find_stopped_group(runner, getpgid((pid_t)pid)) != NULL &&
+            jr_proc_ignores((pid_t)pid, SIGTERM))
+            (void)kill((pid_t)pid, SIGKILL);
+    if (proc != NULL)
+        (void)closedir(proc);
+}
+
 void jr_stop_begin(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
@@ -148,6 +183,8 @@ void jr_stop_begin(struct jr_runner *runner)
                                      .running = runner->running});
     jr_first_failure_note_exiting(runner);
     jr_runner_handle_all(runner, JR_RANK_ON_STOP, SIGTERM);
+    if (runner->options->shields)
+        kill_shielded_members(runner);
 }
 
 void jr_stop_force(struct jr_runner *runner)

@@ -241,7 +241,8 @@ static void causes_of_requeues(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-        jr_words_yield(&text, rows[i].cause);
+        const struct jr_outcome whole = {0};
+        jr_words_yield(&text, rows[i].cause, &whole);
         JR_ASSERT_TEXT(text.data, rows[i].told);
         if (rows[i].word == NULL)
             CU_ASSERT_PTR_NULL(jr_requeue_word(rows[i].cause))

@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include "fake_run.h"
 #include "judge/hang_report.h"
 #include "judge/restart.h"
@@ -119,18 +121,32 @@ static void says_how_a_job_yielded(void)
         uint32_t world;
         enum jr_requeue_cause cause;
         const char *told;
+        int32_t signal; /* that rank 0 died of */
     } rows[] = {
+        {3, JR_REQUEUE_PREEMPTED,
+         "2 of 3 ranks were preempted, 1 of them before its checkpoint; to be "
+         "continued",
+         SIGTERM},
+        {1, JR_REQUEUE_PREEMPTED,
+         "1 of 1 rank was preempted before its checkpoint; to be continued",
+         SIGTERM},
+        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued",
+         SIGUSR1},
         {3, JR_REQUEUE_DEADLINE,
          "1 of 3 ranks stopped for the deadline; to be "
-         "continued"},
+         "continued",
+         0},
         {3, JR_REQUEUE_PREEMPTED,
          "2 of 3 ranks were preempted; to be "
-         "continued"},
-        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued"},
+         "continued",
+         0},
+        {1, JR_REQUEUE_PREEMPTED, "1 of 1 rank was preempted; to be continued",
+         0},
         {1, JR_REQUEUE_DEADLINE,
          "1 of 1 rank stopped for the deadline; to be "
-         "continued"},
-        {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued"},
+         "continued",
+         0},
+        {3, JR_REQUEUE_LOST_NODE, "a node was lost; to be continued", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fake fake;
@@ -140,6 +156,10 @@ static void says_how_a_job_yielded(void)
         fake.report.status = JR_RUN_YIELDED;
         fake.report.requeue.cause = rows[i].cause;
         fake.report.ranks[0].state = JR_RANK_YIELDED;
+        if (rows[i].signal != 0) {
+            fake.outcome.ranks[0].end = JR_END_SIGNALED;
+            fake.outcome.ranks[0].signal = rows[i].signal;
+        }
         if (rows[i].world > 1)
             fake.report.ranks[1].state = JR_RANK_STOPPED;
         (void)snprintf(line, sizeof line, "jobrun: YIELDED after 10.0 s: %s\n",
