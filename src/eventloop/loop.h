@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define JR_LOOP_BATCH  128 /* events taken from the kernel at once */
-#define JR_LOOP_TIMERS 32  /* a runner has 22 at most */
+#define JR_LOOP_TIMERS 32  /* a runner has 23 at most */
 
 /* A descriptor that is looked at. Embedded in what it belongs to, and valid
  * until the loop ends, for an event may be on its way while it is removed. */

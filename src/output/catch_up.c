@@ -121,12 +121,25 @@ static bool is_queue_early(struct jr_catch_up_queue *queue)
     return time->wall_ns > queue->until_ns;
 }
 
+/* Where in the stream ends what is to be shown. */
+static uint64_t stream_end(const struct jr_follower *stream)
+{
+    return stream->shown.file.total + stream->tail.len;
+}
+
 void jr_catch_up_note_bytes(struct jr_follower *stream, size_t lost)
 {
-    struct jr_shown *shown = &stream->shown;
-    shown->lost += lost;
+    stream->shown.lost += lost;
     if (stream->times != NULL)
-        add_time(stream->times, shown->file.total, jr_clock_wall_ns());
+        add_time(stream->times, stream_end(stream), jr_clock_wall_ns());
+}
+
+void jr_catch_up_keep(struct jr_follower *stream, const char *bytes, size_t len)
+{
+    jr_buf_add(&stream->tail, bytes, len);
+    bool lost = stream->tail.failed; /* there is no memory */
+    stream->tail.failed = false;
+    jr_catch_up_note_bytes(stream, lost ? len : 0);
 }
 
 void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
@@ -160,27 +173,41 @@ static void note_lost_bytes(struct jr_follower *stream, const char *why,
         jr_feed_note(stream->feed, line.data, line.len);
 }
 
-/* Show a piece of the file. False where the console takes no more. */
-static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
+static void note_unkept_bytes(struct jr_follower *stream)
+{
+    if (stream->shown.lost > 0)
+        note_lost_bytes(stream, "the console was not read in time",
+                        stream->shown.lost);
+    stream->shown.lost = 0;
+}
+
+/* Show a piece of the file, or of what is kept in memory behind that. */
+static void show_piece(struct jr_catch_up *all, struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
     const struct jr_time *time = find_time_at(stream->times, shown->at);
     uint64_t most = all->lines->collapse != NULL ? COLLAPSE_PIECE : PIECE;
     if (time != NULL && time->end - shown->at < most)
         most = time->end - shown->at;
-    ssize_t len = jr_log_file_read(all->files, stream->path, &shown->file,
-                                   shown->at, all->bytes, most);
+    const char *bytes = all->bytes;
+    ssize_t len;
+    if (shown->at < shown->file.total) {
+        len = jr_log_file_read(all->files, stream->path, &shown->file,
+                               shown->at, all->bytes, most);
+    } else {
+        uint64_t left = stream_end(stream) - shown->at;
+        bytes = stream->tail.data + (shown->at - shown->file.total);
+        len = (ssize_t)(left < most ? left : most);
+    }
     if (len <= 0) {
         note_lost_bytes(stream, "the log no longer has them",
                         shown->file.total - shown->at);
         shown->at = shown->file.total;
-        return true;
+        return;
     }
     all->lines->wall_ns = time == NULL ? 0 : time->wall_ns;
-    size_t taken = jr_feed_add(stream->feed, all->bytes, (size_t)len);
+    shown->at += jr_feed_add(stream->feed, bytes, (size_t)len);
     all->lines->wall_ns = 0;
-    shown->at += taken;
-    return taken == (size_t)len;
 }
 
 static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
@@ -189,12 +216,12 @@ static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
     uint64_t gap = jr_log_file_gap(&shown->file, shown->at);
     if (gap > 0)
         note_stream_gap(stream, gap);
-    if (shown->at < shown->file.total && !show_piece(all, stream))
-        return;
-    if (shown->at < shown->file.total || shown->lost == 0)
-        return;
-    note_lost_bytes(stream, "the console was not read in time", shown->lost);
-    shown->lost = 0;
+    if (shown->at == shown->file.total)
+        note_unkept_bytes(stream);
+    if (shown->at < stream_end(stream))
+        show_piece(all, stream);
+    if (shown->at == stream_end(stream))
+        note_unkept_bytes(stream);
 }
 
 /* The first of a queue: on to its next piece, or out of the queue. Returns
@@ -206,14 +233,16 @@ static bool advance_queue(struct jr_catch_up *all, unsigned i)
     bool closed = jr_output_is_closed(&all->console->outputs[i]);
     bool early = !closed && is_queue_early(&all->queues[i]);
     if (closed)
-        shown->at = shown->file.total;
+        shown->at = stream_end(stream);
     else if (!early)
         show_next_piece(all, stream);
     dequeue_stream(all, i);
-    if (shown->at < shown->file.total) {
+    if (shown->at < stream_end(stream)) {
         enqueue_stream(all, stream);
         return !early;
     }
+    jr_buf_release(&stream->tail);
+    shown->at = shown->file.total;
     shown->behind = false;
     jr_feed_hold(stream->feed, false);
     if (stream->ended)
@@ -243,14 +272,37 @@ bool jr_catch_up_is_behind(const struct jr_catch_up *all)
     return all->queues[0].first != NULL || all->queues[1].first != NULL;
 }
 
+/* An unfinished line is read again from the file, or else goes before what
+ * memory has. */
+static void leave_stream(struct jr_follower *stream)
+{
+    struct jr_shown *shown = &stream->shown;
+    const struct jr_feed *feed = stream->feed;
+    if (shown->at < shown->file.total) {
+        shown->at -= feed->rest_bytes;
+    } else {
+        struct jr_buf left = JR_BUF_INIT;
+        size_t done = (size_t)(shown->at - shown->file.total);
+        size_t len = stream->tail.len - done;
+        note_unkept_bytes(stream);
+        jr_buf_add(&left, feed->rest, feed->rest_len);
+        if (len > 0)
+            jr_buf_add(&left, stream->tail.data + done, len);
+        if (left.failed)
+            shown->lost += len;
+        jr_buf_release(&stream->tail);
+        stream->tail = left;
+        shown->at = shown->file.total;
+    }
+    shown->begun = feed->begun;
+}
+
 void jr_catch_up_leave(struct jr_catch_up *all)
 {
     for (unsigned i = 0; i < 2; i++) {
         for (struct jr_follower *stream = all->queues[i].first; stream != NULL;
-             stream = stream->next) {
-            stream->shown.at -= stream->feed->rest_bytes;
-            stream->shown.begun = stream->feed->begun;
-        }
+             stream = stream->next)
+            leave_stream(stream);
         all->queues[i] = (struct jr_catch_up_queue){0};
         (void)jr_output_want(&all->console->outputs[i], false);
     }
@@ -260,6 +312,10 @@ void jr_catch_up_leave(struct jr_catch_up *all)
 
 /* The backlog of both outputs, and the lines that waited to be collapsed. */
 #define PENDING_MOST (16U << 20)
+/* What a stream that has no file may have in memory, and in its pipe. Memory
+ * that is not written to costs nothing, so that there can be enough; where the
+ * kernel counts it nevertheless, less has to do. */
+#define TAIL_MOST ((size_t)4 << 20)
 
 static size_t streams_size(uint32_t count)
 {
@@ -267,17 +323,27 @@ static size_t streams_size(uint32_t count)
            (size_t)count * sizeof(struct jr_shown);
 }
 
+static void *map_shared(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 struct jr_remainder *jr_remainder_new(uint32_t ranks)
 {
     uint32_t count = 2 * ranks + 2;
     size_t times = (size_t)count * sizeof(struct jr_times);
-    size_t size = streams_size(count) + times + PENDING_MOST;
-    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t fixed = streams_size(count) + times;
+    size_t room = PENDING_MOST + count * TAIL_MOST;
+    char *memory;
+    while ((memory = map_shared(fixed + room)) == MAP_FAILED &&
+           room > PENDING_MOST)
+        room = room / 2 > PENDING_MOST ? room / 2 : PENDING_MOST;
     if (memory == MAP_FAILED)
         return NULL;
     struct jr_remainder *remainder = (void *)memory;
-    remainder->size = size;
+    remainder->size = fixed + room;
+    remainder->room = room;
     remainder->count = count;
     remainder->times = (void *)(memory + streams_size(count));
     remainder->pending = memory + streams_size(count) + times;
@@ -308,4 +374,23 @@ void jr_remainder_keep(struct jr_remainder *remainder,
         remainder->pending_len[i] = len;
         used += len;
     }
+}
+
+void jr_remainder_keep_stream(struct jr_remainder *remainder, uint32_t i,
+                              const struct jr_follower *stream)
+{
+    struct jr_shown *shown = &remainder->streams[i];
+    size_t used = remainder->pending_len[0] + remainder->pending_len[1];
+    for (uint32_t k = 0; k < i; k++)
+        used += remainder->streams[k].tail;
+    size_t room = remainder->room - used, len = stream->tail.len;
+    *shown = stream->shown;
+    if (len > room) {
+        shown->lost += len - room;
+        len = room;
+    }
+    if (len > 0)
+        memcpy(remainder->pending + used,
+               stream->tail.data + stream->tail.len - len, len);
+    shown->tail = len;
 }

@@ -9,8 +9,12 @@
  * further, until the console has everything. So a console that is not read
  * blocks no rank, and needs no memory except a record of each stream.
  *
+ * What has no file of its own to be read from, because there is none or it
+ * cannot be written any more, is kept in memory until it is shown: that is the
+ * only copy, and its rank waits for the console meanwhile (tee.c).
+ *
  * A line in its place says what the files do not have: what log_limit left out,
- * and what arrived while there was no file to keep it.
+ * and what arrived for a file that several streams share.
  */
 #ifndef JR_CATCH_UP_H
 #define JR_CATCH_UP_H
@@ -33,6 +37,7 @@ struct jr_shown {
     struct jr_log_file_span file; /* what the file has of the stream */
     uint64_t at;                  /* up to here it was shown */
     uint64_t lost; /* bytes after those of the file, which were not kept */
+    uint64_t tail; /* bytes after these, left in the remainder */
     enum jr_begun begun;
     bool behind; /* there is more to show */
 };
@@ -41,6 +46,7 @@ struct jr_follower {
     struct jr_feed *feed;
     const char *path; /* of the file */
     struct jr_shown shown;
+    struct jr_buf tail; /* what comes after the file's, and is nowhere else */
     struct jr_times *times; /* of what is not shown; NULL: without */
     bool ended;             /* nothing more will come */
     struct jr_follower *next;
@@ -67,6 +73,10 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream);
  */
 void jr_catch_up_note_bytes(struct jr_follower *stream, size_t lost);
 
+/* The stream is behind, and no file has these bytes of it. */
+void jr_catch_up_keep(struct jr_follower *stream, const char *bytes,
+                      size_t len);
+
 /* The output has room: go on. */
 void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output);
 
@@ -84,9 +94,10 @@ void jr_catch_up_leave(struct jr_catch_up *all);
 struct jr_remainder {
     size_t size;            /* of the mapping */
     uint32_t count;         /* of streams */
+    size_t room;            /* for what follows */
     size_t pending_len[2];  /* by output of the console */
     char *pending;          /* lines that the outputs did not take, the first's
-                               before the second's */
+                               before the second's; then the streams' tails */
     struct jr_times *times; /* `count` of them */
     struct jr_shown streams[]; /* 2 of each rank, and 2 of the setup */
 };
@@ -101,5 +112,11 @@ void jr_remainder_free(struct jr_remainder *remainder);
  * is room for. */
 void jr_remainder_keep(struct jr_remainder *remainder,
                        const struct jr_console_writer *console);
+
+/* Keep how far the console has come with stream `i`, and its tail: of that the
+ * end, as far as there is room. After the outputs, and in the streams' order.
+ */
+void jr_remainder_keep_stream(struct jr_remainder *remainder, uint32_t i,
+                              const struct jr_follower *stream);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -57,11 +58,15 @@ static bool is_same_open_file(int a, int b)
 }
 
 static void take_backlog(void *owner, uint32_t events);
+static void tell_of_closed_outputs(void *owner);
 
 void jr_console_writer_open(struct jr_console_writer *console,
                             struct jr_loop *loop, int out_fd, int err_fd)
 {
-    *console = (struct jr_console_writer){.loop = loop};
+    *console = (struct jr_console_writer){
+        .loop = loop,
+        .gone = {.due = tell_of_closed_outputs, .owner = console}};
+    jr_loop_timer(loop, &console->gone);
     for (int i = 0; i < 2; i++) {
         struct jr_output *output = &console->outputs[i];
         output->console = console;
@@ -150,6 +155,7 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
             if (!has_reader_left(output, errno))
                 output->console->error = errno;
             close_output(output);
+            output->console->gone.at = jr_clock_ns();
             return len;
         }
     }
@@ -161,6 +167,16 @@ static void notify_console_room(struct jr_output *output)
     struct jr_console_writer *console = output->console;
     if (console->relieved != NULL)
         console->relieved(console->owner, output);
+}
+
+/* Whoever waits for room need not any more. Later, for the write that met the
+ * end may be within what such a one does. */
+static void tell_of_closed_outputs(void *owner)
+{
+    struct jr_console_writer *console = owner;
+    for (int i = 0; i < 2; i++)
+        if (jr_output_is_closed(&console->outputs[i]))
+            notify_console_room(&console->outputs[i]);
 }
 
 static void take_backlog(void *owner, uint32_t events)

@@ -43,7 +43,8 @@ struct jr_console_writer {
                                      errno of a full disk; 0 */
     struct jr_output *drawn_on;   /* where the temporary line is; NULL */
     struct jr_buf standing;       /* the line that stays below all others */
-    /* An output has no backlog any more, and would take more. */
+    struct jr_timer gone;         /* the reader of an output has gone */
+    /* An output has no backlog any more, and would take more, or drops it. */
     void (*relieved)(void *owner, struct jr_output *output);
     void *owner;
 };

@@ -257,7 +257,7 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
 
 static bool is_feed_full(const struct jr_feed *feed)
 {
-    return feed->waits && feed->lines->full[feed->number];
+    return feed->lines->full[feed->number];
 }
 
 /* Show the whole lines; returns where those end that were taken. */

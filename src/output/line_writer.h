@@ -21,7 +21,6 @@ struct jr_feed {
     size_t prefix_len;
     int number; /* 0 standard output, 1 standard error */
     bool held;  /* more of it waits elsewhere */
-    bool waits; /* it takes no more while the console is full */
     char *rest; /* the line that is not finished yet; malloc'ed or NULL */
     size_t rest_len, rest_cap;
     uint64_t rest_bytes; /* of the stream that it stands for */
@@ -63,8 +62,8 @@ struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
                                     const struct jr_plan_rank *rank,
                                     int number);
 
-/* What the stream wrote. Returns how many bytes were taken: all, but of one
- * that waits, whose lines are to come again once the console has room. */
+/* What the stream wrote. Returns how many bytes were taken: while the console
+ * is full none, and the lines are to come again once it has room. */
 size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len);
 
 /* More of it waits elsewhere, so that an unfinished line says nothing; or does

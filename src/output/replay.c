@@ -49,6 +49,8 @@ static void drop_streams(struct jr_replay_part *part)
 {
     if (part->begun)
         jr_line_writer_close(&part->lines);
+    for (uint32_t i = 0; i < part->count; i++)
+        jr_buf_release(&part->streams[i].tail);
     part->begun = false;
     part->count = 0;
     jr_arena_release(&part->arena);
@@ -99,18 +101,24 @@ static void copy_streams(struct jr_replay_part *part,
                          const struct jr_remainder *left)
 {
     struct jr_arena *arena = &part->arena;
+    const char *tail =
+        left->pending + left->pending_len[0] + left->pending_len[1];
     part->streams = jr_arena_array(arena, left->count, sizeof *part->streams);
-    for (uint32_t i = 0; i < left->count && part->streams != NULL; i++) {
+    part->count = part->streams == NULL ? 0 : left->count;
+    for (uint32_t i = 0; i < part->count; i++) {
         struct jr_follower *stream = &part->streams[i];
         *stream =
             (struct jr_follower){.shown = left->streams[i], .ended = true};
         if (!stream->shown.behind)
             continue;
+        jr_buf_add(&stream->tail, tail, stream->shown.tail);
+        tail += stream->shown.tail;
         stream->times = jr_arena_alloc(arena, sizeof *stream->times);
         if (stream->times != NULL)
             *stream->times = left->times[i];
     }
-    part->count = arena->failed ? 0 : left->count;
+    if (arena->failed)
+        drop_streams(part);
 }
 
 static bool has_streams(const struct jr_remainder *left)
@@ -156,7 +164,6 @@ static void follow_stream(struct jr_replay_part *part, uint32_t i)
         i / 2 < part->plan.count ? &part->plan.ranks[i / 2] : &part->setup;
     int number = (int)(i % 2);
     stream->feed = jr_line_writer_feed(&part->lines, i / 2, rank, number);
-    stream->feed->waits = true;
     stream->feed->begun = stream->shown.begun;
     stream->path = number == 0 ? rank->out_path : rank->err_path;
     struct jr_times *times = stream->times;

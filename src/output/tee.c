@@ -19,6 +19,10 @@
  * that, and whoever looks at one that runs finds its logs. */
 #define SILENT_NS (200 * UINT64_C(1000000))
 
+/* What memory has of a stream whose rank is asked to end, before that waits for
+ * the console again. */
+#define ENDING_MOST (1U << 20)
+
 static void note_failed_file(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
@@ -49,21 +53,26 @@ static void pause_stream(struct jr_stream *stream)
 {
     struct jr_tee *tee = stream->tee;
     jr_loop_remove(tee->loop, &stream->watch);
-    jr_feed_hold(stream->follower.feed, true);
     stream->next_paused = tee->paused;
     tee->paused = stream;
 }
 
-/* What was read just now. */
-static void write_stream_file(struct jr_stream *stream, size_t len)
+/* What was read just now. Returns how many bytes of its beginning can be read
+ * again from the file. */
+static size_t write_stream_file(struct jr_stream *stream, size_t len)
 {
-    if (stream->file.all == NULL)
-        return;
-    if (jr_log_file_write(&stream->file, stream->tee->bytes, len) != 0)
+    struct jr_log_file *file = &stream->file;
+    if (file->all == NULL)
+        return 0;
+    uint64_t before = file->total;
+    bool failed = jr_log_file_write(file, stream->tee->bytes, len) != 0;
+    size_t kept = stream->alone ? (size_t)(file->total - before) : 0;
+    stream->outcome->dropped[stream->number] = jr_log_file_dropped(file);
+    if (stream->alone)
+        stream->follower.shown.file = jr_log_file_span(file);
+    if (failed)
         note_failed_file(stream);
-    else
-        stream->outcome->dropped[stream->number] =
-            jr_log_file_dropped(&stream->file);
+    return kept;
 }
 
 static void note_first_output(struct jr_stream *stream)
@@ -77,39 +86,41 @@ static void note_first_output(struct jr_stream *stream)
                                      .stream = (uint32_t)stream->number + 1});
 }
 
-/* What was read just now goes to the console, or waits in the file for it;
- * where that has failed, or is another stream's as well, it is lost to it. */
-static void follow_stream_end(struct jr_stream *stream, size_t len)
+/* What was read just now goes to the console, or waits for it: the first `kept`
+ * bytes in the file, and what no file has in memory. What is in a file that is
+ * another stream's as well is lost to the console. */
+static void follow_stream_end(struct jr_stream *stream, size_t len, size_t kept)
 {
     struct jr_follower *follower = &stream->follower;
     struct jr_shown *shown = &follower->shown;
-    bool kept = stream->alone && stream->file.all != NULL;
-    if (kept)
-        shown->file = jr_log_file_span(&stream->file);
-    size_t taken = shown->behind
-                       ? 0
-                       : jr_feed_add(follower->feed, stream->tee->bytes, len);
-    if (kept)
-        shown->at += taken;
+    const char *bytes = stream->tee->bytes;
+    size_t taken = shown->behind ? 0 : jr_feed_add(follower->feed, bytes, len);
+    shown->at += taken < kept ? taken : kept;
     if (taken == len)
         return;
     if (!shown->behind)
         jr_catch_up_add(&stream->tee->catch_up, follower);
-    jr_catch_up_note_bytes(follower, kept ? 0 : len - taken);
-}
-
-/* Whether the rank has to wait for the console. */
-static bool must_rank_wait(const struct jr_stream *stream)
-{
-    const struct jr_feed *feed = stream->follower.feed;
-    return feed != NULL && !feed->waits && !stream->tee->draining &&
-           jr_output_is_full(jr_feed_output(feed));
+    size_t from = taken < kept ? kept : taken;
+    if (stream->file.all == NULL && from < len)
+        jr_catch_up_keep(follower, bytes + from, len - from);
+    else
+        jr_catch_up_note_bytes(follower, len - from);
 }
 
 static bool is_stream_followed(const struct jr_stream *stream)
 {
     const struct jr_feed *feed = stream->follower.feed;
     return feed != NULL && !jr_output_is_closed(jr_feed_output(feed));
+}
+
+/* Whether the rank has to wait for the console, which has the only copy. */
+static bool must_rank_wait(const struct jr_stream *stream)
+{
+    const struct jr_tee *tee = stream->tee;
+    const struct jr_follower *follower = &stream->follower;
+    return stream->file.all == NULL && follower->shown.behind &&
+           is_stream_followed(stream) && !tee->draining &&
+           !(tee->ending && follower->tail.len < ENDING_MOST);
 }
 
 static void on_readable(void *owner, uint32_t events)
@@ -131,11 +142,11 @@ static void on_readable(void *owner, uint32_t events)
     stream->total += (uint64_t)len;
     note_first_output(stream);
     stream->outcome->heard_ns = jr_clock_ns();
-    write_stream_file(stream, (size_t)len);
+    size_t kept = write_stream_file(stream, (size_t)len);
     if (stream->has_steps)
         jr_step_lines_add(tee->steps, &stream->steps, tee->bytes, (size_t)len);
     if (is_stream_followed(stream))
-        follow_stream_end(stream, (size_t)len);
+        follow_stream_end(stream, (size_t)len, kept);
 }
 
 static void resume_paused_streams(struct jr_tee *tee)
@@ -143,7 +154,6 @@ static void resume_paused_streams(struct jr_tee *tee)
     while (tee->paused != NULL) {
         struct jr_stream *stream = tee->paused;
         tee->paused = stream->next_paused;
-        jr_feed_hold(stream->follower.feed, false);
         (void)jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
     }
 }
@@ -222,7 +232,6 @@ static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
     stream->follower = (struct jr_follower){
         .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number),
         .path = path};
-    stream->follower.feed->waits = stream->file.all != NULL;
     stream->alone = stream->file.all != NULL && !jr_start_shares_file(rank);
     stream->follower.times = &tee->remainder->times[at];
 }
@@ -305,12 +314,18 @@ static void leave_remainder(struct jr_tee *tee)
 {
     struct jr_remainder *remainder = tee->remainder;
     jr_catch_up_leave(&tee->catch_up);
-    for (uint32_t i = 0; i < tee->stream_count; i++)
-        if (tee->streams[i].follower.shown.behind)
-            remainder->streams[i] = tee->streams[i].follower.shown;
     if (tee->lines.collapse != NULL)
         jr_collapse_flush(tee->lines.collapse);
     jr_remainder_keep(remainder, tee->console);
+    for (uint32_t i = 0; i < tee->stream_count; i++)
+        if (tee->streams[i].follower.shown.behind)
+            jr_remainder_keep_stream(remainder, i, &tee->streams[i].follower);
+}
+
+void jr_tee_hurry(struct jr_tee *tee)
+{
+    tee->ending = true;
+    resume_paused_streams(tee);
 }
 
 void jr_tee_drain(struct jr_tee *tee)
@@ -333,6 +348,8 @@ void jr_tee_close(struct jr_tee *tee)
             close_stream(&tee->streams[i]);
     tee->logs.at = 0;
     jr_line_writer_close(&tee->lines);
+    for (uint32_t i = 0; tee->streams != NULL && i < tee->stream_count; i++)
+        jr_buf_release(&tee->streams[i].follower.tail);
     free(tee->streams);
     free(tee->bytes);
     tee->streams = NULL;

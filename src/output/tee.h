@@ -25,7 +25,9 @@ struct jr_stream {
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
     /* How the console follows; without a feed it does not. Where the stream has
-     * no file, it waits for the console instead, and the rank with it. */
+     * no file, or that cannot be written any more, the console has the only
+     * copy: once it has fallen behind, nothing more is read, and the rank waits
+     * with it. */
     struct jr_follower follower;
     bool alone;      /* in its file, which can be read again */
     bool has_output; /* something was read */
@@ -50,9 +52,10 @@ struct jr_tee {
     char *bytes;               /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
-    struct jr_stream *paused;    /* their feeds are held */
+    struct jr_stream *paused;    /* nothing is read of them */
     uint32_t open;               /* streams that have not come to their end */
-    bool draining;               /* nothing waits for the console any more */
+    bool ending;                 /* little waits for the console any more */
+    bool draining;               /* nothing does */
     struct jr_step_lines *steps; /* by which steps are read; NULL: not at all */
     int steps_number;            /* of the streams that have them */
 };
@@ -86,6 +89,10 @@ uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number);
  * file, so far as the console allows: `number` is 0 for standard output, 1 for
  * standard error. */
 void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number);
+
+/* The ranks are asked to end: what they say about it does not wait for the
+ * console, as far as that is not much. */
+void jr_tee_hurry(struct jr_tee *tee);
 
 /* Once no rank lives: read what is in the pipes and close them, even if other
  * processes hold them. Lines that the console has not shown are left. */

@@ -64,17 +64,22 @@
       "A rank that is not listed is `none`. The files hold exactly the bytes " \
       "that the rank wrote. On the console, lines are never torn or mixed.\n\n"\
       "A console that nobody reads (a paused terminal, or a pipe whose reader "\
-      "has stopped) does not block the ranks. If the stream is also kept in a "\
-      "file, the console catches up from that file once it is read again, "    \
+      "has stopped) does not block ranks whose streams are kept in a "         \
+      "file: the console catches up from that file once it is read again, "    \
       "with the same lines in the same order within each stream. The verdict " \
       "and the record do not wait for the console, and neither do `jobrun "    \
       "wait`, `show` and `stop`. jobrun prints the remaining lines first and " \
       "then the last lines of the report. A signal or `jobrun stop` ends "     \
       "this; the exit status is still that of the run, and `jobrun logs` "     \
       "prints all lines. If the run itself was stopped by a signal, jobrun "   \
-      "waits for a blocked console one second, and ten seconds in total. A "   \
-      "line on the console says how much is missing because of `log_limit`, "  \
-      "or because a file could not be written. Output of `setup` beyond 1 MiB "\
+      "waits for a blocked console one second, and ten seconds in total. If a "\
+      "stream has no file, or its file can no longer be written (a full "      \
+      "disk), the console has the only copy: jobrun then shows what the file " \
+      "has and everything after it, and the rank waits in its next write "     \
+      "until the console is read. Once the run is being stopped, up to 1 MiB " \
+      "more of each such stream is taken without waiting, and is shown after " \
+      "the run. A line on the console says how much is missing because of "    \
+      "`log_limit`. Output of `setup` beyond 1 MiB "                           \
       "that nobody reads is in setup.log only. jobrun does not handle "        \
       "inherited streams: there the rank writes to the console itself, and "   \
       "waits for it.")                                                         \

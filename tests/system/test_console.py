@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -19,6 +20,7 @@ STDOUT = subprocess.STDOUT
 
 WAIT = 60.0  # seconds that anything may take
 EACH = 30000  # lines of a rank, of 100 bytes: no pipe and no backlog takes them
+MANY = 2 * EACH  # neither do these, with a pipe and memory beyond a full disk
 FLOOD = f"""
 import os
 rank = os.environ["RANK"]
@@ -85,6 +87,60 @@ class Case(harness.Case):
             self.assertEqual([line for i, line in enumerate(lines)
                               if line != b"%09d %s" % (i, text)][:1], [])
         return others
+
+    @staticmethod
+    def full(limit):
+        """On a disk that takes so many bytes of each file."""
+        return {"preexec_fn": lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (limit, limit))}
+
+    def wait_until_held(self, run):
+        """Until no rank can write any more; nothing is recorded then."""
+        last, since = [0], time.monotonic()
+        for rank in range(2):
+            self.until((self.folder / f"wrote.{rank}").exists, "not begun")
+        while time.monotonic() - since < 0.5 or not all(last):
+            self.assertLess(time.monotonic() - since, WAIT)
+            now = [self.read_count(rank) for rank in range(2)]
+            if now != last:
+                last, since = now, time.monotonic()
+            time.sleep(0.02)
+        self.assertIsNone(run.poll())
+        for count in last:
+            self.assertLess(count, MANY)
+        return last
+
+    def forget_counts(self):
+        for name in ("wrote.0", "wrote.1", "fail"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def read_count(self, rank):
+        """How many lines the rank says that it has written."""
+        path = self.folder / f"wrote.{rank}"
+        return int.from_bytes(path.read_bytes()[:4], "little")
+
+    # Its count is in shared memory: the disk is full.
+    COUNTED = """
+import mmap, os, sys
+rank = os.environ["RANK"]
+with open("wrote." + rank, "w+b") as file:
+    file.truncate(4)
+    wrote = mmap.mmap(file.fileno(), 4)
+for i in range(%d):
+    os.write(1, b"%%09d %%s\\n" %% (i, rank.encode() * 89))
+    wrote[:] = (i + 1).to_bytes(4, "little")
+""" % MANY
+
+    def check_counted(self, text):
+        """Every line that a rank has written is there, once and in order."""
+        shown, others = self.lines(text)
+        for rank in range(2):
+            lines = shown.get(rank, [])
+            self.assertEqual([int(line[:9]) for line in lines],
+                             list(range(len(lines))))
+            self.assertGreaterEqual(len(lines), self.read_count(rank))
+            self.assertTrue(all(len(line) == 99 for line in lines))
+        return shown, others
 
 
 class Pipe(Case):
@@ -399,21 +455,77 @@ sys.exit(os.environ["JOBRUN_ATTEMPT"] != "2")
         run.terminate()
         self.assertEqual(run.wait(WAIT), 143)
 
-    def test_a_log_that_cannot_be_written_costs_no_rank(self):
-        import resource
-        run = self.begin(FLOOD, stderr=STDOUT, preexec_fn=lambda: (
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2000000, 2000000))))
-        results = self.recorded()
-        self.assertEqual([rank["exit_code"] for rank in results["ranks"]],
-                         [0, 0])
-        shown, others = self.lines(run.stdout.read())
+    def test_a_full_disk_loses_no_line(self):
+        """The console is behind when the disk becomes full, or falls behind
+        after that."""
+        for limit in (2600050, 300050):
+            with self.subTest(limit=limit):
+                self.forget_counts()
+                run = self.begin(self.COUNTED, "--run-id", f"full-{limit}",
+                                 stderr=STDOUT, **self.full(limit))
+                self.wait_until_held(run)
+                text = run.stdout.read()
+                self.assertEqual(run.wait(WAIT), 7)
+                shown, others = self.check_counted(text)
+                self.assertEqual([len(shown[0]), len(shown[1])], [MANY, MANY])
+                self.assertIn("are incomplete: File too large",
+                              "\n".join(others))
+                self.assertNotIn(b"left out here", text)
+                results = self.results(f"full-{limit}")
+                self.assertEqual(
+                    [rank["exit_code"] for rank in results["ranks"]], [0, 0])
+
+    def test_a_full_disk_loses_no_line_where_ranks_fail_or_are_stopped(self):
+        for how in ("fails", "stopped"):
+            with self.subTest(how=how):
+                self.forget_counts()
+                run = self.begin("""
+import os, threading, time
+def end():
+    while not os.path.exists("fail"):
+        time.sleep(0.01)
+    os._exit(3)
+if os.environ["RANK"] == "1":
+    threading.Thread(target=end, daemon=True).start()
+""" + self.COUNTED, "--run-id", how, stderr=STDOUT,
+                                 **self.full(2600050))
+                self.wait_until_held(run)
+                if how == "fails":
+                    self.write("fail", "")
+                else:
+                    run.terminate()
+                # The teardown, and the record, wait for nobody.
+                self.until((self.folder / "runs" / how /
+                            "results.json").exists, "held")
+                results = self.results(how)
+                self.assertFalse(any(alive(rank["pid"])
+                                     for rank in results["ranks"]))
+                text = run.stdout.read()
+                self.assertEqual(run.wait(WAIT), 1 if how == "fails" else 143)
+                if how == "fails":
+                    self.check_counted(text)
+
+    def test_a_rank_that_is_held_may_say_that_it_ends(self):
+        run = self.begin("""
+import os, signal, sys
+def end(*_):
+    os.write(1, b"saved\\n")
+    os.write(1, b"m" * 300000 + b"\\n")
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+""" + self.COUNTED, "-s", "timeouts.stop_grace=1h", **self.full(300050))
+        self.wait_until_held(run)
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 143)
+        for rank in self.results()["ranks"]:
+            self.assertEqual(rank["exit_code"], 0)
+
+    def test_a_full_disk_holds_nobody_where_the_reader_goes_away(self):
+        run = self.begin(self.COUNTED, **self.full(300050))
+        self.wait_until_held(run)
+        run.stdout.close()
         self.assertEqual(run.wait(WAIT), 7)
-        for lines in shown.values():
-            lost = re.match(rb"\[jobrun: (\d+) bytes are left out here: the "
-                            rb"console was not read in time\]$", lines[-1])
-            self.assertTrue(lost, lines[-1])
-            for i, line in enumerate(lines[:-1]):
-                self.assertEqual(int(line[:9]), i)
+        self.assertEqual(self.read_count(0), MANY)
 
 
 class Terminal(Case):
@@ -481,6 +593,15 @@ class Nodes(Case, agents.Agents):
         others = self.check_flood(run.stdout.read())
         self.assertEqual(run.wait(WAIT), 0)
         self.assertIn("jobrun show", others[-1])
+        self.nobody_is_left()
+
+    def test_a_full_disk_loses_no_line(self):
+        run = self.begin_on(2, self.COUNTED, **self.full(300050))
+        self.wait_until_held(run)
+        text = run.stdout.read()
+        self.assertEqual(run.wait(WAIT), 7)
+        shown, _ = self.check_counted(text)
+        self.assertEqual([len(shown[0]), len(shown[1])], [MANY, MANY])
         self.nobody_is_left()
 
     def test_a_failure_is_told_while_nobody_reads(self):

@@ -172,6 +172,7 @@ void jr_stop_begin(struct jr_runner *runner)
     if (stop->begun)
         return;
     stop->begun = true;
+    jr_tee_hurry(&runner->tee);
     jr_policies_stopping(runner);
     stop->grace.at =
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;

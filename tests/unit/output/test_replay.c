@@ -452,7 +452,6 @@ static void keeps_whole_lines(void)
 /* Each part has room of its own, which is given back. */
 static void has_room_for_all(void)
 {
-    enum { MOST = 16 << 20 };
     for (uint32_t ranks = 0; ranks < 4; ranks++) {
         struct jr_remainder *left = jr_remainder_new(ranks);
         CU_ASSERT_PTR_NOT_NULL_FATAL(left);
@@ -460,7 +459,8 @@ static void has_room_for_all(void)
         CU_ASSERT_EQUAL(count, 2 * ranks + 2);
         memset(left->streams, 1, count * sizeof *left->streams);
         memset(left->times, 2, count * sizeof *left->times);
-        memset(left->pending, 3, MOST);
+        CU_ASSERT_TRUE(left->room >= (16U << 20) + count * (2U << 20));
+        memset(left->pending, 3, 16 << 20);
         CU_ASSERT_EQUAL(
             memchr(left->streams, 2, count * sizeof(*left->streams)), NULL);
         CU_ASSERT_EQUAL(
@@ -468,7 +468,7 @@ static void has_room_for_all(void)
         CU_ASSERT_EQUAL(memchr(left->times, 3, count * sizeof(*left->times)),
                         NULL);
         CU_ASSERT_EQUAL(left->count, count);
-        char *end = left->pending + MOST;
+        char *end = left->pending + left->room;
         CU_ASSERT_EQUAL((size_t)(end - (char *)left), left->size);
         size_t page = (size_t)sysconf(_SC_PAGESIZE);
         char *last = (char *)left + (left->size - 1) / page * page;

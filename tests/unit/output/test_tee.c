@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "output/replay.h"
 #include "scratch.h"
 #include "store/run_folder.h"
 
@@ -502,6 +505,44 @@ static void leaves_an_unfinished_line(void)
     end(&desk);
 }
 
+/* Files hold `bytes` from here on, as on a disk that is full by then. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* What the console gets after the run, with what it had not been read of
+ * before; returns how much. */
+static size_t show_all_that_is_left(struct desk *desk, char *ret, size_t size)
+{
+    struct jr_replay replay;
+    ssize_t len;
+    size_t got = 0;
+    /* The console is read at once, and no pipe has room for all. */
+    int file = openat(desk->scratch.fd, "replayed",
+                      O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    limit_files(RLIM_INFINITY);
+    (void)fcntl(desk->out[0], F_SETFL, O_NONBLOCK);
+    while ((len = read(desk->out[0], ret + got, size - 1 - got)) > 0)
+        got += (size_t)len;
+    CU_ASSERT_EQUAL_FATAL(
+        jr_replay_open(&replay, file, -1, desk->scratch.fd, false), 0);
+    jr_replay_add(&replay, &desk->plan, desk->remainder);
+    jr_replay_finish(&replay, &desk->policy, &(sigset_t){0});
+    CU_ASSERT_TRUE(jr_replay_is_done(&replay));
+    jr_replay_close(&replay);
+    (void)lseek(file, 0, SEEK_SET);
+    while ((len = read(file, ret + got, size - 1 - got)) > 0)
+        got += (size_t)len;
+    ret[got] = '\0';
+    (void)close(file);
+    return got;
+}
+
 /* Lines of 1000 bytes, which come in pieces of 22400. */
 static void pour_pieces(struct desk *desk, uint32_t i, size_t len)
 {
@@ -552,11 +593,214 @@ static void drains_a_rank_that_waited(void)
     unsigned lines = pour(&desk, 0, 5000);
     CU_ASSERT_PTR_NOT_NULL(desk.tee.paused);
     jr_tee_drain(&desk.tee);
-    size_t len = desk.remainder->pending_len[0];
-    CU_ASSERT_FALSE(desk.remainder->streams[0].behind);
-    CU_ASSERT_EQUAL(drain_console(&desk), lines * 1002);
-    CU_ASSERT_TRUE(len > 1 << 20 && len < lines * 1002);
+    CU_ASSERT_PTR_NULL(desk.tee.paused);
+    CU_ASSERT_EQUAL(desk.outcomes[0].log_errno, 0);
+    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 1 << 20);
+    CU_ASSERT_TRUE(desk.remainder->streams[0].tail > 0);
+    static char text[6 << 20];
+    CU_ASSERT_EQUAL(show_all_that_is_left(&desk, text, sizeof text),
+                    lines * 1002);
     end(&desk);
+}
+
+/* Numbered lines of 100 bytes of rank `i`, from `*next` on and up to `most`, as
+ * far as its pipe takes them. */
+static void number(struct desk *desk, uint32_t i, unsigned *next, unsigned most)
+{
+    char line[128];
+    (void)fcntl(desk->ends[i][0], F_SETFL, O_NONBLOCK);
+    for (; *next < most; ++*next) {
+        (void)snprintf(line, sizeof line, "%09u %089u\n", *next, i);
+        if (write(desk->ends[i][0], line, 100) != 100)
+            break;
+        if (*next % 64 == 0)
+            turn(desk);
+    }
+    turn(desk);
+}
+
+/* Each rank has all of its lines there, in their order, and nothing else is. */
+static void check_numbered(const char *text, const unsigned lines[RANKS])
+{
+    unsigned seen[RANKS] = {0};
+    for (const char *at = text; *at != '\0'; at += 102) {
+        unsigned i = (unsigned)(at[0] - '0');
+        CU_ASSERT_TRUE_FATAL(strlen(at) >= 102 && i < RANKS && at[1] == ' ' &&
+                             at[101] == '\n');
+        CU_ASSERT_EQUAL_FATAL(strtoul(at + 2, NULL, 10), seen[i]);
+        seen[i]++;
+    }
+    for (unsigned i = 0; i < RANKS; i++)
+        CU_ASSERT_EQUAL(seen[i], lines[i]);
+}
+
+/* The ways in which a disk becomes full while the console is not read: the
+ * console had fallen behind by then, or falls behind later; a file with a
+ * limit; one that two streams share; no file at all. */
+static const struct {
+    rlim_t bytes; /* 0: there is no file */
+    bool limited, shared;
+    unsigned held; /* at least so many lines are written by then */
+} fillings[] = {{2500050, false, false, 25000}, {300050, false, false, 10000},
+                {1, false, false, 10000},       {60050, true, false, 10000},
+                {300050, false, true, 10000},   {0, false, false, 10000}};
+
+/* Two ranks write until they are held, and nobody reads. */
+static void fill(struct desk *desk, size_t how, unsigned lines[RANKS])
+{
+    static const char *const names[] = {"0.out", "1.out"};
+    static char limit[] = "64K";
+    begin(desk);
+    if (fillings[how].limited) {
+        desk->policy.log_limit = limit;
+        desk->tee.limit = 64 << 10;
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        bool file = fillings[how].bytes > 0;
+        desk->ranks[i].limited = fillings[how].limited;
+        if (!file)
+            desk->ranks[i].out = JR_SINK_CONSOLE;
+        if (fillings[how].shared)
+            desk->ranks[i].err_path = names[i];
+        add_stream(desk, i, 0, file ? names[i] : NULL);
+        lines[i] = 0;
+    }
+    limit_files(fillings[how].bytes > 0 ? fillings[how].bytes : RLIM_INFINITY);
+    for (unsigned more = 1000; more <= 60000; more += 1000)
+        for (uint32_t i = 0; i < RANKS; i++)
+            number(desk, i, &lines[i], more);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        CU_ASSERT_TRUE(lines[i] >= fillings[how].held / RANKS);
+        CU_ASSERT_TRUE(lines[i] < 60000); /* the rank is held */
+        CU_ASSERT_TRUE(jr_tee_bytes(&desk->tee, i, 0) == 100 * lines[i]);
+        CU_ASSERT_EQUAL(desk->outcomes[i].log_errno,
+                        fillings[how].bytes > 0 ? EFBIG : 0);
+    }
+}
+
+/* What was written before and after a file cannot be written any more is shown
+ * whole, once the console is read; and until then the ranks wait. */
+static void shows_all_that_a_full_disk_refuses(void)
+{
+    static char text[16 << 20];
+    for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
+        struct desk desk;
+        unsigned lines[RANKS];
+        size_t got = 0;
+        ssize_t len;
+        fill(&desk, how, lines);
+        (void)fcntl(desk.out[0], F_SETFL, O_NONBLOCK);
+        for (unsigned more = 0, idle = 0; idle < 3;) {
+            len = read(desk.out[0], text + got, 50000);
+            got += len > 0 ? (size_t)len : 0;
+            idle = len > 0 ? 0 : idle + 1;
+            turn(&desk);
+            more += 100; /* they go on meanwhile, and are held again */
+            for (uint32_t i = 0; i < RANKS && more <= 3000; i++)
+                number(&desk, i, &lines[i], lines[i] + 100);
+        }
+        text[got] = '\0';
+        check_numbered(text, lines);
+        CU_ASSERT_PTR_NULL(desk.tee.paused);
+        for (uint32_t i = 0; i < RANKS; i++) {
+            CU_ASSERT_FALSE(desk.tee.streams[2 * i].follower.shown.behind);
+            CU_ASSERT_PTR_NULL(desk.tee.streams[2 * i].follower.tail.data);
+        }
+        limit_files(RLIM_INFINITY);
+        end(&desk);
+    }
+}
+
+/* The end of the run waits for nobody; what is in memory, and in the pipes, is
+ * shown later with the rest. */
+static void leaves_all_that_a_full_disk_refuses(void)
+{
+    static char text[16 << 20];
+    for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
+        struct desk desk;
+        unsigned lines[RANKS];
+        fill(&desk, how, lines);
+        jr_tee_drain(&desk.tee);
+        size_t got = show_all_that_is_left(&desk, text, sizeof text);
+        CU_ASSERT_TRUE(got >= 102 * (size_t)(lines[0] + lines[1]));
+        check_numbered(text, lines);
+        limit_files(RLIM_INFINITY);
+        end(&desk);
+    }
+}
+
+/* Wherever the console stops, amid a line or between file and memory. */
+static void leaves_what_the_console_stops_amid(void)
+{
+    static char text[16 << 20];
+    for (size_t how = 0; how < sizeof fillings / sizeof *fillings; how++) {
+        struct desk desk;
+        unsigned lines[RANKS];
+        fill(&desk, how, lines);
+        (void)fcntl(desk.out[0], F_SETFL, O_NONBLOCK);
+        size_t got = 0;
+        ssize_t len;
+        while (got < (1 << 20) + how * 333333 &&
+               (len = read(desk.out[0], text + got, 5000)) > 0) {
+            got += (size_t)len;
+            turn(&desk);
+        }
+        jr_tee_drain(&desk.tee);
+        (void)show_all_that_is_left(&desk, text + got, sizeof text - got);
+        check_numbered(text, lines);
+        limit_files(RLIM_INFINITY);
+        end(&desk);
+    }
+}
+
+/* Ranks that are asked to end have their say, so far as that is little. */
+static void lets_a_held_rank_end(void)
+{
+    struct desk desk;
+    unsigned lines[RANKS];
+    fill(&desk, 1, lines);
+    CU_ASSERT_PTR_NOT_NULL(desk.tee.paused);
+    jr_tee_hurry(&desk.tee);
+    turn(&desk);
+    unsigned before = lines[0];
+    number(&desk, 0, &lines[0], lines[0] + 5000);
+    CU_ASSERT_EQUAL(lines[0], before + 5000);
+    number(&desk, 0, &lines[0], lines[0] + 60000);
+    CU_ASSERT_TRUE(lines[0] < before + 40000); /* it is held again */
+    limit_files(RLIM_INFINITY);
+    end(&desk);
+}
+
+/* A console that is closed takes nothing, and holds nobody. */
+static void lets_ranks_go_where_the_console_closes(void)
+{
+    for (int how = 0; how < 2; how++) {
+        struct desk desk;
+        unsigned lines[RANKS];
+        fill(&desk, 1, lines);
+        (void)signal(SIGPIPE, SIG_IGN);
+        if (how == 0) {
+            (void)close(desk.out[0]);
+        } else { /* while something else is written there */
+            (void)drain_console(&desk);
+            number(&desk, 0, &lines[0], 100000);
+            CU_ASSERT_PTR_NOT_NULL(desk.tee.paused);
+            jr_buf_clear(&desk.console.outputs[0].backlog);
+            desk.console.outputs[0].taken = 0;
+            (void)close(desk.out[0]);
+            jr_console_writer_write(&desk.console, 0, "x\n", 2);
+        }
+        for (uint32_t i = 0; i < RANKS; i++) {
+            unsigned until = lines[i] + 60000;
+            number(&desk, i, &lines[i], until);
+            number(&desk, i, &lines[i], until);
+            number(&desk, i, &lines[i], until);
+            CU_ASSERT_EQUAL(lines[i], until);
+        }
+        desk.out[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        limit_files(RLIM_INFINITY);
+        end(&desk);
+    }
 }
 
 struct puller {
@@ -675,6 +919,11 @@ int main(void)
         CASE(leaves_an_unfinished_line),
         CASE(leaves_the_beginning_of_a_line),
         CASE(drains_a_rank_that_waited),
+        CASE(shows_all_that_a_full_disk_refuses),
+        CASE(leaves_all_that_a_full_disk_refuses),
+        CASE(leaves_what_the_console_stops_amid),
+        CASE(lets_a_held_rank_end),
+        CASE(lets_ranks_go_where_the_console_closes),
         CASE(goes_on_where_nothing_is_left),
         CASE(refuses_what_it_cannot_filter),
     };
