@@ -45,8 +45,9 @@ struct jr_rank_run {
     struct jr_watch watch;   /* its pidfd, or a stand-in; -1: it is reaped */
     struct jr_watch control; /* its control socket; see exit_barrier.c */
     enum jr_function_end function_end;
-    uint64_t leave_by; /* when it must have ended; 0: no such time */
-    uint64_t reach_by; /* when it must have reached its function; 0 */
+    uint64_t leave_by;   /* when it must have ended; 0: no such time */
+    uint64_t reach_by;   /* when it must have reached its function; 0 */
+    bool other_released; /* a process that is not the rank got its answer */
     enum jr_life state;
     bool group;    /* the stop signal goes to its whole process group */
     bool shielded; /* it began with SIGTERM ignored */

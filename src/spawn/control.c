@@ -9,9 +9,14 @@
 
 #include "base/banned.h"
 
-bool jr_control_wanted(const struct jr_plan *plan)
+bool jr_control_is_awaited(const struct jr_plan *plan)
 {
     return plan->returns || plan->policy->exit_barrier;
+}
+
+bool jr_control_wanted(const struct jr_plan *plan)
+{
+    return plan->form == JR_FORM_PYTHON || jr_control_is_awaited(plan);
 }
 
 int jr_control_open(int ends[2])

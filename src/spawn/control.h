@@ -1,5 +1,5 @@
 /*
- * The control socket of a rank that has to return: its status, and who sent it.
+ * The control socket of a Python or library rank: its status, and who sent it.
  *
  * Whatever the rank forks inherits its end of the socket, so that a status
  * alone proves nothing. The kernel says with each which process wrote it
@@ -21,6 +21,9 @@ struct jr_control_status {
     size_t len; /* 0: the socket has come to its end */
     char text[JR_CONTROL_MOST];
 };
+
+/* Whether its ranks have to return; else they only have to end well. */
+bool jr_control_is_awaited(const struct jr_plan *plan);
 
 /* Whether the ranks of this plan have control sockets. */
 bool jr_control_wanted(const struct jr_plan *plan);

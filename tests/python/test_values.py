@@ -23,6 +23,11 @@ sys.path.insert(0, os.path.join(os.environ["SUPPORT"], "python"))
 from jobrun import _error, _function, _main, _result, _threads
 
 
+def tell(error):
+    _error.note(error)
+    _error.show(error)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="job run ")
@@ -207,7 +212,7 @@ class Errors(Case):
                     raise ValueError("b") from first
             except ValueError:
                 raise RuntimeError("c")
-        file, _ = self.told(_error.tell, self.raised(fail))
+        file, _ = self.told(tell, self.raised(fail))
         self.assertEqual(file["message"]["message"], "RuntimeError: c")
         self.assertEqual(file["causes"], [
             {"how": "context", "message": "ValueError: b"},
@@ -229,7 +234,7 @@ class Errors(Case):
 
         def causes(error):
             return [(cause["how"], cause["message"])
-                    for cause in self.told(_error.tell, error)[0]["causes"]]
+                    for cause in self.told(tell, error)[0]["causes"]]
 
         self.assertEqual(causes(chain()), [])
         self.assertEqual(causes(chain("context", "cause")),
@@ -259,7 +264,7 @@ class Errors(Case):
                 (ValueError("a\0\ud800"), "ValueError: a\\x00\\ud800"),
                 (Odd(), "Odd: <its text could not be read>")):
             with self.subTest(expected):
-                file, _ = self.told(_error.tell, error)
+                file, _ = self.told(tell, error)
                 self.assertEqual(file["message"]["message"], expected)
 
     def test_texts_are_cut_in_the_middle(self):
@@ -272,7 +277,7 @@ class Errors(Case):
         most = 64 << 10
         for extra in (0, 1):
             text = "a" * (most - len("ValueError: ") + extra)
-            file, _ = self.told(_error.tell, ValueError(text))
+            file, _ = self.told(tell, ValueError(text))
             said = file["message"]["message"]
             self.assertEqual(len(said), most + (5 if extra else 0))
 
@@ -291,9 +296,22 @@ class Errors(Case):
         self.assertEqual(os.environ[_error._PROCESS],
                          "%d %s" % (pid, self.result))
 
-    def test_exits_are_no_exceptions(self):
-        self.assertIsNone(self.told(_error.tell, SystemExit(3))[0])
+    def test_an_interrupt_is_no_exception(self):
+        self.assertIsNone(self.told(tell, KeyboardInterrupt())[0])
         self.assertEqual(self.hook.call_count, 1)
+
+    def test_exceptions_of_every_base(self):
+        class Stop(BaseException):
+            pass
+
+        class Later(KeyboardInterrupt):
+            """Python ends with 1 for it, and not by the signal."""
+
+        for error, text in ((Stop("x"), "Stop: x"), (Later(), "Later"),
+                            (GeneratorExit(), "GeneratorExit")):
+            with self.subTest(text):
+                file, _ = self.told(tell, error)
+                self.assertEqual(file["message"]["message"], text)
 
     def test_a_file_that_cannot_be_written(self):
         with mock.patch.dict(os.environ, JOBRUN_ERROR_FILE=self.dir):
@@ -411,8 +429,8 @@ class Words(Case):
         runner, rank = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.addCleanup(runner.close)
         self.addCleanup(rank.close)
-        with mock.patch.object(_main.select, "select",
-                               return_value=([], [], [])) as waits:
+        with mock.patch.object(_main.Control, "_is_answered",
+                               return_value=False) as waits:
             say(_main.Control(rank.fileno(), True))
         return runner.recv(9), waits.call_count
 

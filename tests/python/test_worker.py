@@ -3,6 +3,7 @@ import ast
 import glob
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 SUPPORT = os.environ["SUPPORT"]
@@ -379,8 +381,9 @@ class Ends(Case):
 
     def test_waits(self):
         self.write("f.py", "import atexit, subprocess\ndef f():\n"
-                   "    subprocess.run(['sh', '-c', 'readlink /proc/$$/fd/3'"
-                   "])\n")
+                   "    subprocess.run(['sh', '-c', 'ls /proc/$$/fd'])\n"
+                   "    with open('f.py') as file:\n"
+                   "        print(file.fileno())\n")
         process, ours = self.control(["function", "f:f", "{}"])
         word = ours.recv(100)
         file = os.stat(self.dir + "/result.json")
@@ -391,14 +394,121 @@ class Ends(Case):
         ours.send(b"g")
         out, err = process.communicate(timeout=WAIT)
         self.assertEqual(process.returncode, 0, err)
-        self.assertEqual(out, "")
+        # The program has the small numbers, and its children none of ours.
+        self.assertEqual(out.split()[:3], ["0", "1", "2"])
+        self.assertTrue(out.endswith("\n3\n"), out)
+        self.assertNotIn("100", out)
 
     def test_failure_does_not_wait(self):
         self.write("f.py", "def f():\n    1 / 0\n")
         process, ours = self.control(["function", "f:f", "{}"])
-        self.assertEqual(ours.recv(1), b"f")
+        self.is_word(ours.recv(100), b"f")
         process.communicate(timeout=WAIT)
         self.assertEqual(process.returncode, 1)
+
+    def is_word(self, told, word):
+        """A failure is told with its time."""
+        if word[:1] in b"fx":
+            told, _, at = told.rpartition(b" ")
+            self.assertLess(time.monotonic_ns() - int(at), WAIT * 10 ** 9)
+        self.assertEqual(told, word)
+
+    def told(self, text, form="script", code=1):
+        """The word of a script or a module, which still has all that it has
+        when it says it; and what it prints."""
+        self.write("f.py", text)
+        process, ours = self.control(
+            [form, "f.py" if form == "script" else "f"])
+        word = ours.recv(100)
+        self.assertFalse(self.has("closed"), text)
+        self.assertIsNone(process.poll())
+        ours.send(b"g")
+        out, err = process.communicate(timeout=WAIT)
+        self.assertEqual(process.returncode, code, err)
+        return word, out, err
+
+    def test_scripts_and_modules_tell_before_they_close_anything(self):
+        holds = ("import atexit, os, sys, threading\n"
+                 "def close():\n    open('closed', 'w').close()\n"
+                 "def hook(*what):\n    close()\n    print('hook')\n"
+                 "class Held:\n    def __del__(self):\n        close()\n"
+                 "held = Held()\natexit.register(close)\n")
+        lingers = ("main = threading.main_thread()\n"
+                   "threading.Thread(target=lambda: (main.join(), close()))"
+                   ".start()\n")
+        for form in ("script", "module"):
+            for text, word, code in (
+                    ("", b"r", 0), ("sys.exit(0)\n", b"r", 0),
+                    ("sys.exit(3)\n", b"x 3", 3),
+                    ("sys.exit('no')\n", b"x 1", 1),
+                    ("raise ValueError('x')\n", b"f", 1),
+                    (lingers, b"t", 0), (lingers + "sys.exit(0)\n", b"t", 0),
+                    (lingers + "1 / 0\n", b"f", 1),
+                    (lingers + "sys.exit(4)\n", b"x 4", 4),
+                    ("sys.excepthook = hook\n1 / 0\n", b"f", 1),
+                    ("class Stop(BaseException):\n    pass\nraise Stop\n",
+                     b"f", 1)):
+                with self.subTest(form=form, text=text):
+                    told, out, err = self.told(holds + text, form, code)
+                    self.is_word(told, word)
+                    self.assertTrue(self.has("closed"))
+                    os.unlink(self.dir + "/closed")
+                    self.assertEqual("hook" in out, "= hook" in text)
+                    self.assertEqual(self.has("error.json"), word == b"f", err)
+                    if word == b"f":
+                        os.unlink(self.dir + "/error.json")
+
+    def test_what_is_not_the_rank_tells_nothing(self):
+        fails = "import os, sys, threading\nimport multiprocessing as m\n" \
+            "def fail():\n    raise ValueError\n" \
+            "if __name__ == '__main__':\n    %s\n    sys.exit(9)\n"
+        for text in (
+                "pid = os.fork()\n    if pid == 0:\n        fail()\n"
+                "    os.waitpid(pid, 0)",
+                "pid = os.fork()\n    if pid == 0:\n        sys.exit(4)\n"
+                "    os.waitpid(pid, 0)",
+                "thread = threading.Thread(target=fail)\n    thread.start()\n"
+                "    thread.join()",
+                "process = m.get_context('fork').Process(target=fail)\n"
+                "    process.start()\n    process.join()",
+                "process = m.get_context('spawn').Process(target=fail)\n"
+                "    process.start()\n    process.join()"):
+            with self.subTest(text):
+                self.is_word(self.told(fails % text, code=9)[0], b"x 9")
+                self.assertFalse(self.has("error.json"))
+
+    def test_who_has_closed_it_ends_all_the_same(self):
+        for text, code in (("", 0), ("sys.exit(3)\n", 3), ("1 / 0\n", 1),
+                           ("os.execv('/bin/sh', ['sh', '-c', 'exit 6'])\n", 6),
+                           ("os._exit(5)\n", 5)):
+            self.write("f.py", "import os, socket, sys\n"
+                       "os.closerange(3, 1000)\n"
+                       "held = [socket.socket() for _ in range(200)]\n" + text)
+            process, ours = self.control(["script", "f.py"])
+            self.assertEqual(ours.recv(100), b"", text)
+            out, err = process.communicate(timeout=WAIT)
+            self.assertEqual(process.returncode, code, err)
+
+    def test_a_low_limit(self):
+        """The socket stays where it is."""
+        self.write("f.py", "import resource\n"
+                   "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n")
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        process, ours = self.control(["script", "f.py"])
+        self.assertEqual(ours.recv(100), b"r")
+        ours.send(b"g")
+        self.assertEqual(process.communicate(timeout=WAIT), ("64\n", ""))
+
+    def test_a_call_that_cannot_be_made(self):
+        for words in (["script", "no.py"], ["module", "nosuch"],
+                      ["function", "nosuch:f", "{}"]):
+            process, ours = self.control(words)
+            self.is_word(ours.recv(100), b"x 126")
+            ours.send(b"g")
+            process.communicate(timeout=WAIT)
+            self.assertEqual(process.returncode, 126)
 
     def test_runner_gone(self):
         self.write("f.py", "")

@@ -52,7 +52,7 @@ def says():
     write()
     if os.fork() == 0:
         file = os.stat(os.environ["JOBRUN_RESULT_FILE"])
-        os.write(3, b"r %d %d %d %d %d" % (
+        os.write(100, b"r %d %d %d %d %d" % (
             file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns,
             file.st_ctime_ns))
         os._exit(0)
@@ -328,7 +328,7 @@ class Returned(Case):
 
     def test_a_function_that_closes_what_is_not_its_own(self):
         done = self.call("closes", 1, ranks=1)
-        self.assertIn("had closed descriptor 3", done.stderr)
+        self.assertIn("had closed descriptor 100", done.stderr)
         self.assertEqual((self.folder / "mine").read_text(), "")
 
     def test_a_wrapper(self):

@@ -25,7 +25,14 @@ WRONG = int(os.environ.get("WRONG", "0"))
 PEER = os.environ["PEER"]
 
 HUB = """
-import os, signal, socket, sys, time
+import atexit, os, signal, socket, sys, time
+
+links = []
+
+def let_go():
+    for link in links:
+        link.close()
+    time.sleep(0.2)
 
 def die(how):
     if how == "segv":
@@ -36,6 +43,11 @@ def die(how):
         os._exit(3)
     elif how == "sysexit":
         sys.exit(3)
+    elif how == "raise":
+        raise ValueError("loss is NaN")
+    elif how == "goodbye":
+        atexit.register(let_go)
+        raise ValueError("loss is NaN")
     elif how == "leave":
         os._exit(0)
     elif how == "sysleave":
@@ -68,10 +80,12 @@ def react(link, how):
         link.recv(1)
         while True:
             link.sendall(b"x")
-    if how != "eof":
+    if how not in ("eof", "quiet"):
         link.sendall(b"x")  # unread where it goes: the end is a reset
     if link.recv(1) and link.recv(1):
         raise AssertionError("the hub speaks")
+    if how == "quiet":
+        os._exit(7)
     raise RuntimeError("the hub has gone") if how == "own" else \\
         EOFError("the hub has closed the connection")
 
@@ -85,7 +99,7 @@ def main(kind, hub, death, reaction):
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(at)
     server.listen(world)
-    links = [server.accept()[0] for _ in range(world - 1)]
+    links[:] = [server.accept()[0] for _ in range(world - 1)]
     for link in links:
         link.sendall(b"g")
     die(death)
@@ -99,6 +113,7 @@ ENDS = {"segv": ("signal", None, "SIGSEGV"),
         "kill": ("signal", None, "SIGKILL"),
         "other": ("signal", None, "SIGKILL"),
         "exit": ("exit", 3, None), "sysexit": ("exit", 3, None),
+        "raise": ("exit", 1, None), "goodbye": ("exit", 1, None),
         "leave": ("result", 0, None), "sysleave": ("result", 0, None),
         "slow": ("exit", 3, None)}
 DEATHS = ["segv", "kill", "exit", "sysexit", "other"]
@@ -114,6 +129,13 @@ FORMS = {
     "c": ("unix", ["segv", "kill", "exit", "slow", "other"],
           ["abort", "told", "pipe"] + SILENT),
 }
+# Of a Python hub that raises or exits, which says so before its connections
+# are closed, and its peers leave without a word.
+TELLS = {form: (kind, ["raise", "sysexit", "goodbye"], ["quiet"])
+         for form, kind in (("spawn", "unix"), ("fork", "unix"),
+                            ("script", "tcp"), ("module", "tcp"),
+                            ("forked script", "unix"),
+                            ("forked module", "unix"))}
 # The same of a hub that ends with 0 and owes its result. What its peers say has
 # to tell that they lost one.
 LEAVES = {form: (FORMS[form][0], ["leave", "sysleave"], ["reset", "eof", "pipe"])
@@ -147,17 +169,19 @@ class Job:
         args = [self.kind, str(self.hub), self.death, self.reaction]
         entry = {
             "script": {"python": {"script": "hub.py"}, "args": args},
+            "module": {"python": {"module": "hub"}, "args": args},
             "command": {"command": ["python3", "hub.py", *args]},
             "c": {"command": [PEER, *args[1:]]},
-        }.get(self.form, {"python": {"function": "hub:main"}, "args": args})
+        }.get(self.form.split()[-1],
+              {"python": {"function": "hub:main"}, "args": args})
         spec = {"version": 1, "name": "peers", "device": "cpu",
                 "world_size": self.world, "entrypoint": entry,
                 "timeouts": {"stop_grace": "5s", "run": "50s"},
                 "console": {"ranks": "none"}}
         if self.death.endswith("leave"):
             spec["results"] = {"required": "all"}
-        if self.form in ("fork", "forkserver"):
-            spec["start_method"] = self.form
+        if self.form.startswith("fork"):
+            spec["start_method"] = self.form.replace("forked", "fork").split()[0]
         return json.dumps(spec)
 
 
@@ -297,6 +321,9 @@ class Peers(harness.Case):
 
     def test_the_one_that_died(self):
         self.try_jobs(COUNT, FORMS)
+
+    def test_the_one_that_says_so(self):
+        self.try_jobs(max(24, COUNT // 5), TELLS)
 
     def test_the_one_that_left(self):
         self.try_jobs(max(12, COUNT // 5), LEAVES)

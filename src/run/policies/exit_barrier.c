@@ -1,15 +1,21 @@
 /*
- * The ends of ranks that have to return: functions, library steps, and with
- * `exit_barrier` scripts and modules too.
+ * The ends of Python and library ranks, as they tell them, and which of them
+ * wait for the others.
  *
- * Such a rank has a control socket (its descriptor 3, which the worker keeps to
- * itself). It writes `b` before it calls its function; `r` once it has returned
- * and its result is written, `f` once its exception is written, or `x` and a
- * code that is not 0 when it is going to exit with that, and then waits for a
- * byte, or for the end of the socket, before it continues to its end
- * (first_failure.c). `x 0` says that it exits without having returned, and
- * waits for nothing. Whatever the rank forks has the socket too, and is not the
- * rank: only what the process wrote that jobrun started counts (control.h).
+ * Such a rank has a control socket (its descriptor 3 at first, which the worker
+ * keeps to itself). It writes `b` before it runs what is the user's; `r` once
+ * that has returned and its result is written, `t` where a script has come to
+ * its end and its threads go on, `f` once its exception is written, or `x` and
+ * a code that is not 0 when it is going to exit with that, both with the time
+ * of the failure, and then waits for a byte, or for the end of the socket,
+ * before it continues to its end (first_failure.c). `x 0` says that it exits
+ * without having returned, and waits for nothing. Whatever the rank forks has
+ * the socket too, and is not the rank: only what the process wrote that jobrun
+ * started counts (control.h).
+ *
+ * Functions and library steps have to return, with `exit_barrier` scripts and
+ * modules too. Others are answered at once, and that is all: when such a rank
+ * is done is for it to say, by ending.
  *
  * With `exit_barrier` it gets that byte when every rank has returned, those of
  * the job's other nodes too (run_options.h: the link), or one has ended in
@@ -85,6 +91,10 @@ static void note_function_end(struct jr_rank_run *rank,
 {
     struct jr_runner *runner = rank->runner;
     rank->function_end = end;
+    if (!jr_control_is_awaited(runner->plan)) {
+        send_release(rank);
+        return;
+    }
     rank->outcome->returned = end == JR_FUNCTION_END_RETURNED;
     jr_events_add(
         &runner->events,
@@ -111,14 +121,16 @@ static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
     return rank->pid != 0 && rank->pid == pid;
 }
 
-/* Another process than the rank has returned: what a wrapper started, most of
- * the time, and that waits for a byte as the rank would. */
-static void let_other_process_exit(struct jr_rank_run *rank, pid_t other)
+/* Another process than the rank is done: what a wrapper started, most of the
+ * time, and that waits for a byte as the rank would. */
+static void let_other_process_exit(struct jr_rank_run *rank, pid_t other,
+                                   bool returned)
 {
-    if (rank->outcome->returned_by != 0)
-        return;
-    rank->outcome->returned_by = other;
-    send_release(rank);
+    if (returned && rank->outcome->returned_by == 0)
+        rank->outcome->returned_by = other;
+    if (!rank->other_released)
+        send_release(rank);
+    rank->other_released = true;
 }
 
 /* Of "x 3"; 0 where it is an exception. */
@@ -126,6 +138,21 @@ static int read_exit_code(const char *text)
 {
     int code = 0;
     return sscanf(text, "x %d", &code) == 1 ? code : 0;
+}
+
+/* The rank failed when it says that it did, "f 123" or "x 3 123" by our clock:
+ * the word may be read late, when others that followed have ended. */
+static void note_failure(struct jr_rank_run *rank, const char *text)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    unsigned long long at = 0;
+    bool told_before = outcome->told_ns != 0;
+    jr_first_failure_announced(rank, read_exit_code(text));
+    if (!told_before &&
+        (sscanf(text, "f %llu", &at) == 1 ||
+         sscanf(text, "x %*d %llu", &at) == 1) &&
+        at >= outcome->started_ns && at < outcome->told_ns)
+        outcome->told_ns = at;
 }
 
 static void handle_control_status(struct jr_rank_run *rank,
@@ -136,22 +163,23 @@ static void handle_control_status(struct jr_rank_run *rank,
         jr_fork_stall_reached(rank);
         text++;
     }
-    bool returned = *text == 'r', leaves = strcmp(text, "x 0") == 0;
+    bool leaves = *text == 'r' || strcmp(text, "x 0") == 0;
+    bool returned = *text == 'r' || *text == 't';
     if (!returned && *text != 'f' && *text != 'x')
         return;
     bool own = is_rank_itself(rank, status->from);
-    if (own && (returned || leaves) && rank->outcome->leaving_ns == 0)
+    if (own && leaves && rank->outcome->leaving_ns == 0)
         rank->outcome->leaving_ns = jr_clock_ns();
-    if (leaves)
+    if (leaves && !returned)
         return;
-    if (!own && returned)
-        let_other_process_exit(rank, status->from);
+    if (!own)
+        let_other_process_exit(rank, status->from, returned);
     if (!own || rank->function_end != JR_FUNCTION_END_NONE)
         return;
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
-        jr_first_failure_announced(rank, read_exit_code(text));
+        note_failure(rank, text);
     note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED
                                      : JR_FUNCTION_END_FAILED);
 }

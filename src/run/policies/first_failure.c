@@ -152,8 +152,10 @@ static bool failed_by_lost_peer(struct jr_rank_run *rank)
     bool died = outcome->end == JR_END_SIGNALED, found;
     if (died && outcome->signal != SIGABRT)
         return outcome->signal == SIGPIPE;
-    if (outcome->end == JR_END_START || outcome->told_code != 0)
+    if (outcome->end == JR_END_START)
         return false;
+    if (outcome->told_code != 0) /* of an exit, no error.json tells */
+        return output_shows_lost_peer(rank);
     return error_shows_lost_peer(rank, &found) ||
            (!found && output_shows_lost_peer(rank));
 }
@@ -170,7 +172,8 @@ void jr_first_failure_announced(struct jr_rank_run *rank, int code)
         (rank->outcome->warned_with != 0 && code == JR_YIELD_CODE))
         return;
     note_exiting_ranks(rank->runner);
-    if (code == 0 && error_shows_lost_peer(rank, &found))
+    if (code == 0 ? error_shows_lost_peer(rank, &found)
+                  : output_shows_lost_peer(rank))
         return;
     first->known = true;
     first->announcer = rank;

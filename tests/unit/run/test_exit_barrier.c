@@ -52,6 +52,7 @@ static void believes_words_that_it_knows(void)
         {"x y", JR_FUNCTION_END_FAILED, 0, "rank_done rank=10 returned=0; "},
         {"x 0", JR_FUNCTION_END_NONE, 0, ""},
         {"bx 0", JR_FUNCTION_END_NONE, 0, ""},
+        {"t", JR_FUNCTION_END_RETURNED, 0, "rank_done rank=10 returned=1; "},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         start(2, true);
@@ -62,12 +63,49 @@ static void believes_words_that_it_knows(void)
         CU_ASSERT_EQUAL(fake.outcomes[0].told_ns != 0,
                         vectors[i].end == JR_FUNCTION_END_FAILED);
         CU_ASSERT_EQUAL(fake.outcomes[0].leaving_ns != 0,
-                        vectors[i].end == JR_FUNCTION_END_RETURNED ||
+                        strchr(vectors[i].text, 'r') == vectors[i].text ||
+                            strcmp(vectors[i].text, "br") == 0 ||
                             strstr(vectors[i].text, "x 0") != NULL);
         CU_ASSERT_EQUAL(fake.ranks[0].reach_by == 0, *vectors[i].text == 'b');
         fake_runner_check_events(&fake, vectors[i].event);
         fake_runner_end(&fake);
     }
+}
+
+/* A word that is read late says when it was; not before its rank was there, and
+ * not later than now. */
+static void a_failure_was_when_it_says(void)
+{
+    static const struct {
+        const char *before;
+        int64_t ago_ns;
+        bool believed;
+    } vectors[] = {
+        {"f ", 50, true},   {"x 3 ", 50, true},  {"bx 3 ", 50, true},
+        {"f ", 100, true},  {"f ", 101, false},  {"f ", -3600000000000, false},
+        {"f -", 50, false}, {"f x ", 50, false}, {"x ", 50, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char text[64];
+        start(2, false);
+        uint64_t before = jr_clock_ns();
+        uint64_t at = before - (uint64_t)vectors[i].ago_ns;
+        fake.outcomes[0].started_ns = before - 100;
+        (void)snprintf(text, sizeof text, "%s%llu", vectors[i].before,
+                       (unsigned long long)at);
+        fake_runner_tell(&fake, 0, text);
+        uint64_t told = fake.outcomes[0].told_ns;
+        CU_ASSERT_TRUE(vectors[i].believed
+                           ? told == at
+                           : fake_runner_is_after(told, before, 0));
+        fake_runner_end(&fake);
+    }
+    /* What was told in another way stays. */
+    start(2, false);
+    fake.outcomes[0].told_ns = 9;
+    fake_runner_tell(&fake, 0, "f 7");
+    CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 9);
+    fake_runner_end(&fake);
 }
 
 /* What comes first counts: who has failed does not return any more. */
@@ -91,7 +129,9 @@ static void other_processes_are_not_the_rank(void)
 {
     static const char *const texts[] = {"r", "f", "x 3", "b", "br", "x 0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        bool returns = strchr(texts[i], 'r') != NULL && *texts[i] == 'r';
+        bool returns = *texts[i] == 'r';
+        bool waits =
+            returns || *texts[i] == 'f' || strcmp(texts[i], "x 3") == 0;
         start(2, true);
         fake.ranks[0].pid = getppid();
         fake.ranks[0].reach_by = 1;
@@ -99,8 +139,7 @@ static void other_processes_are_not_the_rank(void)
             CU_ASSERT_TRUE(
                 send(fake.controls[0], texts[i], strlen(texts[i]), 0) > 0);
             fake.ranks[0].control.ready(&fake.ranks[0], 0);
-            CU_ASSERT_EQUAL(fake_runner_released(&fake, 0),
-                            returns && time == 0);
+            CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), waits && time == 0);
         }
         check_end(0, JR_FUNCTION_END_NONE);
         CU_ASSERT_EQUAL(fake.outcomes[0].returned_by, returns ? getpid() : 0);
@@ -129,10 +168,41 @@ static void holds_until_all_have_returned(void)
     fake_runner_end(&fake);
 }
 
+/* A script without the barrier is done when it ends: what it says is noted and
+ * answered, and it has all the time that it wants. */
+static void who_need_not_return_is_answered(void)
+{
+    static const struct {
+        const char *text;
+        int code;
+        bool leaves, failed, answered;
+    } vectors[] = {
+        {"r", 0, true, false, true},    {"t", 0, false, false, true},
+        {"f", 0, false, true, true},    {"x 3", 3, false, true, true},
+        {"x 0", 0, true, false, false}, {"b", 0, false, false, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start(2, false);
+        fake.policy.timeouts.exit_ms = 1;
+        fake_runner_tell(&fake, 0, vectors[i].text);
+        const struct jr_rank_outcome *outcome = &fake.outcomes[0];
+        CU_ASSERT_EQUAL(fake_runner_released(&fake, 0), vectors[i].answered);
+        CU_ASSERT_FALSE(outcome->returned);
+        CU_ASSERT_EQUAL(outcome->leaving_ns != 0, vectors[i].leaves);
+        CU_ASSERT_EQUAL(outcome->told_ns != 0, vectors[i].failed);
+        CU_ASSERT_EQUAL(outcome->told_code, vectors[i].code);
+        CU_ASSERT_EQUAL(fake.ranks[0].leave_by, 0);
+        CU_ASSERT_EQUAL(fake.runner.exit_barrier.timer.at, 0);
+        fake_runner_check_events(&fake, "");
+        fake_runner_end(&fake);
+    }
+}
+
 /* Without it each goes at once. */
 static void without_a_barrier_nobody_waits(void)
 {
     start(3, false);
+    fake.plan.returns = true;
     fake_runner_tell(&fake, 1, "r");
     CU_ASSERT_TRUE(fake_runner_released(&fake, 1));
     CU_ASSERT_FALSE(fake_runner_released(&fake, 1));
@@ -263,6 +333,7 @@ static void counts_the_time_to_exit(void)
     static const uint64_t limits[] = {0, 1, 7000};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         start(2, false);
+        fake.plan.returns = true;
         fake.policy.timeouts.exit_ms = limits[i];
         uint64_t before = jr_clock_ns();
         fake_runner_tell(&fake, 0, i == 1 ? "f" : "r");
@@ -332,9 +403,10 @@ static void no_time_passes_while_suspended(void)
 }
 
 JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows),
-             CASE(believes_the_first_word),
+             CASE(a_failure_was_when_it_says), CASE(believes_the_first_word),
              CASE(other_processes_are_not_the_rank),
              CASE(holds_until_all_have_returned),
+             CASE(who_need_not_return_is_answered),
              CASE(without_a_barrier_nobody_waits), CASE(a_failure_lets_all_go),
              CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
              CASE(a_closed_socket_is_watched_no_longer),

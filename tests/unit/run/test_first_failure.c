@@ -130,6 +130,26 @@ static void notes_who_announces_a_failure(void)
     }
 }
 
+/* Who caught it, printed it, and exits. */
+static void an_exit_may_be_for_a_lost_peer(void)
+{
+    static const struct {
+        const char *err;
+        bool known;
+    } vectors[] = {{TRACE "BrokenPipeError: [Errno 32]\n", false},
+                   {TRACE "ValueError: x\n", true},
+                   {"", true}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start();
+        fake.planned[0].err_path = "stderr.log";
+        scratch_write(&fake.scratch, "stderr.log", vectors[i].err);
+        jr_first_failure_announced(&fake.ranks[0], 3);
+        CU_ASSERT_NOT_EQUAL(fake.outcomes[0].told_ns, 0);
+        CU_ASSERT_EQUAL(fake.runner.first_failure.known, vectors[i].known);
+        fake_runner_end(&fake);
+    }
+}
+
 static void a_second_announcement_is_none(void)
 {
     start();
@@ -157,7 +177,8 @@ static const struct loss losses[] = {
     {JR_END_EXITED, 1, 0, NULL, "", false},
     {JR_END_EXITED, 1, 0, NULL, TRACE "ValueError: loss is NaN\n", false},
     {JR_END_EXITED, 1, 0, OWN, TRACE "BrokenPipeError: [Errno 32]\n", false},
-    {JR_END_EXITED, 1, 4, LOST, TRACE "BrokenPipeError: [Errno 32]\n", false},
+    {JR_END_EXITED, 1, 4, LOST, TRACE "ValueError: x\n", false},
+    {JR_END_EXITED, 1, 4, OWN, TRACE "BrokenPipeError: [Errno 32]\n", true},
     {JR_END_START, 0, 0, LOST, TRACE "BrokenPipeError: [Errno 32]\n", false},
     {JR_END_SIGNALED, SIGSEGV, 0, LOST, TRACE "BrokenPipeError\n", false},
     {JR_END_SIGNALED, SIGKILL, 0, LOST, NULL, false},
@@ -382,6 +403,7 @@ static void ends_with_the_run(void)
 
 JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_again_later),
              CASE(looks_at_children_alone), CASE(notes_who_announces_a_failure),
+             CASE(an_exit_may_be_for_a_lost_peer),
              CASE(a_second_announcement_is_none),
              CASE(holds_the_stop_for_lost_peers), CASE(its_own_error_counts),
              CASE(reads_the_end_of_standard_error),

@@ -12,13 +12,16 @@
 #include "deny.h"
 #include "descriptors.h"
 
-static void a_plan_that_returns_has_them(void)
+static void python_and_what_returns_have_them(void)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         const struct jr_policy policy = {.exit_barrier = (i & 1) != 0};
         const struct jr_plan plan = {.policy = &policy,
+                                     .form = (i & 4) != 0 ? JR_FORM_PYTHON
+                                                          : JR_FORM_COMMAND,
                                      .returns = (i & 2) != 0};
         CU_ASSERT_EQUAL(jr_control_wanted(&plan), i != 0);
+        CU_ASSERT_EQUAL(jr_control_is_awaited(&plan), (i & 3) != 0);
     }
 }
 
@@ -173,7 +176,7 @@ static void descriptors_are_not_kept(void)
     (void)close(ends[1]);
 }
 
-JR_UNIT_MAIN("control", CASE(a_plan_that_returns_has_them),
+JR_UNIT_MAIN("control", CASE(python_and_what_returns_have_them),
              CASE(ends_are_as_they_should_be),
              CASE(leaves_nothing_where_it_fails), CASE(reads_what_was_written),
              CASE(tells_processes_apart), CASE(takes_long_texts_in_pieces),

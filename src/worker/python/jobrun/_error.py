@@ -139,15 +139,20 @@ def _record(message, stack, now, more):
         sys.stderr.write("jobrun: could not write %s: %s\n" % (path, error))
 
 
-def tell(error):
-    """An exception of the user's: error.json, and what Python would print."""
+def note(error):
+    """An exception of the user's, as error.json. Of an interrupt, Python ends
+    by SIGINT, which tells more."""
     now = time.time_ns()
     trace = error.__traceback__ = trim(error)
-    if isinstance(error, Exception):
+    if type(error) is not KeyboardInterrupt:
         lines = traceback.format_exception(type(error), error, trace)
         _record(_headline(error), "".join(lines), now,
                 {"causes": _causes(error)})
-    sys.excepthook(type(error), error, trace)
+
+
+def show(error):
+    """What Python would print of it."""
+    sys.excepthook(type(error), error, error.__traceback__)
     # It was told; what is still to come of it is the way to the end.
     sys.excepthook = lambda *rest: None
 

@@ -227,8 +227,8 @@ def _call_pickled(function, args, kwargs):
         if value is None and jobrun.result.delivered:
             return None
         return _deliver(value) if os.getpid() == me else None
-    except Exception as error:
-        if os.getpid() == me:
+    except BaseException as error:
+        if os.getpid() == me and not isinstance(error, SystemExit):
             _keep_exception(error)
         raise
 

@@ -1,6 +1,7 @@
 """The forms of a Python entrypoint, each run as plain Python would."""
 import atexit
 import builtins
+import fcntl
 import gc
 import importlib
 import importlib.machinery
@@ -12,6 +13,7 @@ import re
 import select
 import stat
 import sys
+import time
 import types
 
 import jobrun
@@ -20,6 +22,7 @@ from jobrun._error import StartError
 
 NOTED = 1.0  # seconds within which the runner notes a failure
 CONTROL = 3  # the descriptor of the runner's control socket, where there is one
+APART = 100  # it is moved to one from here on, where no program has its own
 
 
 def _new_main():
@@ -62,13 +65,14 @@ def read_script(path):
                             _near_script(path))) from None
 
 
-def _run_script(words, _):
+def _run_script(words, control):
     path = words[0]
     sys.argv[:] = words
     main = _new_main()
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
         import runpy
         _put_first(script_name(path))
+        control.reach()
         runpy._run_module_as_main("__main__", alter_argv=False)
         return
     _put_first(os.path.dirname(os.path.realpath(path)))
@@ -76,6 +80,7 @@ def _run_script(words, _):
     main.__file__ = script_name(path)
     main.__cached__ = None
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    control.reach()
     exec(code, main.__dict__)
 
 
@@ -126,12 +131,13 @@ def find_module(name):
     return spec
 
 
-def _run_module(words, _):
+def _run_module(words, control):
     import runpy
     sys.argv[:] = words
     _put_first(os.getcwd())
     find_module(words[0])
     _new_main()
+    control.reach()
     runpy._run_module_as_main(words[0])
 
 
@@ -243,8 +249,20 @@ class Control:
         self.file = self._socket()
         if self.file is None:
             self.fd = -1
+        elif fd == CONTROL:
+            self._move()
         else:
             os.set_inheritable(fd, False)
+
+    def _move(self):
+        """Small numbers are the program's own, as they are in plain Python."""
+        try:
+            moved = fcntl.fcntl(self.fd, fcntl.F_DUPFD_CLOEXEC, APART)
+        except OSError:  # the rank may not have that many
+            os.set_inheritable(self.fd, False)
+        else:
+            os.close(self.fd)
+            self.fd = moved
 
     def _socket(self):
         """What tells the socket from anything else of that number."""
@@ -274,22 +292,38 @@ class Control:
             # A failure is noted before the rank lets go of what its peers
             # would miss; that takes no time, and a runner that is stopped has
             # to be passed by.
-            if answered and (how.startswith(b"r") or
-                             select.select([self.fd], [], [], NOTED)[0]):
+            if answered and (how[:1] in b"rt" or self._is_answered()):
                 os.read(self.fd, 1)
         except (OSError, ValueError):
             pass  # no runner: nothing to wait for
 
+    def _is_answered(self):
+        answer = select.poll()
+        answer.register(self.fd, select.POLLIN)
+        return answer.poll(NOTED * 1000)
+
+
+def _threads_go_on():
+    """Whether the rank goes on when its main module has come to its end."""
+    threading = sys.modules.get("threading")
+    return threading is not None and any(
+        not thread.daemon and thread is not threading.main_thread()
+        for thread in threading.enumerate())
+
 
 def _returned(control, file):
-    """`file`: of a function, what it delivered. Returns the exit code."""
+    """`file`: what a function delivered; None: it is no function. Returns the
+    exit code."""
     if file and control.is_lost():
         _error.refuse(StartError(
             "the function returned, but it had closed descriptor %d, which "
             "reports to jobrun: do not close descriptors that you did not open"
             % control.fd), start=False)
         return 1
-    control.tell(b"r" + (file or "").encode())
+    if file is None and _threads_go_on():
+        control.tell(b"t")
+    else:
+        control.tell(b"r" + (file or "").encode())
     control.returned = True
     return 0
 
@@ -320,20 +354,28 @@ def _run(words, control):
     try:
         file = form(words[1:], control)
     except SystemExit as error:
+        now = time.monotonic_ns()
         code = _exit_code(error)
         if code != 0:
-            control.tell(b"x %d" % code)
+            control.tell(b"x %d %d" % (code, now))
         elif words[0] != "function":
             _returned(control, None)
         else:
             control.tell(b"x 0", answered=False)
         raise
     except StartError as error:
+        now = time.monotonic_ns()
         _error.refuse(error)
+        control.tell(b"x 126 %d" % now)
         return 126
     except BaseException as error:
-        _error.tell(error)
-        control.tell(b"f")
+        now = time.monotonic_ns()
+        # Before the user's own hook, which may take its time, or the process.
+        try:
+            _error.note(error)
+        finally:
+            control.tell(b"f %d" % now)
+        _error.show(error)
         raise
     return _returned(control, file)
 
