@@ -2,7 +2,7 @@
  * One verdict for several nodes. The node that failed first decides, with its
  * root cause. A node whose jobrun is gone decides only if no node failed,
  * because the time of its loss is not known. Then come nodes that did not
- * deliver, and nodes that are not here.
+ * deliver, nodes that are not of one run, and nodes that are not here.
  */
 #include "record/merge_verdict.h"
 

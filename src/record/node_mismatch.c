@@ -210,30 +210,42 @@ static bool describe_ranges(struct jr_buf *out, const struct node_list *list)
     return found;
 }
 
-static bool describe_experiments(struct jr_buf *out,
-                                 const struct node_list *list,
-                                 const struct jr_node_mismatch_view *look)
+/* Returns the first node that ran another experiment than the first one. */
+static const struct node_facts *describe_experiments(
+    struct jr_buf *out, const struct node_list *list)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
-    const struct node_facts *other = add_kinds(out, list, &trait);
-    if (other == NULL)
-        return false;
-    jr_buf_printf(out, " (jobrun diff %s/%s %s/%s", look->run,
+    return add_kinds(out, list, &trait);
+}
+
+/* The command that shows in what they differ. */
+static void add_diff(struct jr_buf *out, const struct node_list *list,
+                     const struct node_facts *other,
+                     const struct jr_node_mismatch_view *look)
+{
+    jr_buf_printf(out, "jobrun diff %s/%s %s/%s", look->run,
                   list->items[0].part, look->run, other->part);
     jr_words_log_dir(out, look->run_dir);
-    jr_buf_char(out, ')');
-    return true;
+}
+
+static bool describe_other_runs(struct jr_buf *out,
+                                const struct node_list *list)
+{
+    if (describe_worlds(out, list))
+        return true;
+    jr_buf_clear(out);
+    return describe_ranges(out, list);
 }
 
 bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes)
 {
     struct node_list list;
     load_node_facts(&list, nodes);
-    bool found = describe_worlds(ret, &list);
+    bool found = describe_other_runs(ret, &list);
     if (!found) {
         jr_buf_clear(ret);
-        found = describe_ranges(ret, &list);
+        found = describe_experiments(ret, &list) != NULL;
     }
     free(list.items);
     return found && !ret->failed;
@@ -245,10 +257,19 @@ void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
     struct node_list list;
     JR_BUF_CLEANUP struct jr_buf reason = JR_BUF_INIT, text = JR_BUF_INIT;
     load_node_facts(&list, nodes);
-    if (jr_node_mismatch_find(&reason, nodes) && !look->verdict_told)
+    const char *verdict = look->verdict == NULL ? "" : look->verdict;
+    bool others = describe_other_runs(&reason, &list);
+    if (others && strcmp(verdict, reason.data) != 0)
         jr_buf_printf(out, "%s%s\n", look->before, reason.data);
-    if (describe_experiments(&text, &list, look))
-        jr_buf_printf(out, "%s%s\n", look->before, text.data);
+    const struct node_facts *other = describe_experiments(&text, &list);
+    if (other != NULL) {
+        bool told = strcmp(verdict, text.data) == 0;
+        jr_buf_printf(out, "%s%s", look->before,
+                      told ? "try:        " : text.data);
+        jr_buf_str(out, told ? "" : " (");
+        add_diff(out, &list, other, look);
+        jr_buf_str(out, told ? " shows in what they differ\n" : ")\n");
+    }
     free(list.items);
 }
 

@@ -6,7 +6,7 @@
 
 /* Whether the nodes of that list (jr_multinode_nodes) are not of one run: they
  * differ in its size, or their ranks overlap or, where all nodes are here,
- * leave some out. If so, the reason is appended to `ret`, which must be empty;
+ * leave some out, or they ran different experiments. If so, the reason is appended to `ret`, which must be empty;
  * otherwise its contents are undefined. */
 bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes);
 
@@ -15,10 +15,12 @@ struct jr_node_mismatch_view {
     const char *before;  /* each line */
     const char *run;     /* what commands that are offered call the run */
     const char *run_dir; /* LOG_DIR/ID */
-    bool verdict_told;   /* the verdict has said that they are not of one run */
+    const char *verdict; /* why the run is incomplete, which has been told;
+                            NULL: it is not */
 };
 
-/* Append it, a line for each: nothing where they ran the same. */
+/* Append it, a line for each: nothing where they ran the same. Of what the
+ * verdict has said, only the command that tells more. */
 void jr_node_mismatch_print(struct jr_buf *out, const json_t *nodes,
                             const struct jr_node_mismatch_view *look);
 

@@ -113,7 +113,7 @@ static void show_run_parts(struct jr_buf *out, const json_t *run,
 {
     const char *name = strrchr(run_dir, '/');
     const struct jr_node_mismatch_view look = {
-        "  ", name == NULL ? run_dir : name + 1, run_dir, false};
+        "  ", name == NULL ? run_dir : name + 1, run_dir, NULL};
     struct jr_multinode parts;
     jr_multinode_find(&parts, fd);
     json_t *nodes = jr_multinode_nodes(fd, &parts);

@@ -344,8 +344,7 @@ void jr_print_account(const struct jr_page *page)
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     const struct jr_node_mismatch_view look = {
         good ? "        " : "  ", page->run, page->plan->run_dir,
-        page->report->status == JR_RUN_INCOMPLETE &&
-            page->report->error != NULL};
+        page->report->status == JR_RUN_INCOMPLETE ? page->report->error : NULL};
     if (good) {
         print_attempts(page, "        ");
         print_progress(page);

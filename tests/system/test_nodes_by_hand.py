@@ -493,11 +493,17 @@ class Joined(ByHand):
         prints = [node["fingerprint"] for node in results["nodes"]]
         self.assertNotEqual(*prints)
         self.assertIsNone(results["fingerprint"])
-        self.assertEqual(results["status"], "succeeded")
         said = (f"the nodes ran different experiments: node 0: fingerprint "
-                f"{prints[0][:12]}; node 1: fingerprint {prints[1][:12]} "
-                f"(jobrun diff exp1/node_0 exp1/node_1)")
-        self.assertIn(said, self.told(code=0))
+                f"{prints[0][:12]}; node 1: fingerprint {prints[1][:12]}")
+        self.assertEqual((results["status"], results["exit_code"],
+                          results["root_cause"]["kind"],
+                          results["root_cause"]["message"]),
+                         ("incomplete", 5, "result", said))
+        told = self.told()
+        self.assertEqual(told.count(said), 1)
+        self.assertIn("try:        jobrun diff exp1/node_0 exp1/node_1 shows",
+                      told)
+        self.expect(self.jobrun("wait", "exp1"), 5)
         done = self.expect(self.jobrun("diff", "exp1/node_0", "exp1/node_1"), 0)
         self.assertIn("env.LR", done.stdout)
         spec = self.spec("true", more="env: {LR: 0}")
@@ -518,8 +524,10 @@ class Joined(ByHand):
         for words in (["show"], ["report"]):
             shown = self.expect(self.jobrun(
                 *words, "exp1", "--log-dir", "some runs"), 0).stdout
-            line = next(line for line in shown.splitlines() if "diff" in line)
-            words = shlex.split(line[line.index("(jobrun ") + 8:-1])
+            line = next(line for line in shown.splitlines()
+                        if "jobrun diff" in line)
+            words = shlex.split(line[line.index("jobrun diff") + 7:
+                                     line.index(" shows in what")])
             self.assertIn("env.LR", self.expect(self.jobrun(*words), 0).stdout)
 
     def test_other_experiments_are_told_while_they_run(self):

@@ -162,18 +162,22 @@ static void what_is_not_known_is_no_difference(void)
     CHECK_ALL(vectors, check_torn);
 }
 
+/* The verdict has said that they are not of one run, where they are not. */
 static void check_unlike(const struct vector *vector)
 {
-    static const struct jr_node_mismatch_view look = {.before = "  ",
-                                                      .run = "exp1",
-                                                      .run_dir = "runs/exp1",
-                                                      .verdict_told = true};
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text = JR_BUF_INIT, reason = JR_BUF_INIT;
     json_t *nodes = nodes_json(vector);
+    (void)jr_node_mismatch_find(&reason, nodes);
+    const struct jr_node_mismatch_view look = {
+        .before = "  ",
+        .run = "exp1",
+        .run_dir = "runs/exp1",
+        .verdict = strstr(reason.data, OF) == NULL ? NULL : reason.data};
     jr_node_mismatch_print(&text, nodes, &look);
     JR_ASSERT_TEXT(text.data == NULL ? "" : text.data,
                    vector->expected == NULL ? "" : vector->expected);
     jr_buf_release(&text);
+    jr_buf_release(&reason);
     json_decref(nodes);
 }
 
@@ -202,6 +206,29 @@ static void experiments_that_differ_offer_their_difference(void)
     CHECK_ALL(vectors, check_unlike);
 }
 
+/* They are not one job; of what the verdict has told, only the command is left.
+ */
+static void experiments_that_differ_are_a_reason(void)
+{
+    static const struct vector vector = {
+        {RAN(2, 2, 0, 1, "a"), RAN(2, 2, 1, 1, "b")},
+        2,
+        "the nodes ran different experiments: node 0: fingerprint a; node 1: "
+        "fingerprint b"};
+    const struct jr_node_mismatch_view look = {.before = "  ",
+                                               .run = "exp1",
+                                               .run_dir = "runs/exp1",
+                                               .verdict = vector.expected};
+    struct jr_buf text = JR_BUF_INIT;
+    json_t *nodes = nodes_json(&vector);
+    check_torn(&vector);
+    jr_node_mismatch_print(&text, nodes, &look);
+    JR_ASSERT_TEXT(text.data, "  try:        jobrun diff exp1/node_0 "
+                              "exp1/node_1 shows in what they differ\n");
+    jr_buf_release(&text);
+    json_decref(nodes);
+}
+
 /* The verdict may have said already that they are not of one run; and a
  * log_dir that is not the usual one is part of the command. */
 static void worlds_are_told_unless_the_verdict_did(void)
@@ -227,4 +254,5 @@ JR_UNIT_MAIN("node_mismatch", CASE(worlds_that_differ_are_named),
              CASE(ranks_that_overlap_or_lack_are_named),
              CASE(what_is_not_known_is_no_difference),
              CASE(experiments_that_differ_offer_their_difference),
+             CASE(experiments_that_differ_are_a_reason),
              CASE(worlds_are_told_unless_the_verdict_did))
