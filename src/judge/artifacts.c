@@ -44,7 +44,7 @@ struct jr_artifacts {
     struct jr_arena arena;
     struct stat **ranks;
     struct timespec wall;
-    uint64_t steady_ns;
+    int64_t ahead_ns; /* see clock_ahead */
     dev_t run_dev;
     struct timespec run_time; /* zeroes: it could not be found */
 };
@@ -92,14 +92,19 @@ static int64_t in_ns(const struct timespec *time)
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-/* How far the clock of this machine was set back since then. */
+/* By how much the clock of this machine is ahead of one that nobody sets. */
+static int64_t clock_ahead(void)
+{
+    return (int64_t)(jr_clock_wall_ns() - jr_clock_ns());
+}
+
+/* How far it was set back since then; between two looks at clocks a while may
+ * pass, which is none. */
 static int64_t clock_set_back(const struct jr_artifacts *before)
 {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    int64_t back = in_ns(&before->wall) - in_ns(&now) +
-                   (int64_t)(jr_clock_ns() - before->steady_ns);
-    return back < 0 ? 0 : back;
+    const int64_t while_ns = 100000000;
+    int64_t back = before->ahead_ns - clock_ahead();
+    return back < while_ns ? 0 : back;
 }
 
 /* The start by the clock of the file's file system, in nanoseconds. A server's
@@ -184,7 +189,7 @@ static void note_times(struct jr_artifacts *before, int run_fd)
 {
     struct stat st;
     (void)clock_gettime(CLOCK_REALTIME_COARSE, &before->wall);
-    before->steady_ns = jr_clock_ns();
+    before->ahead_ns = clock_ahead();
     if (futimens(run_fd, NULL) == 0 && fstat(run_fd, &st) == 0) {
         before->run_dev = st.st_dev;
         before->run_time = st.st_ctim;
@@ -290,6 +295,27 @@ static bool is_rank_asked(const struct jr_judge *judge, size_t i)
     return nobody || jr_judge_required(judge, i);
 }
 
+/* Note how an artifact was delivered by rank `i`, or, if it is the job's, with
+ * it. In the run folder it moves with that. */
+static void note_delivered(struct jr_judge *judge, size_t i, const char *path,
+                           const struct stat *st, uint64_t digest)
+{
+    struct jr_rank_judgement *report = &judge->report->ranks[i];
+    struct jr_arena *arena = &judge->report->arena;
+    const char *run_dir = judge->plan->run_dir;
+    size_t len = run_dir == NULL ? 0 : strlen(run_dir);
+    struct jr_delivered *slot = jr_arena_push(
+        arena, &report->artifacts, &report->artifacts_count, sizeof *slot);
+    if (slot == NULL)
+        return;
+    if (len > 0 && strncmp(path, run_dir, len) == 0 && path[len] == '/')
+        path += len + 1;
+    *slot = (struct jr_delivered){.path = jr_arena_strdup(arena, path),
+                                  .size = (uint64_t)st->st_size,
+                                  .mtime_ns = in_ns(&st->st_mtim),
+                                  .digest = digest};
+}
+
 /* Hold the artifacts of rank `i`, its own or the job's, to what is noted with
  * the rank `noted`; its number is `count` where nothing is. Into one fault for
  * each artifact; those of the other kind stay as they are. */
@@ -299,6 +325,7 @@ static void inspect_rank(struct jr_fault *ret, struct jr_judge *judge, size_t i,
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *then = NULL;
     uint64_t now[JR_PINNED_ARTIFACTS] = {0};
+    JR_FREE uint64_t *bytes = calloc(rank->artifacts_count + 1, sizeof *bytes);
     if (noted < judge->outcome->count && judge->outcome->ranks[noted].pinned)
         then = &judge->outcome->ranks[noted];
     if (then != NULL)
@@ -307,7 +334,8 @@ static void inspect_rank(struct jr_fault *ret, struct jr_judge *judge, size_t i,
             &(struct jr_pin_scope){.common = judge->common,
                                    .own = is_rank_asked(judge, noted),
                                    .jobs = then->job_pinned,
-                                   .far = then->far});
+                                   .far = then->far,
+                                   .bytes = bytes});
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
         uint32_t at = JR_PIN_PLACE(n);
         struct stat st;
@@ -326,6 +354,8 @@ static void inspect_rank(struct jr_fault *ret, struct jr_judge *judge, size_t i,
             &st);
         if (!jobs && S_ISREG(st.st_mode))
             jr_judge_see(judge, i, rank->artifacts[n], &st);
+        if (ret[n].error == JR_RESULT_NONE && bytes != NULL)
+            note_delivered(judge, i, path, &st, bytes[n]);
     }
 }
 

@@ -13,8 +13,19 @@
 #include "base/buf.h"
 #include "base/json.h"
 
+/* An artifact as it was delivered. */
+struct jr_delivered {
+    const char *path; /* absolute, or in the run folder */
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t digest; /* see jr_pin_digest; 0: not known */
+};
+
 struct jr_rank_judgement {
     enum jr_rank_state state;
+    struct jr_delivered *artifacts; /* its own, and with one rank those of the
+                                       job; none that is on another node */
+    size_t artifacts_count;
     json_t *result; /* owned; NULL: none */
     enum jr_result_error result_error;
     bool differs;       /* that was found by comparing it with others' */

@@ -6,8 +6,9 @@
 
 /* Whether the nodes of that list (jr_multinode_nodes) are not of one run: they
  * differ in its size, or their ranks overlap or, where all nodes are here,
- * leave some out, or they ran different experiments. If so, the reason is appended to `ret`, which must be empty;
- * otherwise its contents are undefined. */
+ * leave some out, or they ran different experiments. If so, the reason is
+ * appended to `ret`, which must be empty; otherwise its contents are undefined.
+ */
 bool jr_node_mismatch_find(struct jr_buf *ret, const json_t *nodes);
 
 /* How to print what the nodes do not have in common. */

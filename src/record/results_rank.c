@@ -1,5 +1,7 @@
 #include "record/results_rank.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_shape.h"
@@ -215,6 +217,38 @@ static void get_result_error(struct jr_loaded_run *loaded,
     rank->error = NULL;
 }
 
+static void put_artifacts(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
+{
+    const struct jr_rank_judgement *report = rank->report;
+    if (report->artifacts_count == 0)
+        return;
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < report->artifacts_count; i++) {
+        const struct jr_delivered *one = &report->artifacts[i];
+        char digest[17];
+        (void)snprintf(digest, sizeof digest, "%016" PRIx64, one->digest);
+        jr_buf_str(out, i == 0 ? "{" : ", {");
+        jr_json_put_str(out, "path", one->path);
+        jr_json_put_int(out, "bytes", (json_int_t)one->size);
+        jr_json_put_int(out, "mtime_ns", one->mtime_ns);
+        jr_json_put_str(out, "digest", one->digest == 0 ? NULL : digest);
+        jr_buf_char(out, '}');
+    }
+    jr_buf_char(out, ']');
+}
+
+/* Whoever goes on with a sweep reads them where they are. */
+static void get_artifacts(struct jr_loaded_run *loaded, const struct row *row,
+                          size_t i, const json_t *value)
+{
+    (void)loaded;
+    (void)row;
+    (void)i;
+    (void)value;
+}
+
 #define WORD(name, word) word,
 static const char *const states[] = {JR_RANK_STATES(WORD)};
 static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
@@ -234,6 +268,16 @@ static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
     " \"required\": [\"model\", \"pipeline\", \"data\"],"                      \
     " \"properties\": {\"model\": " JR_SHAPE_COUNT                             \
     ", \"pipeline\": " JR_SHAPE_COUNT ", \"data\": " JR_SHAPE_COUNT "}}"
+
+#define ARTIFACTS                                                              \
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
+    " \"required\": [\"path\", \"bytes\", \"mtime_ns\", \"digest\"],"          \
+    " \"properties\": {\"path\": {\"type\": \"string\","                       \
+    " \"description\": \"Absolute, or relative to the run folder.\"},"         \
+    " \"bytes\": " JR_SHAPE_COUNT ", \"mtime_ns\": {\"type\": \"integer\"},"   \
+    " \"digest\": {\"type\": [\"string\", \"null\"], \"description\":"         \
+    " \"Of its bytes, or of samples where they are many; null: they could"     \
+    " not be read.\"}}}}"
 
 /* The rank's identity. The host of a node is read if the node is known. */
 static const struct row identity[] = {
@@ -317,6 +361,14 @@ static const struct row delivery[] = {
      {.text = JR_SHAPE_FLAG},
      "Whether result_error comes from a comparison of the ranks' results, not "
      "from this result alone."},
+    {"artifacts",
+     put_artifacts,
+     get_artifacts,
+     0,
+     {.text = ARTIFACTS, .optional = true},
+     "The files of `artifacts` that it delivered, and with one of the ranks "
+     "those of the job, as they were then: by these --resume knows whether a "
+     "cell's are still there. There is none for what is on another node."},
     {"log_secret",
      put_flag,
      get_flag,

@@ -5,6 +5,7 @@
  * waited for here.
  */
 #include <fcntl.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "session/session.h"
 #include "session/spares.h"
 #include "session/stages.h"
+#include "session/sweep/own_cells.h"
 #include "session/write_judgement.h"
 #include "store/events.h"
 
@@ -44,6 +46,12 @@ static int judge_attempt(struct jr_session *session, struct jr_error *err)
         return -1;
     if (session->refusal.text[0] != '\0')
         session->report.error = session->refusal.text;
+    /* Whoever goes on with the sweep does not see the files of this host. */
+    const char *cells =
+        session->cells_dir == NULL ? NULL : strrchr(session->cells_dir, '/');
+    bool own = cells != NULL && jr_own_cells_is(cells + 1);
+    for (size_t i = 0; own && i < session->report.count; i++)
+        session->report.ranks[i].artifacts_count = 0;
     jr_spares_report(session);
     return 0;
 }

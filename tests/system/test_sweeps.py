@@ -479,6 +479,60 @@ class Resume(Sweep):
         self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
         self.assertEqual(self.counted(), [1, 1, 2, 1, 0, 0])
 
+    def test_artifacts_that_are_gone(self):
+        """A cell has delivered while its artifacts are there as it made them."""
+        self.spec("echo $N >> ran; rm -f m-$N.bin; echo weights > m-$N.bin; "
+                         "head -c 3000000 /dev/zero > $JOBRUN_RUN_DIR/big",
+                         self.axes() + "results: {required: none, artifacts: "
+                         "['m-${vars.n}.bin', '%{run_dir}/big']}\n")
+        self.expect(self.jobrun("scan.jobrun.yaml"), 0)
+        ran = [1, 1, 1, 1, 0, 0]
+        first, second = self.folder / "m-0.bin", self.folder / "m-1.bin"
+
+        def rewritten(path, at=0):
+            before = path.stat()
+            with path.open("r+b") as file:
+                file.seek(at)
+                file.write(b"W")
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+        def is_link(path):
+            path.rename(self.folder / "kept")
+            path.symlink_to("kept")
+
+        def is_copied(path):
+            shutil.copy2(path, self.folder / "kept")
+            path.unlink()
+            (self.folder / "kept").rename(path)
+
+        def big():
+            return self.latest() / "cells/0001/big"
+
+        for act, cell in ((lambda: None, None),
+                          (lambda: os.link(first, self.folder / "best"), None),
+                          (lambda: first.chmod(0o400), None),
+                          (lambda: is_copied(first), None),
+                          (first.unlink, 0),
+                          (lambda: is_link(first), 0),
+                          (lambda: rewritten(second), 1),
+                          (lambda: rewritten(big()), 1),
+                          (lambda: rewritten(big(), 2999999), 1),
+                          (lambda: big().unlink(), 1),
+                          (lambda: second.write_text(""), 1)):
+            act()
+            done = self.expect(self.jobrun("scan.jobrun.yaml", "--resume"), 0)
+            if cell is not None:
+                ran[cell] += 1
+                self.assertRegex(done.stderr, f"cell {cell} runs again: its "
+                                 "artifact .* is not there any more as the cell "
+                                 "made it")
+            self.assertEqual(self.counted(), ran)
+        self.assertEqual(self.statuses(), ["succeeded"] * 4)
+        (self.folder / "runs").rename(self.folder / "moved")
+        self.expect(self.jobrun("scan.jobrun.yaml", "--resume", "-s",
+                                "log_dir=moved"), 0)
+        self.assertEqual(self.counted(), ran)
+
     def test_failed_cells_can_be_left(self):
         self.spec("echo $N >> ran; [ $N -ne 2 ]", self.axes())
         self.expect(self.jobrun("scan.jobrun.yaml"), 1)

@@ -132,16 +132,16 @@ static uint64_t mix_digest(uint64_t sum, uint64_t value)
  * they cannot be read, nothing else than its status tells of a change that is
  * hidden. */
 static uint64_t digest_of_artifact(const char *path, const struct stat *st,
-                                   bool far)
+                                   bool far, uint64_t *ret_bytes)
 {
     uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
     sum = mix_digest(sum, far ? 0 : st->st_ino);
     sum = mix_digest(sum, (uint64_t)st->st_size);
     sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_mtim));
     if (S_ISREG(st->st_mode) && st->st_size > 0) {
-        uint64_t bytes = digest_of_file(path, (uint64_t)st->st_size);
-        sum = mix_digest(sum, bytes);
-        if (bytes == 0)
+        *ret_bytes = digest_of_file(path, (uint64_t)st->st_size);
+        sum = mix_digest(sum, *ret_bytes);
+        if (*ret_bytes == 0)
             sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
     }
     return sum == 0 ? 1 : sum;
@@ -174,13 +174,15 @@ void jr_pin_artifacts(uint64_t ret[static JR_PINNED_ARTIFACTS],
                       const struct jr_pin_scope *scope)
 {
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
-        uint64_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0;
+        uint64_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0, bytes = 0;
         struct stat st;
         if (!(scope->common[n] ? scope->jobs : scope->own))
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         if (path != NULL && lstat(path, &st) == 0)
-            digest = digest_of_artifact(path, &st, scope->far);
+            digest = digest_of_artifact(path, &st, scope->far, &bytes);
+        if (scope->bytes != NULL)
+            scope->bytes[n] = bytes;
         *pin = n < JR_PINNED_ARTIFACTS
                    ? digest
                    : mix_digest(mix_digest(*pin, n), digest);

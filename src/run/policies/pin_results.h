@@ -35,7 +35,9 @@
 struct jr_pin_scope {
     const bool *common; /* see jr_pin_common */
     bool own, jobs;
-    bool far; /* see jr_pin_is */
+    bool far;        /* see jr_pin_is */
+    uint64_t *bytes; /* NULL, or where the digest of each one's bytes goes: 0
+                        where that is not known */
 };
 
 /* What is to be noted, of whom. */

@@ -5,8 +5,9 @@
  * A cell is known by its values, wherever they stand in the axes now, and keeps
  * its number; values that are new get numbers that no cell has had. What counts
  * as delivered is the cell's own record: status succeeded, with the fingerprint
- * that the cell has now. Neither sweep.json nor the journal is believed about
- * that. The folder of a cell that runs again is put aside, as 0007.1.
+ * that the cell has now, and with its artifacts still there as it delivered
+ * them. Neither sweep.json nor the journal is believed about that. The folder
+ * of a cell that runs again is put aside, as 0007.1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,9 @@
 #include "base/clock.h"
 #include "base/diff_table.h"
 #include "base/io.h"
+#include "record/record_folder.h"
 #include "resolve/spec_diff.h"
+#include "run/policies/pin_results.h"
 #include "session/render_session.h"
 #include "session/slurm_queue.h"
 #include "session/stages.h"
@@ -286,7 +289,62 @@ static void tell_change(struct jr_sweep_run *run, size_t cell,
     jr_session_note_buf(run->session, &line);
 }
 
-/* Whether what a cell delivered is of the experiment that it is now. */
+/* Whether an artifact is still there as the record says. Where it cannot be
+ * read it may have been changed. */
+static bool is_still_there(int cell_fd, const json_t *artifact)
+{
+    const char *path = jr_json_get_str(artifact, "path"),
+               *digest = jr_json_get_str(artifact, "digest");
+    struct stat st;
+    if (path == NULL)
+        return false;
+    JR_CLOSE int fd =
+        openat(cell_fd, path,
+               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if ((fd < 0 ? fstatat(cell_fd, path, &st, AT_SYMLINK_NOFOLLOW)
+                : fstat(fd, &st)) != 0 ||
+        !S_ISREG(st.st_mode) ||
+        st.st_size != jr_json_get_int(artifact, "bytes") ||
+        (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec !=
+            jr_json_get_int(artifact, "mtime_ns"))
+        return false;
+    if (digest == NULL)
+        return true;
+    return fd >= 0 && jr_pin_digest_fd(fd, (uint64_t)st.st_size) ==
+                          strtoull(digest, NULL, 16);
+}
+
+/* Whether all artifacts of a cell are; a record of an earlier build names none,
+ * and those on another host cannot be seen. */
+static bool are_artifacts_there(struct jr_sweep_run *run, size_t cell)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    char folder[16];
+    jr_cell_folder(folder, run->states[cell].number);
+    JR_CLOSE int fd = openat(run->cells_fd, folder,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    json_t *results =
+        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
+    const json_t *ranks = json_object_get(results, "ranks"), *rank, *artifact;
+    size_t i, n;
+    json_array_foreach(ranks, i, rank)
+        json_array_foreach(json_object_get(rank, "artifacts"), n, artifact) {
+            const char *path = jr_json_get_str(artifact, "path");
+            if (line.len > 0 || is_still_there(fd, artifact))
+                continue;
+            jr_buf_printf(&line, "cell %u runs again: its artifact ",
+                          run->states[cell].number);
+            jr_buf_safe(&line, path == NULL ? "" : path);
+            jr_buf_str(&line, " is not there any more as the cell made it");
+        }
+    json_decref(results);
+    if (line.len > 0)
+        jr_session_note_buf(run->session, &line);
+    return line.len == 0;
+}
+
+/* Whether what a cell delivered is of the experiment that it is now, and still
+ * there. */
 static bool is_still_so(struct jr_sweep_run *run, size_t cell)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
@@ -298,6 +356,8 @@ static bool is_still_so(struct jr_sweep_run *run, size_t cell)
         same = strcmp(now.job.fingerprint, run->states[cell].fingerprint) == 0;
         if (!same)
             tell_change(run, cell, file, &now);
+        if (same && jr_spec_get(file)->policy.results.artifacts_count > 0)
+            same = are_artifacts_there(run, cell);
         jr_resolution_release(&now);
     }
     jr_diags_release(&silent);
