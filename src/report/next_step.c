@@ -113,8 +113,9 @@ static const struct known rows[] = {
      "it was built on a newer system: build it here, or run it in a container",
      NULL},
     {{"can't open file '"},
-     "there is no '%s': jobrun plan says which file may be meant, and "
-     "`workdir` where it is looked for",
+     "there is no '%s': `workdir` states the folder of the ranks, which is "
+     "that "
+     "of the spec unless it says otherwise",
      "'\n"},
     {{"No such file or directory: '"},
      "'%p' is looked for in the working directory of the ranks, which "
@@ -275,6 +276,20 @@ static void add_said(struct jr_buf *said, const struct jr_page *page, size_t i)
         jr_run_file_tail(said, page->run_fd, rank->out_path, TAIL_LINES);
 }
 
+/* A file that is beside the caller, where the end says that it was not found.
+ */
+static bool add_misplaced_step(struct jr_buf *out, const struct jr_page *page,
+                               const struct jr_rank_outcome *rank,
+                               const char *said)
+{
+    if (page->plan->misplaced == NULL ||
+        (rank->end != JR_END_START &&
+         strstr(said, page->plan->misplaced) == NULL))
+        return false;
+    jr_buf_safe(out, page->plan->misplaced_step);
+    return true;
+}
+
 void jr_print_result_step(const struct jr_page *page)
 {
     size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
@@ -296,7 +311,8 @@ void jr_print_next_step(const struct jr_page *page, size_t i)
     if (said.failed)
         return;
     const struct known *row = find_known(said.data, &name);
-    bool known = row != NULL && add_known(&step, row, name);
+    bool known = add_misplaced_step(&step, page, rank, said.data) ||
+                 (row != NULL && add_known(&step, row, name));
     known = known || add_early_step(&step, page, i) ||
             add_shell_step(&step, rank, said.data) ||
             (page->plan->inject == NULL && /* else it is known who did it */

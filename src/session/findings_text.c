@@ -14,6 +14,7 @@
 #include "report/summary.h"
 #include "resolve/device_profile.h"
 #include "resolve/lock.h"
+#include "session/misplaced.h"
 #include "session/session.h"
 
 #include "base/banned.h"
@@ -150,8 +151,15 @@ static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
 static void add_report(struct jr_buf *out, const struct jr_session *session,
                        bool color)
 {
-    const struct jr_plan plan = plan_with_relative_paths(session);
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT,
+                       step JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_plan plan = plan_with_relative_paths(session);
     size_t from = out->len;
+    if (jr_misplaced_find(&step, &name, session) && !step.failed &&
+        !name.failed) {
+        plan.misplaced = name.data;
+        plan.misplaced_step = step.data;
+    }
     jr_judgement_print(out, &session->report, &plan, &session->outcome,
                        session->dir.fd, color);
     jr_redact(out, from, plan.hidden, false);

@@ -10,6 +10,7 @@
 #include "base/shebang.h"
 #include "base/strv.h"
 #include "base/syscalls.h"
+#include "session/misplaced.h"
 #include "session/preflight_parts.h"
 #include "spawn/program.h"
 
@@ -178,7 +179,9 @@ void jr_preflight_program(struct jr_preflight *preflight, const char *name,
         return;
     }
     preflight->program_reported = true;
-    add_program_help(&help, name, &lookup, obstacle);
+    if (obstacle.error != ENOENT || obstacle.line != NULL ||
+        !jr_misplaced_program(&help, preflight->session, rank->workdir, name))
+        add_program_help(&help, name, &lookup, obstacle);
     jr_preflight_report_help(preflight, JR_CODE_PROGRAM_NOT_FOUND, &needed,
                              describe_program(preflight, &needed, obstacle),
                              &help);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/did_you_mean.h"
 #include "base/syscalls.h"
+#include "session/misplaced.h"
 #include "session/preflight_parts.h"
 #include "session/python_modules.h"
 
@@ -26,6 +27,21 @@ static size_t behind_python_options(char *const *argv)
            argv[i][1 + strspn(argv[i] + 1, "bBdEiIOPqsSuvx")] == '\0')
         i++;
     return argv[i] == NULL || argv[i][0] == '\0' ? 0 : i;
+}
+
+/* Where the script of a shell or another interpreter stands, which is its first
+ * word; 0: nowhere that is known. */
+static size_t other_script_index(char *const *argv)
+{
+    static const char *const names[] = {"sh",   "bash", "zsh",     "dash",
+                                        "perl", "ruby", "Rscript", "julia",
+                                        "node", "lua"};
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash == NULL ? argv[0] : slash + 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return argv[1] != NULL && argv[1][0] != '-' && argv[1][0] != '\0';
+    return 0;
 }
 
 /* Where the script of Python stands; 0: nowhere, as behind -m and -c. */
@@ -59,8 +75,11 @@ static void check_module(struct jr_preflight *preflight,
     const char *message =
         jr_arena_printf(preflight->arena, "%s finds no module '%s'",
                         look->interpreter, part.data);
+    struct jr_buf beside JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool misplaced =
+        jr_misplaced_module(&beside, preflight->session, look->workdir, module);
     jr_preflight_report_help(preflight, JR_CODE_MODULE_NOT_FOUND, needed,
-                             message, &help);
+                             message, misplaced ? &beside : &help);
 }
 
 static void check_python(struct jr_preflight *preflight,
@@ -121,7 +140,11 @@ void jr_preflight_unreadable(struct jr_preflight *preflight,
     const char *message =
         jr_arena_printf(preflight->arena, "the %s %s cannot be read: %s", what,
                         jr_preflight_text(preflight, needed), strerror(error));
-    if (error == ENOENT && jr_near_file_any(&near, workdir, needed->text)) {
+    if (error == ENOENT &&
+        jr_misplaced_file(&help, preflight->session, workdir, needed->text)) {
+        /* said */
+    } else if (error == ENOENT &&
+               jr_near_file_any(&near, workdir, needed->text)) {
         /* a field's path was made absolute: the name is what can be typed */
         const char *slash = workdir[0] == '\0' ? strrchr(near.data, '/') : NULL;
         jr_buf_printf(&help, "did you mean '%s'?",
@@ -138,6 +161,15 @@ void jr_preflight_script(struct jr_preflight *preflight,
     size_t i = job->entrypoint.form == JR_FORM_COMMAND
                    ? python_script_index(rank->argv)
                    : 0;
+    /* A shell also looks in PATH, and others elsewhere: only what is beside the
+     * caller is surely not found. */
+    struct jr_buf beside JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (i == 0 && job->entrypoint.form == JR_FORM_COMMAND) {
+        i = other_script_index(rank->argv);
+        if (i > 0 && !jr_misplaced_file(&beside, preflight->session,
+                                        rank->workdir, rank->argv[i]))
+            i = 0;
+    }
     if (i == 0 || preflight->script_reported)
         return;
     JR_CLOSE int folder = open(rank->workdir, O_PATH | O_DIRECTORY | O_CLOEXEC);

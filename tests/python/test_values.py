@@ -16,6 +16,7 @@ import socket
 import sys
 import tempfile
 import threading
+import types
 import unittest
 from unittest import mock
 
@@ -377,6 +378,16 @@ class Functions(unittest.TestCase):
             with self.subTest(start), self.assertRaises(kind) as caught:
                 _function.name_of(fn)
             self.assertEqual(str(caught.exception)[:len(start)], start)
+
+    def test_advice_is_not_refused_in_its_turn(self):
+        """fork finds no function of a prompt either."""
+        with mock.patch.dict(sys.modules,
+                             {"__main__": types.ModuleType("__main__")}):
+            with self.assertRaises(ValueError) as caught:
+                _function.name_of(lambda: 0)
+        self.assertEqual(str(caught.exception), "a function that was defined "
+                         "at a prompt, or by -c, cannot be found by the ranks: "
+                         "put it into a file")
 
     def test_names(self):
         for fn, expected in (

@@ -114,8 +114,8 @@ No such file or directory in FOLDER   exit status 7
                  "states"),
                 ("exec python3 -c 'open(\"/no/x\")'", None),
                 ("exec python3 trian.py", f"there is no '{self.folder}/trian.py'"
-                 ": jobrun plan says which file may be meant, and `workdir` "
-                 "where it is looked for"),
+                 ": `workdir` states the folder of the "
+                 "ranks, which is that of the spec unless it says otherwise"),
                 ("exec python3 -c 'import os; os.execvp(\"nvcc\", [\"nvcc\"])'",
                  None),
                 ("echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried "

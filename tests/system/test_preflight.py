@@ -235,5 +235,85 @@ class Preflight(harness.Case):
         self.assertNotIn("sesame", done.stderr)
 
 
+
+class BesideTheCaller(harness.Case):
+    """The spec lies in a folder of its own, and what it names beside it is in
+    the one in which jobrun is called."""
+    WORKDIR = "write workdir: .. into the spec (or type -s workdir=.)"
+    ROWS = [  # an entrypoint, what is found here, what to type
+        ("[./go.sh]", "./go.sh", WORKDIR),
+        ("[go.sh]", "go.sh", WORKDIR + ", and ./go.sh instead of go.sh"),
+        (f"[{sys.executable}, train.py]", "train.py", WORKDIR),
+        (f"[{sys.executable}, -u, train.py, x]", "train.py", WORKDIR),
+        ("[bash, go.sh]", "go.sh", WORKDIR),
+        (f"[{sys.executable}, -m, train]", "train.py", WORKDIR),
+        (f"[{sys.executable}, -m, pkg.train]", "pkg/train.py", WORKDIR),
+        ("{python: {script: train.py}}", "train.py", "write ../train.py"),
+        (f"{{python: {{module: train, interpreter: {sys.executable}}}}}",
+         "train.py", WORKDIR),
+        (f"{{python: {{function: 'train:main', interpreter: {sys.executable}}}"
+         "}", "train.py", WORKDIR),
+        ("{library: {path: libx.so, symbol: f}}", "libx.so",
+         "write ../libx.so"),
+    ]
+    LATER = [  # what only the run finds out
+        ("{shell: './go.sh; exit 127'}", "./go.sh", WORKDIR),
+        (f"{{shell: '{sys.executable} train.py'}}", "train.py", WORKDIR),
+        (f"[env, A=1, {sys.executable}, train.py]", "train.py", WORKDIR),
+    ]
+
+    def setUp(self):
+        super().setUp()
+        self.write("train.py", "def main():\n    pass\n")
+        self.write("pkg/train.py", "")
+        self.write("libx.so", "")
+        self.write("go.sh", "#!/bin/sh\n").chmod(0o755)
+
+    def write_job(self, entrypoint, more=""):
+        return self.write("conf/job.jobrun.yaml",
+                          f"{HEAD}entrypoint: {entrypoint}\n{more}")
+
+    def step(self, name, advice):
+        return (f"'{name}' is in {os.path.realpath(self.folder)}, where jobrun "
+                f"was called; {advice}\n")
+
+    def test_the_plan_says_it(self):
+        for entrypoint, name, advice in self.ROWS:
+            with self.subTest(entrypoint):
+                self.write_job(entrypoint)
+                done = self.expect(
+                    self.jobrun("plan", "conf/job.jobrun.yaml"), 4)
+                self.assertIn("help: " + self.step(name, advice), done.stderr)
+
+    def test_the_run_says_it(self):
+        for entrypoint, name, advice in self.ROWS + self.LATER:
+            with self.subTest(entrypoint):
+                self.write_job(entrypoint)
+                done = self.jobrun("conf/job.jobrun.yaml")
+                self.assertIn(done.returncode, (1, 7))
+                self.assertIn("  try:        " + self.step(name, advice),
+                              done.stderr)
+
+    def test_it_holds_when_typed(self):
+        for more, words in (("workdir: ..\n", ()), ("", ("-s", "workdir=."))):
+            for entrypoint in ("[./go.sh]", "[bash, go.sh]",
+                               f"[{sys.executable}, train.py]",
+                               f"[{sys.executable}, -m, train]"):
+                with self.subTest(entrypoint, words=words):
+                    self.write_job(entrypoint, more)
+                    self.expect(self.jobrun("conf/job.jobrun.yaml", *words), 0)
+        self.write_job("{python: {script: ../train.py}}")
+        self.expect(self.jobrun("conf/job.jobrun.yaml"), 0)
+
+    def test_nothing_is_said_where_it_is_not_so(self):
+        self.write("conf/go.sh", "#!/bin/sh\nexit 3\n").chmod(0o755)
+        for entrypoint in ("[./go.sh]", "[./none.sh]", "[bash, none.sh]",
+                           "[sh, -c, 'exit 3', train.py]"):
+            with self.subTest(entrypoint):
+                self.write_job(entrypoint)
+                done = self.jobrun("conf/job.jobrun.yaml")
+                self.assertNotIn("where jobrun was called", done.stderr)
+
+
 if __name__ == "__main__":
     harness.main()

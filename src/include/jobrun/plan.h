@@ -134,6 +134,10 @@ struct jr_plan {
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;
     const struct jr_policy *policy;
+    /* Of one whose end is told: what of the entrypoint is in the caller's
+     * folder and not where ranks look for it, and what to do. NULL: nothing is.
+     */
+    const char *misplaced, *misplaced_step;
     /* Of `code: freeze`, in a plan that is only printed: */
     const char *frozen; /* the work tree that is copied; NULL: none */
     char *const *links; /* what the copy has as links to the original, from

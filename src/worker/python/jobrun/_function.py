@@ -62,10 +62,13 @@ def name_of(fn):
     for part, what in (("<lambda>", "a lambda"),
                        ("<locals>", "a function inside a function")):
         if part in name:
+            if module == "__main__":
+                main_of()  # what fork cannot find either
             raise ValueError("%s (%s) cannot be found by the ranks: define it "
                              "with a name at the top of a module, and hand "
                              "over what it closes over by args and kwargs, or "
-                             "use start_method=\"fork\"" % (what, name))
+                             "use start_method=\"fork\", if what it closes "
+                             "over can be pickled" % (what, name))
     return module, name
 
 
