@@ -68,6 +68,12 @@ WORK = """\
     def raises():
         raise Odd("two", "words")
 
+    class Stop(BaseException):
+        pass
+
+    def stops():
+        raise Stop("no more")
+
     def where():
         return [os.getcwd(), os.environ["A"]]
 

@@ -165,6 +165,15 @@ class Exchange(Launching):
             """ % ON_CPU)
         self.assertEqual(got[:4], ["Broken", 7, "no data", 1])
 
+    def test_so_is_one_of_another_base(self):
+        self.assertEqual(self.evaluate("""\
+            try:
+                jobrun.launch(work.stops, nprocs=1, %s, exchange="pickle")
+            except jobrun.JobError as error:
+                print(json.dumps([type(error.__cause__) is work.Stop,
+                                  str(error.__cause__)]))
+            """ % ON_CPU), [True, "no more"])
+
     def test_an_exception_that_cannot_be_read_again(self):
         got = self.caught("__import__('jobrun').launch(__import__('objects')"
                           ".unread, nprocs=1, exchange='pickle')")

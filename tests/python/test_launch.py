@@ -263,6 +263,14 @@ class Launch(Launching):
         got = self.caught("jobrun.launch(work.raises, nprocs=1)")
         self.assertEqual(got["message"], "Odd: two words")
         self.assertIn("work.Odd", got["traceback"])
+        for more in "", ", exchange='pickle'":
+            for method in "spawn", "fork":
+                got = self.caught("jobrun.launch(work.stops, nprocs=1, "
+                                  "start_method=%r%s)" % (method, more))
+                self.assertEqual((got["message"], got["exit_code"]),
+                                 ("Stop: no more", 1))
+                self.assertIn("work.Stop: no more", got["traceback"])
+                self.assertIn('work.py", line', got["traceback"])
 
     def test_names_of_other_launchers(self):
         got = self.evaluate("""\

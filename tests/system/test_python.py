@@ -2,6 +2,7 @@
 methods; and those that are wrong: each is told once, in words that say what to
 change, with the exit status of the contract, and no rank is left to wait for
 the others."""
+import json
 import os
 import pathlib
 import shutil
@@ -125,6 +126,22 @@ class Wrong(harness.Case):
         self.told(FUNCTION % "m:alone", 1, "rank 1 exited with code 1",
                   "ValueError: bad", "from KeyError: 'lr'")
         self.told(FUNCTION % "m:left", 5, "its function did not return")
+
+    def test_exceptions_of_every_base(self):
+        self.write("stops.py", "class Stop(BaseException):\n    pass\n"
+                   "def main(*args):\n    raise Stop('no more')\n"
+                   "if __name__ == '__main__':\n    main()\n")
+        for entry in ("{python: {function: 'stops:main'}}",
+                      "{python: {script: stops.py}}",
+                      "{python: {module: stops}}"):
+            self.told(entry, 1, "exited with code 1", "\n  Stop: no more ",
+                      " stops.py:4 in main\n")
+            results = self.results()
+            rank = results["ranks"][results["root_cause"]["rank"]]
+            error = json.loads((self.folder / "runs/latest" /
+                                rank["error_file"]).read_text())
+            self.assertIn("Stop: no more\n",
+                          error["message"]["extraInfo"]["py_callstack"])
 
     def test_imports_of_the_helper(self):
         start = "rank 0 did not start: its helper could not import: "
