@@ -1,19 +1,24 @@
 #include "cluster/reach.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include "base/banned.h"
 
 #define LIMIT_NS    (UINT64_C(5) * 1000000000)
+#define LOOK_UP_NS  (UINT64_C(10) * 1000000000)
 #define PORTS_TRIED 64u
 #define TOKEN_MOST  128u
 
@@ -116,15 +121,76 @@ static int find_addresses(struct addrinfo **ret, const char *address,
                                        : EAI_NONAME;
 }
 
-int jr_reach_resolve(const char *address, struct jr_error *err)
+/* What the process that looks a name up has to say. */
+struct answer {
+    int failed; /* what gai_strerror(3) takes; 0 */
+    bool own;
+};
+
+static bool is_own_address(const struct addrinfo *found)
+{
+    bool own = false;
+    for (; found != NULL && !own; found = found->ai_next) {
+        JR_CLOSE int fd =
+            socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        own = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0;
+    }
+    return own;
+}
+
+static _Noreturn void answer_look_up(const char *address, int fd)
 {
     struct addrinfo *found = NULL;
-    int failed = find_addresses(&found, address, NULL);
-    if (failed == 0)
-        freeaddrinfo(found);
-    return failed == 0 ? 0
-                       : jr_error_set(err, JR_STATUS_UNRESOLVED, "%s",
-                                      gai_strerror(failed));
+    struct answer answer = {find_addresses(&found, address, NULL), false};
+    if (answer.failed == 0)
+        answer.own = is_own_address(found);
+    _exit(write(fd, &answer, sizeof answer) == sizeof answer ? 0 : 1);
+}
+
+/* -1 with errno: there is no answer. */
+static int look_up(struct answer *ret, const char *address)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    JR_CLOSE int answers = ends[0];
+    pid_t pid = fork();
+    if (pid == 0)
+        answer_look_up(address, ends[1]);
+    int error = errno;
+    (void)close(ends[1]);
+    errno = error;
+    if (pid < 0)
+        return -1;
+    struct pollfd wanted = {.fd = answers, .events = POLLIN};
+    const uint64_t until = jr_clock_ns() + LOOK_UP_NS;
+    uint64_t now;
+    int ready = 0;
+    while (ready <= 0 && (now = jr_clock_ns()) < until)
+        ready = poll(&wanted, 1, (int)((until - now) / 1000000 + 1));
+    bool told =
+        ready > 0 && read(answers, ret, sizeof *ret) == (ssize_t)sizeof *ret;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    errno = ready > 0 ? EIO : ETIMEDOUT;
+    return told ? 0 : -1;
+}
+
+int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err)
+{
+    struct answer answer = {0};
+    if (look_up(&answer, address) != 0)
+        return errno == ETIMEDOUT ? jr_error_set(err, JR_STATUS_UNRESOLVED,
+                                                 "no answer within 10s")
+                                  : jr_error_sys(err, JR_STATUS_UNRESOLVED,
+                                                 "it could not be looked up");
+    if (answer.failed != 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s",
+                            gai_strerror(answer.failed));
+    if (ret_own != NULL)
+        *ret_own = answer.own;
+    return 0;
 }
 
 /* A connection on its way. */

@@ -44,8 +44,11 @@ enum jr_reach jr_reach_connect(const char *address, uint32_t port,
                                const struct jr_greeting *greeting,
                                struct jr_buf *why);
 
-/* Whether a name or an address means anything here. -1 with why not in `err`:
- * the text of gai_strerror(3). */
-int jr_reach_resolve(const char *address, struct jr_error *err);
+/* Whether a name or an address means anything here, as is found out within ten
+ * seconds: a resolver may take minutes. -1 with why not in `err`: the text of
+ * gai_strerror(3), or that there was no answer. *ret_own, unless it is NULL, is
+ * whether it is an address of this machine. getaddrinfo(3) in a process of its
+ * own, bind(2) */
+int jr_reach_resolve(const char *address, bool *ret_own, struct jr_error *err);
 
 #endif

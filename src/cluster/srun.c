@@ -67,6 +67,11 @@ char **jr_srun_words(struct jr_arena *arena,
     return words.items;
 }
 
+/* In a container, a copied environment, or a shell that outlived its job. */
+#define LEFT_OVER                                                              \
+    "If the SLURM_* variables are left over from another shell, type `unset "  \
+    "SLURM_JOB_ID` first, or start all ranks here with --local"
+
 char **jr_srun_environment(struct jr_arena *arena, char *const *envp)
 {
     struct jr_strv env = {0};
@@ -90,7 +95,7 @@ int jr_srun_start(struct jr_carrier *ret,
     if (failed == ENOENT)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "srun is not in PATH; jobrun needs it to start on "
-                            "the nodes of the allocation");
+                            "the nodes of the allocation. " LEFT_OVER);
     return failed == 0
                ? 0
                : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start srun");
@@ -175,7 +180,7 @@ const struct jr_transport jr_srun_transport = {
     .has_lost = jr_srun_lost,
     .has_exited = line_has_task,
     .has_ended = "srun has ended",
-    .nodes_hint = "squeue shows which nodes the job has now",
+    .nodes_hint = "squeue shows which nodes the job has now. " LEFT_OVER,
     .hang_hint = "squeue --steps shows whether its step is gone",
     .silent_hint = "see `scontrol show node ",
 };

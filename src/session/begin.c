@@ -354,7 +354,9 @@ enum jr_status jr_session_begin(struct jr_session *session,
         return status;
     jr_session_find_part(session);
     jr_requeue_find_job(session);
-    if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0 ||
+    if (check_id(session, &why) != 0 ||
+        jr_session_check_meeting(session, &why) != 0 ||
+        prepare_debug(session, &why) != 0 ||
         jr_freeze_find(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;

@@ -279,7 +279,7 @@ int jr_ssh_session_take_environment(struct jr_strv *env, struct jr_arena *arena,
 int jr_ssh_session_check_address(const char *address, struct jr_error *err)
 {
     struct jr_error why = {0};
-    return jr_reach_resolve(address, &why) == 0
+    return jr_reach_resolve(address, NULL, &why) == 0
                ? 0
                : jr_error_set(err, JR_STATUS_UNRESOLVED,
                               "the ranks meet at '%s' (master_addr), and that "

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/redact.h"
 #include "cluster/controller.h"
+#include "cluster/reach.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
 #include "judge/artifacts.h"
@@ -474,6 +475,43 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
     return JR_STATUS_OK;
 }
 
+int jr_session_check_meeting(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const struct jr_job *job = &session->resolution.job;
+    const char *field =
+        spec->master_addr != NULL ? "master_addr" : "the first of hosts";
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error why = {0};
+    bool own = true;
+    if (!session->host.real || session->options.local || job->nodes < 2 ||
+        session->controller != NULL || session->cells_dir != NULL ||
+        (spec->master_addr == NULL && spec->hosts_count == 0))
+        return 0;
+    if (jr_reach_resolve(job->master_addr, &own, &why) != 0) {
+        jr_buf_str(&line, "the ranks meet at '");
+        jr_buf_safe(&line, job->master_addr);
+        jr_buf_printf(&line,
+                      "' (%s), and that name is not known on this machine: %s; "
+                      "state master_addr by a name or an address that every "
+                      "node knows: -s master_addr=ADDRESS",
+                      field, why.text);
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s",
+                            line.failed ? why.text : line.data);
+    }
+    if (own || job->node_rank != 0)
+        return 0;
+    jr_buf_str(&line, "warning: the ranks meet at '");
+    jr_buf_safe(&line, job->master_addr);
+    jr_buf_printf(&line,
+                  "' (%s), which is no address of this machine, and rank 0 is "
+                  "here: unless it is forwarded to here, start this part with "
+                  "another --node-rank, or state the address of this machine",
+                  field);
+    jr_session_note_buf(session, &line);
+    return 0;
+}
+
 enum jr_status jr_session_make_plan(struct jr_session *session,
                                     struct jr_error *err)
 {
@@ -486,7 +524,8 @@ enum jr_status jr_session_make_plan(struct jr_session *session,
         return status;
     const char *id = session->options.run_id;
     jr_session_find_part(session);
-    if (jr_freeze_find(session, err) != 0)
+    if (jr_session_check_meeting(session, err) != 0 ||
+        jr_freeze_find(session, err) != 0)
         return err->status;
     status = jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
     if (status == JR_STATUS_OK && jr_freeze_preview(session, err) != 0)

@@ -39,4 +39,10 @@ void jr_session_note(const struct jr_session *session, const char *line);
 void jr_session_note_buf(const struct jr_session *session,
                          const struct jr_buf *line);
 
+/* Whether the name or address at which the ranks of nodes that are started by
+ * hand meet means anything here; a warning is noted where this is node 0, and
+ * it is another machine's. Not asked with --local, for a profile, or where a
+ * controller leads. -1 with `err`. */
+int jr_session_check_meeting(struct jr_session *session, struct jr_error *err);
+
 #endif

@@ -336,7 +336,7 @@ class Dry:
     def test_what_needs_no_node_asks_none(self):
         spec = self.spec("true")
         for words in (("--on", "2x0,4c", "--node-rank", "1"), ("--local",),
-                      ("--node-rank", "1", "-s", "master_addr=n1")):
+                      ("--node-rank", "1", "-s", "master_addr=127.0.0.1")):
             done = self.ask("plan", spec, *words)
             self.assertNotIn("asking", done.stderr)
         self.assertEqual(self.agents(), {})

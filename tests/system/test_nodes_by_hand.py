@@ -45,6 +45,52 @@ def strict(schema):
     return schema
 
 
+class Meeting(harness.Case):
+    """Where the ranks meet is looked up before anything starts."""
+
+    UNKNOWN = "head.no-such-name.invalid"
+
+    def ask(self, verb, *words, address=UNKNOWN, code=4, field="master_addr"):
+        self.write("t.jobrun.yaml", SPEC.format(
+            nodes=2, port=free_port(), more="device: cpu",
+            script="touch began").replace(
+                "master_addr: 127.0.0.1", f"{field}: {address}"))
+        done = self.expect(self.jobrun(verb, "t.jobrun.yaml", *words), code)
+        return done.stderr
+
+    def test_a_name_that_nobody_knows(self):
+        for field, address in (("master_addr", self.UNKNOWN),
+                               ("hosts", f"[{self.UNKNOWN}, n2]")):
+            for verb in ("run", "plan"):
+                for node in (0, 1):
+                    said = self.ask(verb, "--node-rank", node, "--run-id", "r",
+                                    address=address, field=field)
+                    self.assertIn(f"the ranks meet at '{self.UNKNOWN}'", said)
+                    self.assertIn("that name is not known on this machine",
+                                  said)
+                    self.assertIn("-s master_addr=ADDRESS", said)
+        self.assertFalse((self.folder / "began").exists())
+        self.assertFalse((self.folder / "runs").exists())
+        self.ask("plan", "--node-rank", 1, "-s", "master_addr=127.0.0.1",
+                 code=0)
+
+    def test_where_nothing_is_looked_up(self):
+        self.ask("validate", code=0)
+        self.ask("plan", "--on", "2x2", "--node-rank", 1, code=0)
+        self.ask("plan", "--local", code=0)
+        self.ask("run", "--local", "-s", "oversubscribe=true", code=0)
+
+    def test_addresses(self):
+        for address, own in (("127.0.0.1", True), ("'::1'", True),
+                             ("localhost", True), ("192.0.2.7", False),
+                             ("'2001:db8::7'", False)):
+            for node in (0, 1):
+                said = self.ask("plan", "--node-rank", node, address=address,
+                                code=0)
+                self.assertEqual("which is no address of this machine" in said,
+                                 node == 0 and not own, (address, node))
+
+
 class Steps(harness.Case):
     """Steps of Slurm's, by their variables alone."""
 

@@ -207,11 +207,21 @@ class Wrong(cases.Wrong, Agents):
         self.nobody_is_left()
 
     def test_no_srun(self):
+        """As in a container that has the variables of a job; what is advised
+        works."""
         os.unlink(self.folder / "bin" / "srun")
-        done = self.expect(self.jobrun(
-            self.spec("true"),
-            env={**self.allocation(2), "PATH": str(self.folder / "bin")}), 7)
+        env = {**self.allocation(2), "PATH": str(self.folder / "bin")}
+        spec = self.spec("true")
+        done = self.expect(self.jobrun(spec, env=env), 7)
         self.assertIn("srun is not in PATH", done.stderr)
+        self.assertIn("type `unset SLURM_JOB_ID` first, or start all ranks here "
+                      "with --local", done.stderr)
+        env["PATH"] += ":" + os.environ["PATH"]
+        done = self.expect(self.jobrun(spec, "--local", env=env), 0)
+        self.assertIn("2 of 2 ranks", done.stderr)
+        del env["SLURM_JOB_ID"]
+        done = self.expect(self.jobrun(spec, env=env), 0)
+        self.assertIn("2 of 2 ranks", done.stderr)
 
     def test_an_agent_gives_signs_of_life(self):
         agent = subprocess.Popen(

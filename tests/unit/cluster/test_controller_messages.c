@@ -484,7 +484,9 @@ static void says_who_did_not_come(void)
         {{JR_NODE_UNKNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
          0,
          "the 3 nodes did not answer within 1ms (timeouts.start); squeue shows "
-         "which nodes the job has now"},
+         "which nodes the job has now. If the SLURM_* variables are left over "
+         "from another shell, type `unset "
+         "SLURM_JOB_ID` first, or start all ranks here with --local"},
         {{JR_NODE_KNOWN, JR_NODE_UNKNOWN, JR_NODE_UNKNOWN},
          0,
          "node 1 (n1) and 1 other did not answer within 1ms (timeouts.start)"},

@@ -85,10 +85,27 @@ static void a_name_may_be_long(void)
     name[sizeof name - 1] = '\0';
     check(name, 1, &nobody, JR_REACH_UNKNOWN, "");
     struct jr_error err = {0};
-    CU_ASSERT_EQUAL(jr_reach_resolve(name, &err), -1);
+    CU_ASSERT_EQUAL(jr_reach_resolve(name, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_UNRESOLVED);
-    CU_ASSERT_EQUAL(jr_reach_resolve("[::1]", &err), 0);
-    CU_ASSERT_EQUAL(jr_reach_resolve("localhost", &err), 0);
+    CU_ASSERT_EQUAL(jr_reach_resolve("[::1]", NULL, &err), 0);
+    CU_ASSERT_EQUAL(jr_reach_resolve("localhost", NULL, &err), 0);
+}
+
+static void knows_its_own_addresses(void)
+{
+    static const struct {
+        const char *address;
+        bool own;
+    } rows[] = {{"127.0.0.1", true},
+                {"localhost", true},
+                {"192.0.2.7", false},
+                {"2001:db8::7", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_error err = {0};
+        bool own = !rows[i].own;
+        CU_ASSERT_EQUAL(jr_reach_resolve(rows[i].address, &own, &err), 0);
+        CU_ASSERT_EQUAL(own, rows[i].own);
+    }
 }
 
 /* One that listens and never greets is not waited for for ever. */
@@ -120,5 +137,5 @@ static void a_stated_port_is_that_one(void)
 
 JR_UNIT_MAIN("reach", CASE(reaches_the_one_that_listens_here),
              CASE(knows_another_by_its_token), CASE(says_why_nobody_is_reached),
-             CASE(a_name_may_be_long), CASE(waits_five_seconds),
-             CASE(a_stated_port_is_that_one))
+             CASE(a_name_may_be_long), CASE(knows_its_own_addresses),
+             CASE(waits_five_seconds), CASE(a_stated_port_is_that_one))

@@ -227,7 +227,9 @@ static void says_why_srun_cannot_be_started(void)
     } vectors[] = {
         {NULL,
          "srun is not in PATH; jobrun needs it to start on the nodes of the "
-         "allocation",
+         "allocation. If the SLURM_* variables are left over from another "
+         "shell, type `unset "
+         "SLURM_JOB_ID` first, or start all ranks here with --local",
          0},
         {"x", "could not start srun: Permission denied", 0},
         {"x", "could not start srun: Too many open files", 1},
