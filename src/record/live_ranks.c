@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/names.h"
+#include "base/syscalls.h"
 #include "judge/judge.h"
 #include "record/record_folder.h"
 #include "store/event_line.h"
@@ -283,13 +284,18 @@ static void set_rank_end(json_t *to, const struct jr_live_rank *rank)
     }
 }
 
-static void set_log(json_t *to, const char *key, const json_t *planned)
+/* A log that is not there, or not yet, is none. */
+static void set_log(json_t *to, const char *key, const json_t *planned, int fd)
 {
-    copy_key(to, key, json_object_get(planned, key), "file");
+    const char *path = jr_json_get_str(json_object_get(planned, key), "file");
+    if (path != NULL && jr_access(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        jr_json_set_str(to, key, path);
+    else
+        jr_json_set_null(to, key);
 }
 
 static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
-                         const json_t *run, bool live)
+                         const json_t *run, bool live, int fd)
 {
     static const char *const identity[] = {"rank", "local_rank", "node_rank",
                                            NULL};
@@ -308,8 +314,8 @@ static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
     copy_keys(to, planned, place);
     jr_json_set_str(to, "state", rank_standing(rank, live));
     set_rank_end(to, rank);
-    set_log(to, "stdout", planned);
-    set_log(to, "stderr", planned);
+    set_log(to, "stdout", planned, fd);
+    set_log(to, "stderr", planned, fd);
     set_null(to, open_rank, sizeof open_rank / sizeof *open_rank);
     return to;
 }
@@ -352,7 +358,7 @@ json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
             ranks, rank_json(row,
                              jr_live_ranks_find(&live_ranks,
                                                 jr_json_get_int(row, "rank")),
-                             run, live));
+                             run, live, live_ranks.run_fd));
     }
     if (to != NULL)
         jr_json_set(to, "ranks", ranks);

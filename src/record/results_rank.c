@@ -73,6 +73,17 @@ static void get_plan_text(struct jr_loaded_run *loaded, const struct row *row,
     *text = json_string_value(value);
 }
 
+/* A log that is not there is none. */
+static void put_log(struct jr_buf *out, const struct row *row,
+                    const struct jr_results_rank *rank)
+{
+    bool err = row->at == offsetof(struct jr_plan_rank, err_path);
+    if (rank->outcome->silent[err])
+        jr_json_put_str(out, row->key, NULL);
+    else
+        put_plan_text(out, row, rank);
+}
+
 static void put_rank_host(struct jr_buf *out, const struct row *row,
                           const struct jr_results_rank *rank)
 {
@@ -318,11 +329,10 @@ static const struct row identity[] = {
 
 /* What it left. An error is read before the word for what it is. */
 static const struct row delivery[] = {
-    {"stdout", put_plan_text, get_plan_text, PLAN(out_path), PATH_OR_NULL,
-     "Its log, relative to the run folder; null: not captured. A rank that "
-     "ended soon and wrote nothing to the stream may have no such file."},
-    {"stderr", put_plan_text, get_plan_text, PLAN(err_path), PATH_OR_NULL,
-     NULL},
+    {"stdout", put_log, get_plan_text, PLAN(out_path), PATH_OR_NULL,
+     "Its log, relative to the run folder; null: there is none. It was not "
+     "captured, or nothing was written to it (`stdout_silent`)."},
+    {"stderr", put_log, get_plan_text, PLAN(err_path), PATH_OR_NULL, NULL},
     {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
      "Its uncaught exception."},
     {"error", put_error, get_error, 0, TEXT_OR_NULL,

@@ -297,17 +297,19 @@ static void print_failed_together(const struct jr_page *page)
     print_followers(page, places, find_failed_together(page, true, places));
 }
 
-static void print_output(const struct jr_page *page,
-                         const struct jr_plan_rank *rank, bool secret)
+static void print_output(const struct jr_page *page, size_t i)
 {
-    if (secret) {
+    const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+    const bool *silent = page->outcome->ranks[i].silent;
+    if (page->report->ranks[i].log_secret) {
         jr_buf_str(page->out, "  the last lines of its logs contain the value "
                               "of a secret, and are not shown\n");
         return;
     }
     if (!print_tail(page, rank->err_path, "stderr") &&
-        !print_tail(page, rank->out_path, "stdout") && rank->err_path != NULL &&
-        rank->out_path != NULL)
+        !print_tail(page, rank->out_path, "stdout") &&
+        (rank->err_path != NULL || silent[1]) &&
+        (rank->out_path != NULL || silent[0]))
         jr_buf_str(page->out, "  it wrote nothing to stdout and stderr\n");
 }
 
@@ -320,7 +322,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     if (page->outcome->ranks[i].pid == 0)
         print_node_logs(page, rank->node_rank);
     else if (!page->report->ranks[i].unstarted) /* else it has said no more */
-        print_output(page, rank, page->report->ranks[i].log_secret);
+        print_output(page, i);
 }
 
 void jr_print_cause(const struct jr_page *page)

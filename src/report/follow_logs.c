@@ -81,14 +81,22 @@ static int choose_tails(struct tails *tails, const struct jr_record_logs *logs,
                         struct jr_error *err)
 {
     const struct jr_logs_view *view = tails->view;
+    bool silent = false;
     for (size_t i = 0; i < logs->count; i++) {
         if (!jr_set_has(view->ranks, logs->items[i].rank))
             continue;
+        silent = silent || logs->items[i].silent;
         add_tail(tails, logs->items[i].rank, logs->items[i].out);
         add_tail(tails, logs->items[i].rank, logs->items[i].err);
     }
     if (tails->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (tails->count == 0 && silent) {
+        if (view->note != NULL)
+            view->note(view->data, "these ranks wrote nothing to the streams "
+                                   "that are kept, and have no logs");
+        return 0;
+    }
     if (tails->count == 0)
         return jr_record_logs_refuse(logs, view->ranks, err);
     tails->named = tails->count > 1 && !view->follow;
@@ -482,7 +490,7 @@ int jr_logs_print(int out_fd, const char *log_dir, const char *id,
     tails.events =
         jr_arena_printf(&tails.arena, "%s/%s/events.jsonl", log_dir, id);
     int failed = choose_tails(&tails, &logs, err);
-    if (failed == 0) {
+    if (failed == 0 && tails.count > 0) {
         watch_run(&tails);
         failed = print_tails(&tails, err);
     }

@@ -321,6 +321,8 @@ static void add_rank_log(struct jr_record_logs *logs, const json_t *rank)
         .rank = (uint32_t)json_integer_value(number),
         .out = log_path(&logs->arena, rank, "stdout"),
         .err = log_path(&logs->arena, rank, "stderr"),
+        .silent = json_is_true(json_object_get(rank, "stdout_silent")) ||
+                  json_is_true(json_object_get(rank, "stderr_silent")),
     };
 }
 

@@ -42,6 +42,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
 struct jr_record_log {
     uint32_t rank;
     const char *out, *err;
+    bool silent; /* nothing was written to one that is NULL for that */
 };
 
 struct jr_record_logs {

@@ -417,9 +417,11 @@ static const struct jr_plan_rank *rank_to_look_at(const struct jr_page *page)
     const struct jr_plan_rank *found = NULL;
     for (size_t i = page->report->count; i-- > 0;) {
         const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
-        bool captured = rank->out_path != NULL || rank->err_path != NULL;
+        const struct jr_rank_outcome *end = &page->outcome->ranks[i];
+        bool captured = (rank->out_path != NULL && !end->silent[0]) ||
+                        (rank->err_path != NULL && !end->silent[1]);
         bool missed = page->report->ranks[i].state == JR_RANK_INCOMPLETE;
-        if (captured && page->outcome->ranks[i].pid != 0 &&
+        if (captured && end->pid != 0 &&
             (missed || page->report->status != JR_RUN_INCOMPLETE))
             found = rank;
     }

@@ -54,6 +54,7 @@ static void record_loss(const struct jr_guard *guard, int sig,
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
     jr_outcome_kill(outcome);
+    jr_outcome_note_logs(outcome, guard->plan, guard->options->dir->fd);
     if (guard->options->link != NULL)
         jr_events_open_fd(&events, guard->options->link->events_fd, 0);
     else

@@ -1,12 +1,15 @@
 #include "store/outcome.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/syscalls.h"
 #include "store/progress.h"
 
 #include "base/banned.h"
@@ -39,6 +42,20 @@ void jr_shared_free(struct jr_shared *shared)
         return;
     jr_progress_free(shared->outcome.progress);
     (void)munmap(shared, shared_outcome_size(shared->outcome.count));
+}
+
+void jr_outcome_note_logs(struct jr_outcome *outcome,
+                          const struct jr_plan *plan, int fd)
+{
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
+        const char *const paths[] = {rank->out_path, rank->err_path};
+        for (int n = 0; n < 2; n++)
+            outcome->ranks[i].silent[n] =
+                paths[n] != NULL &&
+                jr_access(fd, paths[n], F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+                errno == ENOENT;
+    }
 }
 
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)

@@ -69,6 +69,11 @@ void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
 /* Mark all running ranks as ended by our SIGKILL, without further knowledge. */
 void jr_outcome_kill(struct jr_outcome *outcome);
 
+/* Note which streams of the plan's ranks have no log, in the run folder `fd`.
+ */
+void jr_outcome_note_logs(struct jr_outcome *outcome,
+                          const struct jr_plan *plan, int fd);
+
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);
 

@@ -70,6 +70,10 @@ static const struct jr_outcome_field rank_fields[] = {
     {"dropped_out", UINT64(dropped[0]), 0, "dropped_bytes", &jr_form_dropped,
      "How many bytes its logs lack because of log_limit."},
     {"dropped_err", UINT64(dropped[1]), 0, NOT_WRITTEN},
+    {"silent_out", BOOL(silent[0]), 0, "stdout_silent", &jr_form_flag,
+     "Whether it wrote nothing to a stream that was to have a log: there is "
+     "none."},
+    {"silent_err", BOOL(silent[1]), 0, "stderr_silent", &jr_form_flag, NULL},
     {"own_pid", INT32(own_pid), 0, NOT_WRITTEN},
     {"returned", BOOL(returned), 0, NOT_WRITTEN},
     {"returned_by", INT32(returned_by), 0, NOT_WRITTEN},

@@ -64,14 +64,81 @@ class Live(harness.Case):
             self.assertLess(time.monotonic(), until, name)
             time.sleep(0.01)
 
+    def check_logs_named(self, run="latest"):
+        """The record, and what is made from it, names the logs that are there
+        and no others."""
+        folder = self.folder / "runs" / run
+        told = self.results(run)
+        shown = json.loads(self.expect(
+            self.jobrun("show", run, "--json"), 0).stdout)
+        named = set()
+        for rank, other in zip(told["ranks"], shown["ranks"]):
+            for stream in ("stdout", "stderr"):
+                self.assertEqual(rank[stream], other[stream])
+                self.assertEqual(rank[stream + "_silent"],
+                                 rank[stream] is None)
+                if rank[stream] is not None:
+                    self.assertTrue((folder / rank[stream]).is_file())
+                    named.add(rank[stream])
+        self.assertEqual(
+            named, {str(path.relative_to(folder))
+                    for path in folder.glob("attempt_*/*/std*.log")})
+        self.expect(self.jobrun("report", run, "--format", "html", "-o",
+                                "page.html"), 0)
+        text = (self.folder / "page.html").read_text()
+        self.assertNotIn("no file", text)
+        self.assertEqual(text.count('.log"'), len(named))
+        return told
+
+    def test_logs_that_are_not_there_are_not_named(self):
+        done = self.jobrun("-n", "3", "-s", "on_failure=continue", "--",
+                           "sh", "-c",
+                           "[ $RANK = 1 ] && echo x; [ $RANK != 2 ]")
+        self.expect(done, 1)
+        told = self.check_logs_named()
+        self.assertEqual([rank["stdout"] for rank in told["ranks"]],
+                         [None, "attempt_0/1/stdout.log", None])
+        logs = self.jobrun("logs", "latest", "--rank", "2")
+        self.assertEqual((logs.returncode, logs.stdout), (0, ""))
+        self.assertIn("wrote nothing", logs.stderr)
+        self.assertEqual(
+            self.expect(self.jobrun("logs", "latest"), 0).stdout.strip(), "x")
+        self.assertIn("it wrote nothing to stdout and stderr", done.stderr)
+        again = self.expect(self.jobrun("show", "latest"), 0).stdout
+        self.assertIn("it wrote nothing to stdout and stderr", again)
+
+    def test_advice_does_not_lead_to_logs_that_are_not_there(self):
+        done = self.jobrun("-n", "2", "--", "sh", "-c", "exit 3")
+        self.expect(done, 1)
+        self.assertIn("(jobrun show latest)", done.stderr)
+        self.check_logs_named()
+
+    def test_logs_of_ranks_that_never_started(self):
+        done = self.jobrun("-n", "2", "--", "./none")
+        self.expect(done, 7)
+        self.check_logs_named()
+
+    def test_logs_after_the_runner_was_killed(self):
+        done = self.jobrun(
+            "-n", "2", "--", "sh", "-c",
+            "[ $RANK = 0 ] && { echo x; sleep 0.3; kill -KILL $PPID; }; "
+            "exec sleep 100")
+        self.expect(done, 7)
+        self.check_logs_named()
+
     def test_a_silent_rank_that_runs_has_its_logs(self):
         self.begin("[ $RANK = 0 ] && read x < fifo && echo late >&2; :")
         self.await_event(event="rank_ended", rank=1)
         for name in ("0/stdout.log", "0/stderr.log"):
             self.await_log(name)
             self.assertEqual(self.log(name).stat().st_mode & 0o777, 0o600)
-        self.assertEqual(self.shown()["ranks"][1]["stderr"],
-                         "attempt_0/1/stderr.log")
+        ranks = self.shown()["ranks"]
+        self.assertEqual(ranks[0]["stderr"], "attempt_0/0/stderr.log")
+        for rank in ranks:  # what ended soon has none
+            for stream in ("stdout", "stderr"):
+                self.assertEqual(
+                    rank[stream] is not None,
+                    self.log(f"{rank['rank']}/{stream}.log").exists())
         self.expect(self.release(), 0)
         self.assertEqual(self.log("0/stderr.log").read_text(), "late\n")
         self.assertEqual(self.log("0/stdout.log").read_text(), "")

@@ -152,6 +152,8 @@ struct jr_rank_outcome {
         log_errno; /* why a log file of this rank is incomplete; 0: none is */
     uint64_t dropped[2]; /* bytes that stdout.log and stderr.log lack for the
                             sake of log_limit */
+    bool silent[2];      /* the stream was to have that file, and has none, for
+                            nothing was written to it */
 };
 
 /* A machine of the job that has no ranks of it any more: a spare has its place,

@@ -40,6 +40,10 @@ static json_t *tell_with(const char *record, const char *standing,
     CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r", 0700), 0);
     scratch_write(&scratch, "r/plan.json", plan);
     scratch_write(&scratch, "r/events.jsonl", events);
+    /* The other ranks have written nothing, or nothing yet. */
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r/attempt_0", 0700), 0);
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "r/attempt_0/3", 0700), 0);
+    scratch_write(&scratch, "r/attempt_0/3/stdout.log", "");
     if (progress != NULL)
         scratch_write(&scratch, "r/progress.json", progress);
     json_t *told = jr_live_results(scratch.dir, "r", run, standing, &err);
@@ -63,11 +67,13 @@ static void check_json(const json_t *json, const char *expected)
 
 /* What all ranks of these records have. */
 #define RANK(n, host, pid, state, code, sig)                                   \
+    RANK_WITH(n, host, pid, state, code, sig, "null")
+#define RANK_WITH(n, host, pid, state, code, sig, log)                         \
     "{\"rank\": " n ", \"local_rank\": " n                                     \
     ", \"node_rank\": 0, \"host\": " host ", \"pid\": " pid                    \
     ", \"device\": \"GPU-" n "\", \"coordinates\": {\"data\": " n              \
     "}, \"state\": \"" state "\", \"exit_code\": " code ", \"signal\": " sig   \
-    ", \"stdout\": \"attempt_0/" n "/stdout.log\", \"stderr\": null, "         \
+    ", \"stdout\": " log ", \"stderr\": null, "                                \
     "\"seconds\": null, \"max_rss_bytes\": null, \"error_file\": null, "       \
     "\"error\": null, \"result\": null, \"result_error\": null}"
 
@@ -78,18 +84,18 @@ static void ranks_are_told_by_plan_and_events(void)
                "[" RANK("0", "\"gpu07\"", "null", "not_started", "null", "null") ", " RANK(
                    "1", "\"gpu07\"", "51", "running", "null",
                    "null") ", " RANK("2", "\"gpu07\"", "52", "ended", "0",
-                                     "null") ", " RANK("3", "\"gpu07\"", "53",
-                                                       "ended", "3",
-                                                       "null") ", " RANK("4",
-                                                                         "\"gpu"
-                                                                         "07\"",
-                                                                         "54",
-                                                                         "ende"
-                                                                         "d",
-                                                                         "null",
-                                                                         "\"SIG"
-                                                                         "HUP"
-                                                                         "\"") "]");
+                                     "null") ", " RANK_WITH("3", "\"gpu07\"",
+                                                            "53", "ended", "3",
+                                                            "null",
+                                                            "\"attempt_0/3/"
+                                                            "stdout.log\"") ","
+                                                                            " " RANK(
+                                                                                "4",
+                                                                                "\"gpu07\"",
+                                                                                "54",
+                                                                                "ended",
+                                                                                "null",
+                                                                                "\"SIGHUP\"") "]");
     json_decref(told);
 }
 
