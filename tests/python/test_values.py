@@ -448,6 +448,23 @@ class Words(Case):
     def test_that_a_fork_has_begun_is_not_answered(self):
         self.assertEqual(self.told(lambda control: control.reach()), (b"b", 0))
 
+    def test_a_fork_has_begun_before_anything_of_the_users_runs(self):
+        path = os.path.join(self.dir, "reached.py")
+        with open(path, "w") as file:
+            file.write("open('ran', 'w').close()\n")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.dir)
+        for run, word in ((_main._run_script, path),
+                          (_main._run_module, "reached")):
+            reached = mock.Mock(side_effect=lambda: self.assertFalse(
+                os.path.exists("ran")))
+            with mock.patch.dict(sys.modules), \
+                    mock.patch.object(sys, "argv", []), \
+                    mock.patch.object(sys, "path", list(sys.path)):
+                run([word], mock.Mock(reach=reached))
+            self.assertEqual(reached.call_count, 1)
+            os.unlink("ran")
+
     def test_that_it_failed_is(self):
         self.assertEqual(self.told(lambda control: control.tell(b"f")), (b"f", 1))
 
