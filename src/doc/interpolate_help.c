@@ -160,6 +160,68 @@ static bool help_with_number(const struct jr_reference *r,
     return true;
 }
 
+/* Whether the scalar is the text of [bash, -c, TEXT], which a shell reads. */
+static bool is_text_of_shell(const struct jr_reference *r)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh"};
+    const struct jr_node_step *at = r->filling->at;
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (r->filling->up != NULL || at == NULL || at->key != NULL ||
+        at->index < 2)
+        return false;
+    jr_point_path(&path, at->up);
+    const struct jr_node *list =
+        path.data == NULL ? NULL
+                          : jr_doc_find(r->filler->locator.root, path.data);
+    if (list == NULL || list->kind != JR_NODE_SEQUENCE ||
+        at->index >= list->count)
+        return false;
+    const char *option = list->items[at->index - 1]->text;
+    const char *slash = strrchr(list->items[0]->text, '/');
+    const char *program = slash == NULL ? list->items[0]->text : slash + 1;
+    size_t len = strlen(option), i = 0;
+    while (i < sizeof shells / sizeof *shells &&
+           strcmp(shells[i], program) != 0)
+        i++;
+    return i < sizeof shells / sizeof *shells && len >= 2 && option[0] == '-' &&
+           option[1] != '-' && option[len - 1] == 'c';
+}
+
+/* ${x}, ${x%%.*}, ${1:-d}, ${#a[@]}: what a shell expands, in its own text. A
+ * dollar more makes it the shell's. */
+static bool help_with_shell(const struct jr_reference *r, struct jr_diag *diag)
+{
+    struct jr_diags *diags = r->filler->diags;
+    const struct jr_node *vars = jr_doc_get(r->filler->locator.root, "vars");
+    const char *text = r->inside + strspn(r->inside, "#!");
+    size_t len = strspn(text, name_bytes);
+    bool operated = strchr("%#/:-+=?@^,[", text[len]) != NULL; /* or nothing */
+    if (!is_text_of_shell(r) || (len == 0 && strchr("@*?", *text) == NULL) ||
+        (len > 0 && !operated) || strncmp(r->inside, "env:", 4) == 0 ||
+        jr_doc_get(vars, r->inside) != NULL || strlen(r->inside) > LONGEST)
+        return false;
+    const struct jr_node *node = r->filling->node;
+    jr_diag_help(diags, diag, "for the shell, write $${%s}", r->shown);
+    /* In a text with escapes its parts have no place of their own. */
+    struct jr_span dollar = jr_point_part(node, r->at.start, r->at.start + 1);
+    if (dollar.line == dollar.end_line &&
+        dollar.end_column == dollar.column + 1)
+        jr_diag_fix(diags, diag, dollar, "$$");
+    return true;
+}
+
+/* A name that no reference has, as a path of shells: ${x%%.*}. */
+static bool help_with_literal(const struct jr_reference *r,
+                              struct jr_diag *diag)
+{
+    if (r->inside[strcspn(r->inside, "%#/^,@*?!")] == '\0')
+        return false;
+    jr_diag_help(r->filler->diags, diag,
+                 "outside `shell` no shell reads it; '$${' is a literal "
+                 "'${'");
+    return true;
+}
+
 void jr_reference_help_unknown(const struct jr_reference *r,
                                const struct jr_location *location,
                                struct jr_diag *diag)
@@ -169,7 +231,7 @@ void jr_reference_help_unknown(const struct jr_reference *r,
         help_with_index(r, location, diag);
         return;
     }
-    if (help_with_bare_name(r, location, diag) ||
+    if (help_with_shell(r, diag) || help_with_bare_name(r, location, diag) ||
         help_with_number(r, location, diag) || help_with_default(r, diag))
         return;
     const char *near = near_key(location->near, location->name);
@@ -177,7 +239,8 @@ void jr_reference_help_unknown(const struct jr_reference *r,
         jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
                      (int)location->name_at, r->inside, near,
                      r->inside + location->name_at + strlen(location->name));
-    else if (!help_with_step(r, diag) && is_name(r->inside, strlen(r->inside)))
+    else if (!help_with_step(r, diag) && !help_with_literal(r, diag) &&
+             is_name(r->inside, strlen(r->inside)))
         jr_diag_help(diags, diag,
                      "write ${vars.%s}, and declare it: vars: {%s: VALUE}",
                      r->shown, r->shown);
@@ -343,6 +406,8 @@ bool jr_reference_help_malformed(const struct jr_reference *r,
     }
     if (strlen(r->inside) > LONGEST)
         return false;
+    if (help_with_shell(r, diag))
+        return true;
     const char *meant = without_blanks(r);
     if (meant == NULL)
         meant = as_variable(r);

@@ -12,6 +12,7 @@
 #include "record/record_folder.h"
 #include "session/begin.h"
 #include "session/session.h"
+#include "spec/lint_template.h"
 #include "vcs/snapshot.h"
 
 #include "base/banned.h"
@@ -25,14 +26,12 @@ static const struct jr_code_choice *code_choice(
 }
 
 /* The folder of the job without what differs from rank to rank. */
-static char *common_folder(const struct jr_job *job)
+static char *common_folder(struct jr_arena *arena, const struct jr_job *job)
 {
-    char *folder = strdup(job->workdir);
-    char *template = folder == NULL ? NULL : strstr(folder, "%{");
-    if (template != NULL) {
-        *template = '\0';
+    const char *rest;
+    char *folder = jr_template_head(arena, job->workdir, &rest);
+    if (folder != NULL && *rest != '\0')
         *strrchr(folder, '/') = '\0';
-    }
     return folder;
 }
 
@@ -53,7 +52,7 @@ int jr_freeze_find(struct jr_session *session, struct jr_error *err)
         return 0;
     if (session->options.code_of != NULL)
         return jr_frozen_source_open(session, err);
-    JR_FREE char *folder = common_folder(&session->resolution.job);
+    char *folder = common_folder(arena, &session->resolution.job);
     JR_FREE char *real = folder == NULL ? NULL : realpath(folder, NULL);
     if (folder == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
@@ -107,6 +106,19 @@ static const char *folder_in_copy(struct jr_session *session, const char *path)
     return inside == real ? path : inside;
 }
 
+/* The same for the folder of the ranks, which is a template: the copy lies
+ * where it lies, and is none. */
+static const char *workdir_in_copy(struct jr_session *session,
+                                   const char *workdir)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *rest;
+    const char *head = jr_template_head(arena, workdir, &rest);
+    const char *mapped = head == NULL ? NULL : folder_in_copy(session, head);
+    mapped = mapped == NULL ? NULL : jr_template_literal(arena, mapped);
+    return mapped == NULL ? NULL : jr_arena_printf(arena, "%s%s", mapped, rest);
+}
+
 /* PYTHONPATH, so that modules are those of the copy. */
 static char **environment_in_copy(struct jr_session *session)
 {
@@ -153,7 +165,7 @@ void jr_freeze_place(struct jr_session *session, const char *folder)
     if (frozen->copy == NULL)
         return;
     frozen->entrypoint = job->entrypoint;
-    frozen->workdir = folder_in_copy(session, job->workdir);
+    frozen->workdir = workdir_in_copy(session, job->workdir);
     frozen->envp = environment_in_copy(session);
     if (job->entrypoint.python != NULL) {
         frozen->python = *job->entrypoint.python;
@@ -250,8 +262,8 @@ static int check_needed(struct jr_session *session, const char *path,
                         struct jr_error *err)
 {
     const char *mapped = path_in_copy(session, path);
-    if (mapped == path || mapped == NULL || strstr(path, "%{") != NULL ||
-        access(path, F_OK) != 0 || access(mapped, F_OK) == 0)
+    if (mapped == path || mapped == NULL || access(path, F_OK) != 0 ||
+        access(mapped, F_OK) == 0)
         return 0;
     return refuse_folder(path,
                          "is not in the copy: git ignores it and code.link "
@@ -264,7 +276,11 @@ static int check_all_needed(struct jr_session *session, struct jr_error *err)
     const struct jr_job *job = &session->resolution.job;
     const struct jr_python *python = job->entrypoint.python;
     const struct jr_library *library = job->entrypoint.library;
-    if (check_needed(session, job->workdir, err) != 0)
+    const char *rest;
+    const char *workdir =
+        jr_template_head(&session->arena, job->workdir, &rest);
+    if (workdir != NULL && *rest == '\0' &&
+        check_needed(session, workdir, err) != 0)
         return -1;
     if (python != NULL &&
         (check_needed(session, python->interpreter, err) != 0 ||

@@ -289,3 +289,26 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
     jr_diags_release(&silent);
     return out;
 }
+
+char *jr_template_literal(struct jr_arena *arena, const char *text)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_replaced(&out, text, "%{", "%%{");
+    return jr_buf_keep(&out, arena);
+}
+
+char *jr_template_head(struct jr_arena *arena, const char *text,
+                       const char **ret_rest)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *mark = strstr(text, "%{");
+    for (; mark != NULL && mark > text && mark[-1] == '%';
+         mark = strstr(mark + 2, "%{"))
+        ;
+    *ret_rest = mark == NULL ? text + strlen(text) : mark;
+    char *head = jr_arena_strndup(arena, text, (size_t)(*ret_rest - text));
+    if (head == NULL)
+        return NULL;
+    jr_buf_replaced(&out, head, "%%{", "%{");
+    return jr_buf_keep(&out, arena);
+}

@@ -20,4 +20,13 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
  * absolute. */
 bool jr_template_is_absolute(const char *text);
 
+/* The text as a template that means itself: each "%{" is "%%{". NULL if memory
+ * runs out. */
+char *jr_template_literal(struct jr_arena *arena, const char *text);
+
+/* What stands before the first word of a template, as it is: the way back. The
+ * rest is *ret_rest. NULL if memory runs out. */
+char *jr_template_head(struct jr_arena *arena, const char *text,
+                       const char **ret_rest);
+
 #endif

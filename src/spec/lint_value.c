@@ -189,6 +189,10 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     if (type->is_template && jr_template_is_absolute(node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     const char *folder = value_folder(lint, node);
+    if (type->is_template) /* where the spec lies is no template of its own */
+        folder = jr_template_literal(lint->arena, folder);
+    if (folder == NULL)
+        return NULL;
     JR_FREE char *absolute = jr_io_absolute(folder, node->text);
     if (absolute != NULL)
         return whole_path(lint, node, folder, absolute);

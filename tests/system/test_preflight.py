@@ -315,5 +315,55 @@ class BesideTheCaller(harness.Case):
                 self.assertNotIn("where jobrun was called", done.stderr)
 
 
+class Folders(harness.Case):
+    """The name of the folder in which a spec lies is no part of the spec."""
+    SPEC = ("version: 1\nworld_size: 1\ndevice: cpu\n"
+            "entrypoint: [sh, -c, 'pwd; echo \"$JOBRUN_RANK_DIR\"']\n")
+
+    def test_marks_of_templates_in_its_name(self):
+        for name in ("x%{b}y", "%{rank}", "100%%{", "a${c}d", "$${c", "%{"):
+            with self.subTest(name):
+                folder = self.folder / name
+                folder.mkdir()
+                (folder / "t.py").write_text("import os\nprint(os.getcwd())\n")
+                (folder / "job.yaml").write_text(self.SPEC)
+                here = os.path.realpath(folder)
+                for words in (["job.yaml"], ["job.yaml", "-s", "workdir=."],
+                              ["rerun", "latest"],
+                              ["rerun", "latest", "--exact"]):
+                    done = self.expect(self.jobrun(*words, cwd=folder), 0)
+                    pwd, rank_dir = done.stdout.splitlines()
+                    self.assertEqual(pwd, f"[0] {here}", words)
+                    self.assertTrue(
+                        rank_dir.startswith(f"[0] {here}/runs/"), rank_dir)
+                done = self.expect(self.jobrun(
+                    "job.yaml", "-s", "entrypoint={python: {script: t.py}}",
+                    cwd=folder), 0)
+                self.assertEqual(done.stdout, f"[0] {here}\n")
+                resolved = self.expect(
+                    self.jobrun("resolve", "job.yaml", cwd=folder), 0).stdout
+                (folder / "resolved.yaml").write_text(resolved)
+                done = self.expect(
+                    self.jobrun("resolved.yaml", cwd=folder), 0)
+                self.assertEqual(done.stdout.splitlines()[0], f"[0] {here}")
+
+    def test_frozen_code_in_it(self):
+        folder = self.folder / "x%{b}y"
+        folder.mkdir()
+        (folder / "job.yaml").write_text(
+            self.SPEC + "code: freeze\nworkdir: 'sub-%{rank}'\n")
+        (folder / "sub-0").mkdir()
+        (folder / "sub-0/file").write_text("")
+        (folder / ".gitignore").write_text("runs/\n")
+        for words in (["init", "-q"], ["add", "-A"],
+                      ["-c", "user.name=n", "-c", "user.email=n@n",
+                       "commit", "-qm", "all"]):
+            subprocess.run(["git", *words], cwd=folder, check=True,
+                           timeout=harness.LIMIT)
+        done = self.expect(self.jobrun("job.yaml", cwd=folder), 0)
+        self.assertRegex(done.stdout.splitlines()[0],
+                         r"/x%\{b\}y/runs/[^/]+/code/sub-0$")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -10,6 +10,7 @@
 #include "session/translate/flag.h"
 #include "session/translate/hosts.h"
 #include "spec/field.h"
+#include "spec/lint_template.h"
 
 #include "base/banned.h"
 
@@ -174,13 +175,7 @@ char **jr_put_split(struct jr_translator *t, const char *text, char separator)
 
 char *jr_put_literal(struct jr_translator *t, const char *text)
 {
-    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    for (; *text != '\0'; text++) {
-        if (text[0] == '%' && text[1] == '{')
-            jr_buf_char(&out, '%');
-        jr_buf_char(&out, *text);
-    }
-    return jr_buf_keep(&out, t->arena);
+    return jr_template_literal(t->arena, text);
 }
 
 #define VARIABLE(name, template, field) {name, field},
