@@ -154,7 +154,8 @@ static int add_chunk(const char *text, size_t len, void *out)
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
 {
     size_t digits = needs_every_digit(json) ? DBL_DECIMAL_DIG : DBL_DIG;
-    size_t flags = JSON_ENCODE_ANY | JSON_INDENT((size_t)indent) |
+    size_t flags = JSON_ENCODE_ANY |
+                   (indent < 0 ? JSON_COMPACT : JSON_INDENT((size_t)indent)) |
                    JSON_REAL_PRECISION(digits);
     if (json_dump_callback(json, add_chunk, out, flags) != 0)
         out->failed = true;

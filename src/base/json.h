@@ -61,8 +61,8 @@ double jr_json_get_real(const json_t *object, const char *key);
 /* Whether `true` is at `key`. */
 bool jr_json_get_bool(const json_t *object, const char *key);
 
-/* Append the text of `json`: indent 0 is one line. Keys keep their order. `out`
- * fails where memory was wanting for a part of it. */
+/* Append the text of `json`: indent 0 is one line, -1 one without blanks. Keys
+ * keep their order. `out` fails where memory was wanting for a part of it. */
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
 
 /* Append `text` as a JSON string, quotes and all; NULL is null. What it holds

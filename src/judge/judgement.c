@@ -312,8 +312,10 @@ uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
 
 void jr_judgement_release(struct jr_judgement *report)
 {
-    for (size_t i = 0; report->ranks != NULL && i < report->count; i++)
+    for (size_t i = 0; report->ranks != NULL && i < report->count; i++) {
         json_decref(report->ranks[i].result);
+        json_decref(report->ranks[i].text);
+    }
     jr_arena_release(&report->arena);
     *report = (struct jr_judgement){0};
 }

@@ -27,6 +27,8 @@ struct jr_rank_judgement {
                                        job; none that is on another node */
     size_t artifacts_count;
     json_t *result; /* owned; NULL: none */
+    json_t *text;   /* its JSON, where it is too large for a tree: then `result`
+                       is what it begins with, and what `fields` name; NULL */
     enum jr_result_error result_error;
     bool differs;       /* that was found by comparing it with others' */
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */

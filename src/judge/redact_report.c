@@ -96,6 +96,7 @@ static struct jr_rank_judgement redact_rank(
     copy.behind = redact_text(copying, rank->behind);
     copy.result =
         rank->result == NULL ? NULL : redact_json(copying, rank->result);
+    copy.text = json_incref(rank->text); /* it has none: see results.c */
     copy.artifacts = jr_arena_array(copying->arena, rank->artifacts_count,
                                     sizeof *copy.artifacts);
     for (size_t i = 0; i < copy.artifacts_count && copy.artifacts != NULL;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/json_pieces.h"
 #include "judge/artifacts.h"
 #include "judge/judge.h"
 #include "judge/pattern.h"
@@ -149,6 +150,50 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
     return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
 }
 
+static bool is_field_named(char *const *names, uint32_t count, const char *key)
+{
+    for (uint32_t n = 0; n < count; n++)
+        if (strcmp(names[n], key) == 0)
+            return true;
+    return false;
+}
+
+/* Of a large result, what is checked: of a field its type, of what is compared
+ * all of it. */
+static enum jr_json_kept find_kept_field(const void *data, const char *key)
+{
+    const struct jr_results *wants = data;
+    if (is_field_named(wants->equal, wants->equal_count, key) ||
+        is_field_named(wants->distinct, wants->distinct_count, key))
+        return JR_JSON_KEPT_WHOLE;
+    for (uint32_t f = 0; f < wants->fields_count; f++)
+        if (strcmp(wants->fields[f].name, key) == 0)
+            return wants->fields[f].enums_count > 0 ? JR_JSON_KEPT_WHOLE
+                                                    : JR_JSON_KEPT_HEAD;
+    return JR_JSON_KEPT_NOT;
+}
+
+/* As a tree, a large result would take many times its size. It is one where
+ * secrets are to be found in it, or it is on its way to who judges the run. */
+static json_t *parse_result(struct jr_judge *judge, size_t i,
+                            struct jr_buf *text, struct jr_error *err)
+{
+    const struct jr_json_keep keep = {find_kept_field, judge->wants};
+    char *const *hidden = judge->plan->hidden;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (text->len <= JR_JSON_PIECE || judge->apart ||
+        (hidden != NULL && hidden[0] != NULL))
+        return jr_json_parse(text->data, text->len, err);
+    jr_buf_reserve(&line, text->len);
+    json_t *head = jr_json_pieces(&line, text->data, text->len, &keep, err);
+    jr_buf_release(text);
+    if (head == NULL)
+        return NULL;
+    judge->report->ranks[i].text = json_stringn_nocheck(line.data, line.len);
+    judge->report->arena.failed |= judge->report->ranks[i].text == NULL;
+    return head;
+}
+
 /* The file that the rank wrote, parsed; NULL with the fault noted. */
 static json_t *take_file_result(struct jr_judge *judge, size_t i)
 {
@@ -163,7 +208,7 @@ static json_t *take_file_result(struct jr_judge *judge, size_t i)
     }
     if (!read_result_file(judge, i, fd, &text))
         return NULL;
-    json_t *result = jr_json_parse(text.data, text.len, &err);
+    json_t *result = parse_result(judge, i, &text, &err);
     if (result == NULL && err.sys == ERANGE)
         jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s: %s", name, err.text);
     else if (result == NULL)
@@ -329,7 +374,8 @@ static void refuse_shared_file(struct jr_judge *judge,
     if (required || file->artifact != NULL)
         return;
     json_decref(report->result);
-    report->result = NULL;
+    json_decref(report->text);
+    report->result = report->text = NULL;
 }
 
 void jr_result_part(struct jr_judge *judge)

@@ -191,7 +191,10 @@ static void put_result(struct jr_buf *out, const struct row *row,
                        const struct jr_results_rank *rank)
 {
     jr_json_key(out, row->key);
-    if (rank->report->result != NULL)
+    if (rank->report->text != NULL)
+        jr_buf_add(out, json_string_value(rank->report->text),
+                   json_string_length(rank->report->text));
+    else if (rank->report->result != NULL)
         jr_json_print(out, rank->report->result, 0);
     else
         jr_buf_str(out, "null");

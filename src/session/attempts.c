@@ -418,7 +418,8 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
             .plan = &session->plan.ranks[session->plan.first + i],
             .outcome = &session->outcome.ranks[i],
             .state = rank->state,
-            .result = json_text(arena, rank->result),
+            .result = rank->text != NULL ? json_string_value(rank->text)
+                                         : json_text(arena, rank->result),
             .result_error = rank->result_error,
             .reason = rank->reason,
             .error = rank->error,

@@ -176,6 +176,8 @@ static void print_brief_report(struct jr_buf *out,
     for (size_t i = 0; i < brief.count; i++) {
         json_decref(brief.ranks[i].result);
         brief.ranks[i].result = NULL;
+        json_decref(brief.ranks[i].text);
+        brief.ranks[i].text = NULL;
     }
     jr_judgement_json(out, &brief, &session->plan, &session->outcome, drain);
     jr_judgement_release(&brief);

@@ -86,7 +86,10 @@
       "results: {file: \"out/%{rank}.json\"}")                                 \
     N("results.limit",                                                         \
       "A larger file is refused by its size, before it is read. Write large "  \
-      "data to a file of `artifacts`.",                                        \
+      "data to a file of `artifacts`. A run takes at most four times the size "\
+      "of a result in memory, and more only for what `equal`, `distinct` and " \
+      "`enum` compare, where there are values of secrets to be hidden, and on "\
+      "a host of its own file system.",                                        \
       "results: {limit: 1GiB}")                                                \
     N("results.pattern",                                                       \
       "The last match in the stream counts; a carriage return ends a line as " \

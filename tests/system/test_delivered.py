@@ -972,6 +972,56 @@ class Sizes(Case):
             self.ranks(["mine.touch(); os.truncate(mine, 3 << 40)"], 5)
         self.told(0, "too_large", r"more than results.limit \(256MiB\)")
 
+    def peak(self, text, code=0, more="results: {from: file}\n"):
+        """How many bytes of memory jobrun had at most for such a result: it is
+        the parent of the keeper that starts `on_end`."""
+        self.write("big.json", text)
+        self.write("peak", "keeper=$(sed -n 's/^PPid://p' /proc/$PPID/status)\n"
+                   "sed -n 's/^VmHWM://p' /proc/$((keeper))/status > hwm\n")
+        self.run_spec("entrypoint: {shell: 'cat big.json > "
+                      "$JOBRUN_RESULT_FILE'}\non_end: [sh, peak]\n" + more, code)
+        return int((self.folder / "hwm").read_text().split()[0]) << 10
+
+    def test_many_small_values(self):
+        """They cost no more than four times their text."""
+        least = self.peak("{}")
+        fields = ("results: {fields: {loss: {type: number, max: 2}, data: {type: "
+                  "array}}, equal: [loss]}\n")
+        for text, more in (
+                ("[" + ",".join(["{}"] * 2000000) + "]", ""),
+                ("[" + ", ".join(["1"] * 2000000) + "]", ""),
+                ("{" + ",".join(f'"{i:x}":[]' for i in range(600000)) + "}", ""),
+                ('{"data": [' + ",".join(["{}"] * 2000000) + '], "loss": 1}',
+                 fields)):
+            with self.subTest(text[:20]):
+                most = self.peak(text, 0, more or "results: {from: file}\n")
+                if not os.environ.get("SANITIZED"):
+                    self.assertLess((most - least) / len(text), 4)
+                self.assertEqual(self.delivered(), [json.loads(text)])
+
+    def test_fields_of_a_large_result(self):
+        data = "[" + ",".join(["0.5"] * 30000) + "]"
+        for head, more, text in (
+                (f'{{"data": {data}, "loss": 3}}', "fields: {loss: {type: number, "
+                 "max: 2}}", "'loss' is 3, more than 2"),
+                (f'{{"data": {data}, "x": {data}}}', "fields: {x: {type: object}}",
+                 r"'x' is \[0.5,0.5.*\.\.\., not an object"),
+                (f'{{"data": {data}}}', "fields: {x: {type: object}}",
+                 "has no 'x'"),
+                (data, "fields: {x: {type: object}}", "is not an object")):
+            with self.subTest(text):
+                self.peak(head, 5, f"results: {{{more}}}\n")
+                self.told(0, "field", text)
+        self.peak(f'{{"data": {data},}}', 5)
+        self.told(0, "not_json", "result.json is not JSON: line 1, column")
+        self.ranks([f"put(mine, json.dumps({{'data': [{n}] * 99999}}))"
+                    for n in (1, 2)], 5, "results: {equal: [data]}\n")
+        self.told(1, "unequal", r"'data' is \[2,2.*but \[1,1")
+        self.ranks(["put(mine, json.dumps({'data': [1] * 99999}))"] * 2, 0,
+                   "results: {equal: [data]}\n")
+        self.assertIn("data equal", self.expect(self.jobrun("show", "latest"),
+                                                0).stdout)
+
     def test_bounds_beyond_what_a_double_holds(self):
         more, less = "9007199254740993", "9007199254740992"
         for value, bound, code in ((more, f"max: {less}", 5),
