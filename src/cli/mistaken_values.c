@@ -188,10 +188,32 @@ static bool near_time(struct jr_buf *out, const char *value)
     return !out->failed;
 }
 
+/* -1, inf: no limit, which an option has that is left out or has no value. */
+static bool is_endless(const char *value)
+{
+    static const char *const words[] = {"-1",       "inf",       "infinite",
+                                        "infinity", "unlimited", "forever",
+                                        "never",    "none"};
+    size_t i = 0, count = sizeof words / sizeof *words;
+    while (i < count && strcasecmp(words[i], value) != 0)
+        i++;
+    return i < count;
+}
+
 int jr_mistake_time(const struct jr_cli *cli, const char *name,
                     const char *value, const char *example)
 {
     JR_BUF_CLEANUP struct jr_buf near = JR_BUF_INIT;
+    if (is_endless(value) && strcmp(name, "wait") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--wait wants a time, not '%s'; type --wait alone "
+                          "for no limit",
+                          value);
+    if (is_endless(value) && strcmp(name, "timeout") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--timeout wants a time, not '%s'; leave it out for "
+                          "no limit",
+                          value);
     if (near_time(&near, value))
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--%s wants a time, not '%s'; type --%s %s", name,

@@ -305,7 +305,8 @@ class Wait(Leases):
     def test_wrong_times_are_refused(self):
         for word, told in (("--wait=0", "more than no time"),
                            ("--wait=soon", "--wait wants a time"),
-                           ("--wait=5", "--wait wants a time")):
+                           ("--wait=5", "--wait wants a time"),
+                           ("--wait=inf", "type --wait alone for no limit")):
             done = self.jobrun("job.jobrun.yaml", word)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(told, done.stderr)

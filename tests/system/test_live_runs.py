@@ -218,6 +218,10 @@ class Live(harness.Case):
         for text in "soon", "-1s", "3":
             done = self.expect(self.jobrun("wait", "--timeout=" + text), 2)
             self.assertIn("--timeout wants a time with its unit, such as 30s", done.stderr)
+        for text in "-1", "inf", "none":
+            done = self.expect(self.jobrun("wait", "--timeout=" + text), 2)
+            self.assertIn("leave it out for no limit", done.stderr)
+        self.expect(self.jobrun("wait"), 0)
 
 
 if __name__ == "__main__":
