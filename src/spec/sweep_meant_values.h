@@ -12,4 +12,11 @@
 const char *jr_sweep_meant_values(struct jr_arena *arena,
                                   const struct jr_node *node);
 
+/* Whether a text is a range as others write it, range(3), 1..10..3, 0.1..0.5;
+ * and, where it is `alone`, 1:4 and 1-4. *ret_meant is how it is written here,
+ * as an option or in a spec; one of several values is written as its own
+ * values; NULL: it has none, or too many to be listed. */
+bool jr_sweep_is_meant_range(struct jr_arena *arena, const char *text,
+                             bool alone, bool option, const char **ret_meant);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "doc/joined_settings.h"
 #include "spec/assemble.h"
+#include "spec/sweep_meant_values.h"
 #include "spec/sweep_values.h"
 
 #include "base/banned.h"
@@ -140,9 +141,9 @@ static bool refuse_listed_values(const struct option *option,
     struct jr_sweep_reading *reading = option->reading;
     const char *text = option->text + len + (option->text[len] == '=');
     size_t name = strspn(text, letters);
-    const char *comma = strchr(text, ',');
-    bool call = name > 0 && text[name] == '(' && comma != NULL &&
-                memchr(text, ')', (size_t)(comma - text)) == NULL;
+    const char *comma = strchr(text, ','), *close = strchr(text, ')');
+    bool call = name > 0 && text[name] == '(' && close != NULL &&
+                (comma == NULL ? close[1] == '\0' : comma < close);
     bool listed = !call && add_listed_values(&values, text);
     if (!call && !listed)
         return false;
@@ -159,7 +160,9 @@ static bool refuse_listed_values(const struct option *option,
     else
         jr_diag_help(reading->diags, diag,
                      "list the values, 0.1,0.2; or write a range: "
-                     "'{from: 0, to: 1, step: 0.25}'");
+                     "'{from: 0, to: 1, step: 0.25}'; a text is quoted: "
+                     "'%.*s=\"%s\"'",
+                     (int)len, option->text, text);
     return true;
 }
 
@@ -230,15 +233,16 @@ static struct jr_node *read_option_key(const struct option *option, size_t len)
     return key;
 }
 
-/* Append "1..9" for range(1,10), "a,b" for choice(a,b) and [a, b]; false where
- * that is none of these. */
-static bool add_meant_values(struct jr_buf *out, const char *text)
+/* Append "1..9" for range(1,10), "a,b" for choice(a,b), (a, b) and [a, b];
+ * false where that is none of these. */
+static bool add_meant_values(struct jr_buf *out, struct jr_arena *arena,
+                             const char *text)
 {
-    static const char *const heads[] = {"choice(", "["};
-    int from, to;
-    char tail[2];
-    if (sscanf(text, "range(%d,%d%1[)]", &from, &to, tail) == 3)
-        jr_buf_printf(out, "%d..%d", from, to - 1);
+    static const char *const heads[] = {"choice(", "[", "("};
+    const char *range = NULL;
+    if (text[strcspn(text, "(")] == '(' &&
+        jr_sweep_is_meant_range(arena, text, true, true, &range))
+        jr_buf_str(out, range == NULL ? "" : range);
     for (size_t i = 0; out->len == 0 && i < sizeof heads / sizeof *heads; i++) {
         if (strncmp(text, heads[i], strlen(heads[i])) != 0)
             continue;
@@ -263,14 +267,15 @@ static bool refuse_other_form(const struct option *option,
     colon = option->text[len] == ':';
     text = option->text + len + (equals || colon);
     text += strspn(text, " ");
-    bool meant = len > 0 && add_meant_values(&values, text);
+    bool meant = len > 0 && add_meant_values(&values, reading->arena, text);
     if (equals && len > 0 && (!meant || *text == '['))
         return false;
     struct jr_diag *diag = jr_sweep_refuse(
         reading,
         equals && len > 0 ? JR_CODE_WRONG_AXIS_VALUES : JR_CODE_WRONG_AXIS,
         key->span, NULL,
-        equals && len > 0 ? "there are no functions in --sweep"
+        equals && len > 0 ? *text == '(' ? "values are listed without brackets"
+                                         : "there are no functions in --sweep"
                           : "--sweep wants PATH=VALUES");
     if (meant)
         jr_diag_help(reading->diags, diag, "--sweep %.*s=%s", (int)len,

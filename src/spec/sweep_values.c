@@ -149,6 +149,39 @@ static bool check_equal_values(struct jr_sweep_reading *reading,
     return good;
 }
 
+/* Refuse a value that is a text, and a range elsewhere: it would be one cell.
+ * In quotes it is meant as it is. */
+static bool check_range_text(struct jr_sweep_reading *reading,
+                             const struct jr_sweep_axis *axis,
+                             const struct jr_node *item)
+{
+    const struct jr_source *source = item->span.source;
+    bool option = source != NULL && source->option;
+    bool alone = axis->count == 1 && axis->fields_count == 1;
+    const char *meant = NULL, *key = axis->key->text;
+    if (item->kind != JR_NODE_SCALAR || !item->plain || item->filled != NULL ||
+        jr_scalar_type(item) != JR_SCALAR_STRING ||
+        !jr_sweep_is_meant_range(reading->arena, item->text, alone, option,
+                                 &meant))
+        return true;
+    struct jr_diag *diag =
+        jr_sweep_refuse(reading, JR_CODE_WRONG_AXIS_VALUES, item->span, key,
+                        "'%s' is a text here, and not a range", item->text);
+    if (meant == NULL)
+        jr_diag_help(reading->diags, diag,
+                     "as a range it has no value, or many; a range is written "
+                     "{from: 0, to: 1, step: 0.25}");
+    else if (option && alone)
+        jr_diag_help(reading->diags, diag,
+                     "--sweep %s=%s; or '%s=\"%s\"' if the text is meant", key,
+                     meant, key, item->text);
+    else
+        jr_diag_help(reading->diags, diag,
+                     "write %s; or \"%s\" if the text is meant", meant,
+                     item->text);
+    return false;
+}
+
 /* A list of values; of several fields each is a list itself. */
 static bool read_value_list(struct jr_sweep_reading *reading,
                             struct jr_sweep_axis *axis, struct jr_node *list)
@@ -170,8 +203,11 @@ static bool read_value_list(struct jr_sweep_reading *reading,
                          "[[1, 2], [3, 4]]");
             return false;
         }
-        for (size_t j = 0; j < fields; j++)
+        for (size_t j = 0; j < fields; j++) {
             axis->values[i * fields + j] = fields > 1 ? item->items[j] : item;
+            if (!check_range_text(reading, axis, axis->values[i * fields + j]))
+                return false;
+        }
     }
     return axis->values != NULL && check_equal_values(reading, axis);
 }
@@ -239,6 +275,9 @@ static bool read_range(struct jr_sweep_reading *reading,
     if (ret->step == 0)
         return refuse_range(reading, key, step, "has a range whose step is 0");
     ret->count = floor((ret->to - ret->from) / ret->step + 1e-9) + 1;
+    if (step == NULL && ret->count == 1 && ret->to != ret->from)
+        return refuse_range(reading, key, node,
+                            "has a range of one value: its step is 1");
     return ret->count >= 1 ||
            refuse_range(reading, key, node, "has a range without a value");
 }
