@@ -3,6 +3,8 @@
 #include <search.h>
 #include <string.h>
 
+#include <jobrun/contract.h>
+
 #include "plan/env_row.h"
 #include "plan/planner.h"
 #include "plan/rank_devices.h"
@@ -306,6 +308,23 @@ static void copy_items(struct jr_strv *to, struct jr_arena *arena,
         jr_strv_push(to, arena, jr_arena_strdup(arena, items[i]));
 }
 
+/* What the text of `setup` refers to as ${vars.NAME}, which is in `env`: the
+ * other entries are not there yet. */
+static void add_shell_variables(struct jr_strv *base, struct jr_arena *arena,
+                                const struct jr_job *job)
+{
+    for (uint32_t i = 0; i < job->env_count; i++) {
+        const struct jr_env_entry *entry = &job->env[i];
+        if (entry->value == NULL || strncmp(entry->name, JR_SHELL_VARIABLE,
+                                            strlen(JR_SHELL_VARIABLE)) != 0)
+            continue;
+        jr_env_unset(base, entry->name);
+        jr_strv_push(
+            base, arena,
+            jr_arena_printf(arena, "%s=%s", entry->name, entry->value));
+    }
+}
+
 static void inherit_environment(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
@@ -316,6 +335,8 @@ static void inherit_environment(struct build *build)
     if (job->setup != NULL)
         copy_items(&build->env->base, build->kept, inherited->items,
                    inherited->count);
+    if (job->setup != NULL)
+        add_shell_variables(&build->env->base, build->kept, job);
     for (uint32_t i = 0; i < job->env_remove_count; i++)
         jr_env_unset(inherited, job->env_remove[i]);
     jr_python_path_extend(inherited, build->arena, package_folder(build));

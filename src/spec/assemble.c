@@ -13,6 +13,7 @@
 #include "doc/override.h"
 #include "spec/env_profile.h"
 #include "spec/field.h"
+#include "spec/shell_variables.h"
 
 #include "base/banned.h"
 
@@ -210,6 +211,7 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
         return -1;
     if (!doc->dollars || jr_assembly_sweeps(assembly, doc))
         return 0;
+    jr_shell_variables(doc, diags);
     const struct jr_strv secrets = stated_secret_globs(doc);
     const struct jr_interpolate fill = {
         .shapes = &shapes,

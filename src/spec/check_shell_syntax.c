@@ -343,30 +343,8 @@ static void check_path_value(const struct jr_check *check, const char *path)
     (void)check_dollar(&place, written_text(node)); /* ~ is an error there */
 }
 
-/* What a shell should have been told by ${vars.lr}, ${env:HOME} and the like.
- * `name` is behind the brace. */
-static void help_with_reference(const struct jr_check *check,
-                                struct jr_diag *diag, const char *name)
-{
-    struct jr_diags *diags = check->lint->diags;
-    size_t len = strcspn(name, "}:");
-    size_t variable = name[len] == ':' ? strspn(name + len + 1, name_bytes) : 0;
-    if (*name == '{')
-        jr_diag_help(diags, diag,
-                     "pass it by a variable of the environment, and write "
-                     "$NAME");
-    else if (variable > 0)
-        jr_diag_help(diags, diag, "a shell writes $%.*s", (int)variable,
-                     name + len + 1);
-    else
-        jr_diag_help(diags, diag,
-                     "pass it by a variable: env: {NAME: \"${%.*s}\"}, and "
-                     "write $NAME",
-                     (int)len, name);
-}
-
-/* ${vars.lr}, ${env:HOME} and ${{ x }} in the text of a shell, which has no
- * such expansions. */
+/* ${env:HOME} in the text of a shell, which reads it as something else, if at
+ * all. */
 static void check_shell_references(const struct jr_check *check)
 {
     const struct jr_node *node = jr_check_raw(check, "entrypoint.shell");
@@ -374,22 +352,19 @@ static void check_shell_references(const struct jr_check *check)
         node == NULL || node->kind != JR_NODE_SCALAR || is_meant(node)
             ? NULL
             : node->text;
-    for (; at != NULL && (at = strstr(at, "${")) != NULL; at++) {
-        size_t len = strspn(at + 2, name_bytes);
-        bool dotted = len > 0 && at[2 + len] == '.';
-        bool env =
-            strncmp(at + 2, "env:", 4) == 0 && isalpha((unsigned char)at[6]);
-        const char *close = strchr(at, '}');
-        if (close == NULL || (!dotted && !env && at[2] != '{'))
+    for (; at != NULL && (at = strstr(at, "${env:")) != NULL; at++) {
+        const char *name = at + strlen("${env:"), *close = strchr(at, '}');
+        if (close == NULL || !isalpha((unsigned char)*name))
             continue;
         size_t from = (size_t)(at - node->text);
-        size_t to = (size_t)(close - node->text) + 1 + (close[1] == '}');
+        size_t to = (size_t)(close - node->text) + 1;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, JR_CODE_SHELL_SYNTAX,
             jr_lint_part(check->lint, node, from, to), "entrypoint.shell",
             "%s is left to the shell, which cannot read it",
             jr_lint_quoted(check->lint, at, to - from));
-        help_with_reference(check, diag, at + 2);
+        jr_diag_help(check->lint->diags, diag, "a shell writes $%.*s",
+                     (int)strspn(name, name_bytes), name);
         return;
     }
 }
@@ -440,16 +415,6 @@ static bool is_stated_here(const struct jr_check *check,
            (source != NULL && source == check->root->span.source);
 }
 
-/* Whether shell text has the reference, which means nothing there. */
-static bool is_read_by_shell(const struct jr_check *check, const char *name)
-{
-    const char *shell = jr_check_text(check, "entrypoint.shell");
-    const char *reference =
-        jr_arena_printf(check->lint->arena, "${vars.%s}", name);
-    return shell != NULL && reference != NULL &&
-           strstr(shell, reference) != NULL;
-}
-
 /* The entry that is read and has nearly this name, or NULL. */
 static const char *near_read_entry(const struct jr_node *vars, const char *name)
 {
@@ -476,12 +441,7 @@ static void warn_of_unread_entry(const struct jr_check *check,
     struct jr_diag *diag =
         jr_diags_warning(diags, JR_CODE_VARIABLE_UNREAD, at, path,
                          "nothing in the spec reads '%s'", path);
-    if (is_read_by_shell(check, pair->key->text))
-        jr_diag_help(diags, diag,
-                     "shell text is left to the shell: pass it by a variable, "
-                     "env: {NAME: ${%s}}",
-                     path);
-    else if (near != NULL)
+    if (near != NULL)
         jr_diag_help(diags, diag, "did you mean 'vars.%s'?", near);
     else
         jr_diag_help(diags, diag, "refer to it as ${%s}, or leave it out",

@@ -29,8 +29,9 @@
       "  ${env:NAME:-default}   the variable if it is set, else the default\n" \
       "  $${                    a literal ${\n\n"                              \
       "After substitution, an unquoted value gets the type that it then has; " \
-      "a quoted value stays a string. Keys are never changed. `$` in `shell` " \
-      "is left to the shell.")                                                 \
+      "a quoted value stays a string. Keys are never changed. In `shell` and "\
+      "`setup`, `${vars.lr}` becomes a variable of the shell, and any other "  \
+      "`$` is left to it.")                                                    \
     S("entrypoint", "What every rank runs",                                    \
       "An entrypoint has one of the forms below. Each form may have `args`.")  \
     S("env", "The environment of the ranks",                                   \

@@ -44,7 +44,7 @@
       "A key is a field by its dotted path, or several with commas that go "   \
       "together. A value is a list, a range, or a draw:\n\n"                   \
       "  vars.lr: [0.1, 0.01]\n"                                               \
-      "  vars.seed: {from: 0, to: 4}            step: 1 unless it is stated\n" \
+      "  vars.seed: {from: 0, to: 4}            step: 1; -1 where `to` is less\n" \
       "  vars.rate: {log_uniform: [1e-5, 0.1]}  uniform and integers, too\n"   \
       "  extends.model: [a.yaml, b.yaml]        files for a named parent\n"    \
       "  \"vars.batch,vars.steps\": [[32, 4000], [64, 2000]]\n\n"              \

@@ -110,7 +110,10 @@
     N("limits.nproc", "", "limits: {nproc: 4096}")                             \
     N("entrypoint.command", "", "entrypoint: {command: [./train, -v]}")        \
     N("entrypoint.shell",                                                      \
-      "`$` in it is left to the shell: jobrun does not read `${...}` here.",   \
+      "`${vars.lr}` in it becomes `${JOBRUN_VAR_lr}`, and the ranks get that " \
+      "variable; so does any dotted path of the spec, with `_` for each dot. " \
+      "Quotes, defaults (`${vars.lr:-0.1}`) and `$(( ))` are the shell's. In " \
+      "single quotes it is an error. `${NAME}` is the shell's own.",           \
       "entrypoint: {shell: ./prep.sh && ./train}")                             \
     N("entrypoint.python",                                                     \
       "It has exactly one of `script`, `module` and `function`. A function is "\

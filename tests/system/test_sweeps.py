@@ -1105,5 +1105,79 @@ class Looking(Sweep):
                    {"launch_failed": 1, "not_started": 3}, "no record")
 
 
+class Shell(Sweep):
+    """${vars.x} in the text of a shell: a variable that the ranks get."""
+
+    TEXT = """\
+version: 1
+name: shell
+device: cpu
+world_size: 1
+vars: {lr: 1, note: "it's  a \\"note\\"; exit 3", key: "${env:API_KEY:-none}"}
+setup: export FROM="${vars.lr} of ${vars.note}"
+entrypoint:
+  shell: |
+    # it isn't read here: ${vars.nothing}
+    test ${vars.lr} = "$JOBRUN_VAR_lr" && printf '%s\\n' "${vars.note}" "$FROM"
+    echo $(( ${vars.lr}0 / 1 )) > /dev/null 2>&1 || true
+    cat <<EOF
+    don't: ${vars.lr}
+    EOF
+    echo "${vars.key}"
+"""
+
+    def test_the_ranks_get_the_values(self):
+        path = self.write("shell.jobrun.yaml", self.TEXT)
+        done = self.expect(self.jobrun(path, "-s", "vars.lr=7"), 0)
+        note = "it's  a \"note\"; exit 3"
+        for line in (note, f"7 of {note}", "don't: 7"):
+            self.assertIn(f"{line}\n", done.stdout)
+        record = json.loads((self.latest() / "run.json").read_text())
+        again = self.expect(self.jobrun("rerun", "latest"), 0)
+        self.assertIn("don't: 7\n", again.stdout)
+        self.assertEqual(record["fingerprint"], json.loads(
+            (self.latest() / "run.json").read_text())["fingerprint"])
+
+    def test_a_value_is_part_of_what_is_run(self):
+        path = self.write("shell.jobrun.yaml", self.TEXT)
+        self.expect(self.jobrun(path), 0)
+        prints = [json.loads((self.latest() / "run.json").read_text())["fingerprint"]]
+        self.expect(self.jobrun(path, "-s", "vars.lr=7"), 0)
+        prints.append(json.loads(
+            (self.latest() / "run.json").read_text())["fingerprint"])
+        self.assertNotEqual(*prints)
+        resolved = self.expect(self.jobrun("resolve", path), 0).stdout
+        copy = self.write("copy.jobrun.yaml", resolved)
+        self.assertEqual(
+            self.expect(self.jobrun("resolve", copy), 0).stdout, resolved)
+
+    def test_secrets_stay_secret(self):
+        path = self.write("shell.jobrun.yaml", self.TEXT)
+        env = {"API_KEY": "hunter22-and-more"}
+        self.expect(self.jobrun(path, env=env), 0)
+        for words in (("resolve", path), ("plan", path, "--env"),
+                      ("plan", path, "--json"), ("show", "latest", "--json")):
+            done = self.expect(self.jobrun(*words, env=env), 0)
+            self.assertNotIn("hunter22", done.stdout)
+        for name in ("run.json", "results.json", "spec.yaml"):
+            record = self.latest() / name
+            if record.exists():
+                self.assertNotIn("hunter22", record.read_text())
+
+    def test_each_cell_has_its_own(self):
+        path = self.write("shell.jobrun.yaml", self.TEXT)
+        self.expect(self.jobrun(path, "--sweep", "vars.lr=3,4"), 0)
+        for cell in (0, 1):
+            done = self.expect(self.jobrun("logs", f"latest/{cell}"), 0)
+            self.assertIn(f"don't: {cell + 3}\n", done.stdout)
+
+    def test_what_no_shell_can_read_begins_no_cell(self):
+        path = self.write("shell.jobrun.yaml", self.TEXT.replace(
+            "${vars.key}", "${vars.kei}"))
+        done = self.expect(self.jobrun(path, "--sweep", "vars.lr=3,4"), 3)
+        self.assertIn("did you mean ${vars.key}?", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+
 if __name__ == "__main__":
     harness.main()

@@ -109,6 +109,10 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("ROLE_RANK", "%{rank}", NULL)                                            \
     X("ROLE_WORLD_SIZE", "%{world_size}", NULL)
 
+/* What the values that shell text refers to are called: ${vars.lr} there is
+ * ${JOBRUN_VAR_lr}. */
+#define JR_SHELL_VARIABLE "JOBRUN_VAR_"
+
 /* Added in the cells of a sweep. */
 #define JR_CONTRACT_CELL(X)                                                    \
     X("JOBRUN_CELL", "%{cell}", "")                                            \
