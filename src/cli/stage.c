@@ -341,7 +341,12 @@ struct sweep_caller {
 static void print_sweep_line(void *data, const char *line)
 {
     const struct sweep_caller *caller = data;
-    (void)jr_cli_say(caller->cli, 0, "%s", line);
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_str(&text, "jobrun: ");
+    jr_buf_str(&text, line);
+    jr_buf_char(&text, '\n');
+    jr_cli_fit(&text, STDERR_FILENO);
+    jr_cli_err(caller->cli, &text);
 }
 
 static int leave_with_sweep(void *data, const struct jr_sweep_place *place)

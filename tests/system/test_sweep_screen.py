@@ -152,8 +152,8 @@ class Lines(Terminal):
         self.until(r"^0001  n 1 .*\n0002  n 2 .*\n"
                    r"3 cells: 1 done, 2 running; about \S+ to go$")
         self.go(1, "end 3")
-        self.until(r"^jobrun: 2/3  cell 0001 failed after .* vars.n=1\n"
-                   r"0002  n 2 .*\n3 cells: 1 done, 1 failed, 1 running")
+        self.until(r"^jobrun: 2/3  cell 0001 failed after .* vars.n=1   rank 0\n"
+                   r" +exited with code 3\n0002  n 2 .*\n3 cells: 1 done, 1 failed, 1 running")
         self.go(2, "end 0")
         self.finish(1)
         text = self.screen.text()
@@ -161,6 +161,28 @@ class Lines(Terminal):
         self.assertNotRegex(text, r"(?m)^000\d ")
         self.assertNotIn("cell 0000", text)  # it did well, and has no line
         self.assertIn("2 of 3 cells delivered, 1 did not", text)
+
+    def test_the_time_left_is_no_less_than_that_of_a_cell(self):
+        """A cell that failed at once says nothing of how long others take."""
+        self.open(cells=4)
+        self.go(1, "end 3")
+        self.until(r"4 cells: 0 done, 1 failed, 2 running, 1 left")
+        self.assertNotIn("to go", self.screen.text().splitlines()[-1])
+        for _ in range(2):
+            self.go(0, "step")
+            self.until(r"0000 .*step \d+/40")
+            time.sleep(1.2)  # so that the rate is no more than one a second
+        self.until(r"left \d+")
+        self.until(r"0000 .*left .*\n.*\n.*about .* to go")
+        text = self.screen.text()
+
+        def seconds(pattern):
+            units = re.search(pattern + r" ((?:\d+[hms])+)", text)[1]
+            return sum(int(count) * {"h": 3600, "m": 60, "s": 1}[unit]
+                       for count, unit in re.findall(r"(\d+)([hms])", units))
+        self.assertGreaterEqual(seconds("about"), seconds("left") - 1)
+        for n in (0, 2, 3):
+            self.go(n, "end 0")
 
     def test_a_narrow_terminal(self):
         self.open(columns=40)

@@ -250,6 +250,43 @@ class Running(Sweep):
         self.assertEqual(self.statuses(), [
             "succeeded", "succeeded", "failed", "failed", "succeeded"])
 
+    def test_the_end_says_what_to_do_next(self):
+        """The best rows, why cells failed, where to look, and how to go on."""
+        self.write("train.py", """
+import json, os, sys
+lr = float(sys.argv[1])
+if lr == 3:
+    raise RuntimeError("loss is NaN")
+with open(os.environ["JOBRUN_RESULT_FILE"], "w") as out:
+    json.dump({"accuracy": lr}, out)
+""")
+        spec = """\
+version: 1
+name: scan
+device: cpu
+world_size: 1
+vars: {lr: 0}
+entrypoint: {python: {script: train.py}, args: ["${vars.lr}"]}
+results: {fields: {accuracy: {type: number}}}
+sweep:
+  axes: {vars.lr: %s}
+  best: {field: accuracy, goal: max}
+"""
+        path = self.write("scan.jobrun.yaml", spec % "[1, 2, 3, 4, 5]")
+        told = self.expect(self.jobrun(path.name), 1).stderr
+        self.assertIn("vars.lr=3   rank 0   RuntimeError: loss is NaN\n", told)
+        end = told[told.index("jobrun: scan: 4 of 5"):].splitlines()
+        self.assertEqual([line.split()[:2] for line in end[1:5]], [
+            ["cell", "lr"], ["*", "0004"], ["0003", "4"], ["0001", "2"]])
+        self.assertIn("   (jobrun show latest)", end[5])
+        self.assertEqual(end[6], "        to go on: jobrun scan.jobrun.yaml --resume")
+        told = self.expect(self.jobrun(path.name, "--resume"), 1).stderr
+        self.assertIn("1/1  cell 0002 failed", told)
+        told = self.expect(self.jobrun(path.name, "--sweep", "vars.lr=3,4"), 1).stderr
+        self.assertRegex(told, r"to go on: the same command, with --resume=\S+-scan-")
+        path = self.write("scan.jobrun.yaml", spec % "[1, 2]")
+        self.assertNotIn("to go on", self.expect(self.jobrun(path.name), 0).stderr)
+
     def test_the_lowest_class_counts(self):
         self.spec("[ $N -ne 2 ] || exit 9", GRID + "exit_status: rank\n"
                   "results: {from: file}\n")

@@ -19,6 +19,7 @@
 #include "session/sweep/cell_session.h"
 #include "session/sweep/sweep_run_parts.h"
 #include "session/sweep/sweep_screen.h"
+#include "session/sweep/sweep_table.h"
 #include "sweep/cell_result.h"
 
 #include "base/banned.h"
@@ -110,6 +111,15 @@ static void tell_cell(struct jr_sweep_run *run, size_t cell)
         jr_buf_safe(&line, field);
         jr_buf_char(&line, ' ');
         jr_cell_result_text(&line, json_object_get(state->result, field));
+    }
+    if (strcmp(state->status, "succeeded") != 0) {
+        char folder[16];
+        jr_cell_folder(folder, state->number);
+        JR_CLOSE int fd =
+            openat(run->cells_fd, folder,
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        jr_buf_str(&line, "   ");
+        jr_sweep_cell_reason(&line, fd);
     }
     tell_line(run, &line);
 }
@@ -283,24 +293,92 @@ static void add_counts(struct jr_buf *out, const struct jr_sweep_record *record,
                         json_object_get(record->states[best].result, field));
 }
 
+static const char *best_mark(const void *data, const json_t *row)
+{
+    const struct jr_sweep_table *table = data;
+    return jr_json_get_int(row, "cell") == table->best ? "* " : "  ";
+}
+
+static void add_nothing(const void *data, struct jr_buf *out, const json_t *row)
+{
+    (void)data;
+    (void)out;
+    (void)row;
+}
+
+/* The best of the cells that delivered, as `show` has them; nothing where none
+ * is better than another. */
+static void add_best_rows(struct jr_buf *out, const struct jr_sweep_run *run,
+                          size_t good)
+{
+    enum { MOST = 3 };
+    struct jr_buf rows JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_sweep_table table;
+    struct jr_error err;
+    const struct jr_row_margin margin = {best_mark, add_nothing, &table};
+    const struct jr_sweep_view view = {.top =
+                                           good < MOST ? (uint32_t)good : MOST};
+    if (jr_sweep_table_open(&table, run->log_dir, run->dir.id, JR_ROWS_TEXT,
+                            &err) == 0 &&
+        table.best >= 0 && good > 1 &&
+        jr_sweep_table_arrange(&table, &view, &err) == 0)
+        jr_row_table_print(&rows, &table.rows, &margin);
+    for (size_t at = 0, len; at < rows.len && !rows.failed; at += len + 1) {
+        len = strcspn(rows.data + at, "\n");
+        jr_buf_str(out, "\n        ");
+        jr_buf_add(out, rows.data + at, len);
+    }
+    jr_sweep_table_close(&table);
+}
+
+/* How to go on with a sweep that has not delivered all. */
+static void add_way_on(struct jr_buf *out, const struct jr_sweep_run *run)
+{
+    const struct jr_session_options *options = &run->session->options;
+    const char *spec = run->session->spec_name;
+    bool plain = spec != NULL && strcmp(spec, "stdin") != 0 &&
+                 (options->sets == NULL || options->sets[0] == NULL) &&
+                 (options->sweeps == NULL || options->sweeps[0] == NULL);
+    jr_buf_str(out, "\n        to go on: ");
+    if (plain) {
+        jr_buf_str(out, "jobrun ");
+        jr_shell_quote(out, spec);
+        jr_buf_str(out, " --resume");
+    } else {
+        jr_buf_printf(out, "the same command, with --resume=%s behind jobrun",
+                      run->dir.id);
+    }
+}
+
+/* What became of all, the best cells, where the rest is, and how to go on. */
 static void tell_end(struct jr_sweep_run *run,
                      const struct jr_sweep_record *record, size_t good,
                      size_t bad)
 {
-    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&line, "%s: ", run->name);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT,
+                       path JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&text, "%s: ", run->name);
     if (record->cells->count > 0)
-        add_counts(&line, record, good, bad);
+        add_counts(&text, record, good, bad);
     else
-        jr_buf_str(&line, "the sampler proposed no cell: nothing ran, and "
+        jr_buf_str(&text, "the sampler proposed no cell: nothing ran, and "
                           "nothing was delivered");
-    tell_line(run, &line);
-    jr_buf_clear(&line);
-    jr_buf_printf(&path, "%s/%s", run->log_dir, run->dir.id);
-    jr_buf_str(&line, "for the table of its cells, type: jobrun show ");
-    jr_shell_quote(&line, path.failed ? run->dir.id : path.data);
-    tell_line(run, &line);
+    add_best_rows(&text, run, good);
+    JR_FREE char *here = getcwd(NULL, 0);
+    size_t above = here == NULL ? 0 : strlen(here);
+    bool below = above > 1 && strncmp(run->log_dir, here, above) == 0 &&
+                 run->log_dir[above] == '/';
+    jr_buf_printf(&path, "%s/%s", run->log_dir + (below ? above + 1 : 0),
+                  run->dir.id);
+    jr_buf_str(&text, "\n        ");
+    jr_buf_safe(&text, path.failed ? run->dir.id : path.data);
+    jr_buf_str(&text, "   (jobrun show latest");
+    if (!path.failed)
+        jr_words_log_dir(&text, path.data);
+    jr_buf_char(&text, ')');
+    if (good < record->cells->count)
+        add_way_on(&text, run);
+    tell_line(run, &text);
 }
 
 /* sweep.json is not as it should be, as on a full disk: the journal and the

@@ -50,7 +50,8 @@ struct jr_sweep_options {
     /* Its folder is there, and no cell has begun. Not 0: the exit status with
      * which none begins. NULL: nobody wants to know. */
     int (*begun)(void *data, const struct jr_sweep_place *place);
-    /* A line about a cell that ended, and about the sweep. */
+    /* A line about a cell that ended; and about the sweep, with others behind
+     * it. They are safe to show. */
     void (*line)(void *data, const char *line);
     /* In the process of a cell that could not begin: tell why, by the findings
      * of its session or by `err`. */

@@ -1,6 +1,7 @@
 #include "session/sweep/sweep_screen.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -180,19 +181,35 @@ static void draw_cells(struct jr_sweep_run *run, size_t room, unsigned columns)
     add_drawn_line(&run->screen, &more);
 }
 
-/* What is still to be done, if all cells take as long as those that ended. */
+/* What is still to be done, if each cell takes as long as those that delivered
+ * and those that run say: one that failed says nothing of it. It is no less
+ * than what one of the running cells has left. */
 static void estimate_time(const struct jr_sweep_run *run,
                           struct jr_sum_line *line, double seconds)
 {
-    size_t ended = line->done + line->failed;
-    if (ended == 0 || run->running_count == 0 || !(seconds > 0))
-        return;
-    double mean = seconds / (double)ended, work = mean * (double)line->left;
-    for (size_t i = 0; i < run->running_count; i++) {
-        double gone = (double)(jr_clock_ns() - run->running[i].began_ns) / 1e9;
-        work += gone < mean ? mean - gone : 0;
+    size_t count = line->done, running = run->running_count;
+    double work = 0, least = 0, unsaid = 0;
+    JR_FREE double *gone = calloc(running + 1, sizeof *gone);
+    for (size_t i = 0; gone != NULL && i < running; i++) {
+        const struct jr_cell_process *process = &run->running[i];
+        const struct jr_progress *progress = read_cell_progress(run, process);
+        uint64_t left_ns;
+        gone[i] = (double)(jr_clock_ns() - process->began_ns) / 1e9;
+        if (progress == NULL || !jr_steps_left(&progress->job, &left_ns))
+            continue;
+        least = fmax(least, (double)left_ns / 1e9);
+        work += (double)left_ns / 1e9;
+        seconds += gone[i] + (double)left_ns / 1e9;
+        count++;
+        gone[i] = INFINITY;
     }
-    double left = work / (double)run->running_count;
+    if (gone == NULL || count == 0 || running == 0 || !(seconds > 0))
+        return;
+    double mean = seconds / (double)count;
+    for (size_t i = 0; i < running; i++)
+        unsaid += fmax(mean - gone[i], 0);
+    double left = fmax(least, (work + unsaid + mean * (double)line->left) /
+                                  (double)running);
     line->timed = left < 1e9;
     line->left_ns = line->timed ? (uint64_t)(left * 1e9) : 0;
 }
@@ -214,7 +231,7 @@ static void draw_sum(struct jr_sweep_run *run, unsigned columns)
         bool bad = jr_cell_status_class(state->status) != 0;
         line.done += good;
         line.failed += bad;
-        seconds += good || bad ? state->seconds : 0;
+        seconds += good ? state->seconds : 0;
     }
     size_t known = line.done + line.failed + line.running;
     line.left = known < line.cells ? line.cells - known : 0;

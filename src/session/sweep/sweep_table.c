@@ -179,6 +179,20 @@ void jr_sweep_table_count(struct jr_buf *out,
     }
 }
 
+void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd)
+{
+    json_t *results =
+        dir_fd < 0 ? NULL : jr_record_folder_json(dir_fd, "results.json", NULL);
+    const json_t *cause = json_object_get(results, "root_cause");
+    const char *message = jr_json_get_str(cause, "message");
+    if (json_is_integer(json_object_get(cause, "rank")))
+        jr_buf_printf(out, "rank %lld   ",
+                      (long long)jr_json_get_int(cause, "rank"));
+    if (message != NULL)
+        jr_buf_safe(out, message);
+    json_decref(results);
+}
+
 bool jr_sweep_table_reason(struct jr_buf *out,
                            const struct jr_sweep_table *table,
                            const json_t *row)
@@ -193,15 +207,6 @@ bool jr_sweep_table_reason(struct jr_buf *out,
     jr_cell_folder(folder, jr_json_get_u32(row, "cell"));
     JR_CLOSE int fd =
         cells.failed ? -1 : jr_record_folder_open(cells.data, folder, NULL);
-    json_t *results =
-        fd < 0 ? NULL : jr_record_folder_json(fd, "results.json", NULL);
-    const json_t *cause = json_object_get(results, "root_cause");
-    const char *message = jr_json_get_str(cause, "message");
-    if (json_is_integer(json_object_get(cause, "rank")))
-        jr_buf_printf(out, "rank %lld   ",
-                      (long long)jr_json_get_int(cause, "rank"));
-    if (message != NULL)
-        jr_buf_safe(out, message);
-    json_decref(results);
+    jr_sweep_cell_reason(out, fd);
     return true;
 }

@@ -31,6 +31,10 @@ int jr_sweep_table_arrange(struct jr_sweep_table *table,
 void jr_sweep_table_count(struct jr_buf *out,
                           const struct jr_sweep_table *table);
 
+/* Append why a cell failed, by the record in its folder; nothing where it says
+ * nothing, or where `dir_fd` is -1. */
+void jr_sweep_cell_reason(struct jr_buf *out, int dir_fd);
+
 /* Append why a cell did not deliver, by its own record: "rank 0   RuntimeError:
  * ..." False, and nothing, where it did, or has not ended. */
 bool jr_sweep_table_reason(struct jr_buf *out,
