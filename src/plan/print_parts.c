@@ -331,14 +331,20 @@ struct column {
     const char *title;
     void (*cell)(struct jr_buf *out, const struct run *run);
     bool nodes; /* only where there are several */
+    bool wide;  /* said once below the table where all rows have the same */
 };
 
+/* The longest is the last, where a line may go on. */
 static const struct column columns[] = {
-    {"rank", cell_rank, false},     {"node", cell_node, true},
-    {"local", cell_local, false},   {"device", cell_device, false},
-    {"cpus", cell_cpus, false},     {"threads", cell_threads, false},
-    {"stdout", cell_stdout, false}, {"stderr", cell_stderr, false},
-    {"env", cell_env, false},
+    {"rank", cell_rank, false, false},
+    {"node", cell_node, true, false},
+    {"local", cell_local, false, false},
+    {"device", cell_device, false, false},
+    {"threads", cell_threads, false, false},
+    {"stdout", cell_stdout, false, true},
+    {"stderr", cell_stderr, false, true},
+    {"env", cell_env, false, true},
+    {"cpus", cell_cpus, false, false},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -368,13 +374,59 @@ static struct run rank_run_at(const struct jr_plan *plan, uint32_t first)
     return run;
 }
 
-/* `run` NULL: the titles. */
-static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan,
-                          const struct run *run)
+/* Which columns all ranks have the same in, so that a row is short enough for
+ * a line. None where there are more rows than are shown. */
+static void find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (i > 0)
-            jr_buf_char(cells, '\t');
+        JR_BUF_CLEANUP struct jr_buf first = JR_BUF_INIT;
+        uint32_t next = 0;
+        ret[i] = columns[i].wide;
+        for (size_t row = 0;
+             ret[i] && row < ROWS_MAX && next < plan->world_size; row++) {
+            JR_BUF_CLEANUP struct jr_buf cell = JR_BUF_INIT;
+            const struct run run = rank_run_at(plan, next);
+            next = run.last.rank + 1;
+            columns[i].cell(row == 0 ? &first : &cell, &run);
+            ret[i] = !first.failed && !cell.failed &&
+                     (row == 0 || strcmp(first.data, cell.data) == 0);
+        }
+        ret[i] = ret[i] && next == plan->world_size;
+    }
+}
+
+/* "output    file + console", "env       42 set by jobrun" */
+static void add_common(struct jr_buf *out, const struct jr_plan *plan,
+                       const bool *common, bool hint)
+{
+    struct run run = rank_run_at(plan, 0);
+    bool both = run.first.out == run.first.err;
+    const char *gap = "\n"; /* before the first one */
+    run.hint = hint;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        bool output = columns[i].cell == cell_stdout;
+        if (!common[i] ||
+            (columns[i].cell == cell_stderr && both && common[i - 1]))
+            continue;
+        jr_buf_printf(out, "%s%-10s", gap,
+                      output && both && common[i + 1] ? "output"
+                                                      : columns[i].title);
+        columns[i].cell(out, &run);
+        jr_buf_char(out, '\n');
+        gap = "";
+    }
+}
+
+/* `run` NULL: the titles. */
+static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan,
+                          const bool *common, const struct run *run)
+{
+    const char *gap = "";
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (common[i])
+            continue;
+        jr_buf_str(cells, gap);
+        gap = "\t";
         if (columns[i].nodes && plan->nodes == 1)
             continue;
         if (run == NULL)
@@ -388,15 +440,18 @@ static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan,
 void jr_show_ranks(struct jr_buf *out, const struct jr_plan *plan, bool hint)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    bool common[COLUMNS];
     uint32_t next = 0;
-    add_table_row(&cells, plan, NULL);
+    find_common(common, plan);
+    add_table_row(&cells, plan, common, NULL);
     for (size_t i = 0; i < ROWS_MAX && next < plan->world_size; i++) {
         struct run run = rank_run_at(plan, next);
         run.hint = i == 0 && hint;
         next = run.last.rank + 1;
-        add_table_row(&cells, plan, &run);
+        add_table_row(&cells, plan, common, &run);
     }
     jr_table_add(out, &cells, 2);
+    add_common(out, plan, common, hint);
     if (next < plan->world_size)
         jr_buf_printf(out, "...   ranks %u-%u: --format json has them\n", next,
                       plan->world_size - 1);

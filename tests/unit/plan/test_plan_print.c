@@ -30,6 +30,9 @@ static void prints_the_whole_of_a_small_plan(void)
     struct sample s;
     sample_init(&s, 2, 2, 2);
     print(&out, &s, false);
+    check(&out, "\n7     7      cpu     3        any\n\n"
+                "output    file + console\n"
+                "env       43 set by jobrun (--env shows them)\n");
     out.data[strlen(out.data) - 1] = '\0';
     *strrchr(out.data, '\n') = '\0';
     *strstr(out.data, "\n1     1") = '\0';
@@ -51,10 +54,8 @@ static void prints_the_whole_of_a_small_plan(void)
                   "groups  model 0,1 2,3 4,5 6,7   pipeline 0,2 1,3 4,6 5,7   "
                   "data 0,4 1,5 2,6 3,7      proved: each axis partitions 0-7\n"
                   "\n"
-                  "rank  local  device  cpus  threads  stdout          "
-                  "stderr          env\n"
-                  "0     0      cpu     any   3        file + console  "
-                  "file + console  43 set by jobrun (--env shows them)");
+                  "rank  local  device  threads  cpus\n"
+                  "0     0      cpu     3        any");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -121,12 +122,12 @@ static void tells_where_streams_go(void)
     s.job.tee_stated = true;
     s.policy.console.ranks = TEXT("0-1");
     print(&out, &s, false);
-    check(&out, "\n0     0      cpu     any   3        file             "
-                "inherited");
-    check(&out, "\n1     1      cpu     any   3        file + console   "
-                "file + console");
-    check(&out, "\n2     2      cpu     any   3        file, not shown  "
-                "file, not shown");
+    check(&out, "\n0     0      cpu     3        file             "
+                "inherited        any\n");
+    check(&out, "\n1     1      cpu     3        file + console   "
+                "file + console   any\n");
+    check(&out, "\n2     2      cpu     3        file, not shown  "
+                "file, not shown  any\n");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -152,12 +153,12 @@ static void tells_nodes_and_devices(void)
                 "here      node 1: ranks 2-3\n");
     check(&out, "\nmaster    [fe80::1]:29500\n"
                 "backends  gloo, data nccl\n");
-    check(&out, "\nrank  node     local  device           cpus");
-    check(&out, "\n0     0 gpu07  0      GPU 0 (H100)     any");
-    check(&out, "\n3     1        1      GPU-5a3b (H100)  any");
+    check(&out, "\nrank  node     local  device           threads  cpus\n");
+    check(&out, "\n0     0 gpu07  0      GPU 0 (H100)     3        any\n");
+    check(&out, "\n3     1        1      GPU-5a3b (H100)  3        any\n");
     s.job.device_name = "custom:tpu";
     print(&out, &s, false);
-    check(&out, "  custom:tpu 0 (H100)  any");
+    check(&out, "  custom:tpu 0 (H100)  3        any\n");
     jr_buf_release(&out);
     sample_release(&s);
 }
@@ -204,9 +205,9 @@ static void tells_what_each_node_has(void)
     s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
     s.job.resources = resources;
     print(&out, &s, true);
-    check(&out, "  GPU 0 (H100)   0-3   8 ");
-    check(&out, "  GPU 1 (H100)   4-7   8 ");
-    check(&out, "  GPU-7f (A100)  9     1 ");
+    check(&out, "  GPU 0 (H100)   8        0-3\n");
+    check(&out, "  GPU 1 (H100)   8        4-7\n");
+    check(&out, "  GPU-7f (A100)  1        9\n");
     check(&out, "\n  OMP_NUM_THREADS=8\n");
     check(&out, "\n  CUDA_VISIBLE_DEVICES=0,1\n");
     check(&out, "\n  OMP_NUM_THREADS=1\n");
@@ -233,8 +234,8 @@ static void folds_a_large_world(void)
     s.job.own.devices = devices;
     s.job.own.devices_count = 4;
     print(&out, &s, false);
-    check(&out, "\n0-499    0     0-499  GPU 0 .. 3  any");
-    check(&out, "\n500-999  1     0-499  GPU 0 .. 3  any");
+    check(&out, "\n0-499    0     0-499  GPU 0 .. 3  3        any\n");
+    check(&out, "\n500-999  1     0-499  GPU 0 .. 3  3        any\n");
     sample_nodes(&s, 1);
     s.job.redirects = &even;
     s.job.redirects_count = 1;
@@ -260,7 +261,7 @@ static void shows_the_environment(void)
     s.job.env = env;
     s.job.env_count = 2;
     print(&out, &s, false);
-    check(&out, " 45 set by jobrun (--env shows them)\n");
+    check(&out, "\nenv       45 set by jobrun (--env shows them)\n");
     CU_ASSERT_PTR_NULL(part(&out, "WORLD_SIZE"));
     print(&out, &s, true);
     check(&out, "\nenvironment of every rank\n  WORLD_SIZE=2\n");
