@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "record/load_results.h"
 #include "report/plot.h"
 
 #include "base/banned.h"
@@ -23,6 +22,7 @@ struct curve {
     size_t count, values; /* of points, and of those with a value */
     size_t lines;         /* a line has the points of one rank and attempt */
     uint32_t ranks, last_attempt;
+    bool cells;      /* and not ranks */
     double from, to; /* steps */
     const struct jr_metric_point *low, *high, *last;
 };
@@ -128,8 +128,11 @@ static void add_line(const struct curve *curve, size_t i)
     for (; i < end; i += each)
         add_extremes(curve, &curve->points[i], end - i < each ? end - i : each,
                      &down);
-    jr_buf_printf(out, "\"><title>rank %u, attempt %u</title></path>",
-                  first->rank, first->attempt);
+    if (curve->cells)
+        jr_buf_printf(out, "\"><title>cell %04u</title></path>", first->rank);
+    else
+        jr_buf_printf(out, "\"><title>rank %u, attempt %u</title></path>",
+                      first->rank, first->attempt);
 }
 
 /* Those of earlier attempts lie below. */
@@ -140,7 +143,7 @@ static void add_curve_lines(const struct curve *curve, bool earlier)
     for (size_t i = 0; i < curve->count; i++) {
         const struct jr_metric_point *point = &curve->points[i];
         ranks += i == 0 || point->rank != point[-1].rank;
-        if (ranks > MOST_RANKS || drawn == MOST_LINES)
+        if ((ranks > MOST_RANKS && !curve->cells) || drawn == MOST_LINES)
             return;
         if (!is_line_start(curve, i) ||
             (point->attempt < curve->last_attempt) != earlier)
@@ -168,8 +171,11 @@ static void add_caption(const struct curve *curve)
     struct jr_buf *out = curve->html->out;
     jr_buf_str(out, "<figcaption><strong>");
     jr_html_text(out, curve->name);
-    jr_buf_printf(out, "</strong> %.6g at step %.0f</figcaption>\n",
-                  curve->last->value, curve->last->step);
+    jr_buf_str(out, "</strong>");
+    if (!curve->cells)
+        jr_buf_printf(out, " %.6g at step %.0f", curve->last->value,
+                      curve->last->step);
+    jr_buf_str(out, "</figcaption>\n");
 }
 
 static void add_curve(const struct curve *curve)
@@ -178,8 +184,9 @@ static void add_curve(const struct curve *curve)
     struct jr_buf label JR_BUF_CLEANUP = JR_BUF_INIT;
     double low = curve->low->value, high = curve->high->value;
     jr_html_text(&label, curve->name);
-    jr_buf_str(&label, " over the steps; the table of metrics has its "
-                       "extremes");
+    jr_buf_str(&label, curve->cells ? " over the steps of each cell"
+                                    : " over the steps; the table of metrics "
+                                      "has its extremes");
     jr_buf_printf(out, "<figure%s>\n",
                   curve->ranks > 1 ? " class=\"many\"" : "");
     add_caption(curve);
@@ -268,6 +275,33 @@ static void add_table(const struct jr_html_page *html,
     jr_buf_str(html->out, "</tbody>\n</table></div>\n");
 }
 
+/* One drawing for each metric. */
+static void add_curves(const struct jr_html_page *html,
+                       const struct jr_metrics *metrics, bool cells)
+{
+    jr_buf_str(html->out, "<div class=\"curves\">\n");
+    for (const struct jr_metric_point *at = metrics->points;
+         at < metrics->points + metrics->points_count;) {
+        struct curve curve = make_curve(html, metrics, at);
+        curve.cells = cells;
+        if (curve.values > 0)
+            add_curve(&curve);
+        at += curve.count;
+    }
+    jr_buf_str(html->out, "</div>\n");
+}
+
+void jr_html_cell_curves(const struct jr_html_page *html,
+                         const struct jr_metrics *metrics)
+{
+    jr_html_page_open(html, "curves", "Progress");
+    jr_buf_str(html->out, "<p>The metrics of the cells over their steps, with "
+                          "a line for each cell: the first rank's of its last "
+                          "attempt.</p>\n");
+    add_curves(html, metrics, true);
+    jr_html_page_close(html);
+}
+
 void jr_html_page_curves(const struct jr_html_page *html)
 {
     struct jr_metrics metrics;
@@ -276,15 +310,7 @@ void jr_html_page_curves(const struct jr_html_page *html)
     if (metrics.points_count > 0) {
         jr_html_page_open(html, "curves", "Metrics");
         add_notes(html, &metrics);
-        jr_buf_str(html->out, "<div class=\"curves\">\n");
-        for (const struct jr_metric_point *at = metrics.points;
-             at < metrics.points + metrics.points_count;) {
-            struct curve curve = make_curve(html, &metrics, at);
-            if (curve.values > 0)
-                add_curve(&curve);
-            at += curve.count;
-        }
-        jr_buf_str(html->out, "</div>\n");
+        add_curves(html, &metrics, false);
         add_table(html, &metrics);
         jr_html_page_close(html);
     }

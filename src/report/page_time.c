@@ -5,13 +5,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "judge/words.h"
+#include "report/plot.h"
 
 #include "base/banned.h"
 
 enum {
     MOST_ROWS = 512, /* more ranks share a row */
     LABEL_HEIGHT = 14,
-    TICKS = 5,
     LEAST_FAILED = 3, /* pixels */
     MOST_LISTED = 40
 };
@@ -135,20 +135,23 @@ static void add_labels(const struct chart *chart)
     jr_buf_str(out, "</svg>");
 }
 
+/* Round times; the first is 0. */
 static void add_ticks(const struct chart *chart)
 {
     struct jr_buf *out = chart->html->out;
     uint32_t bottom = chart->rows * chart->height;
-    for (int i = 0; i <= TICKS; i++) {
+    double step = jr_plot_time_step(chart->width);
+    for (int i = 0; i * step <= chart->width; i++) {
+        double x = percent_of_width(chart, i * step);
         jr_buf_printf(out,
-                      "<line x1=\"%d%%\" x2=\"%d%%\" y1=\"0\" y2=\"%u\"/>"
-                      "<text class=\"%s\" x=\"%d%%\" y=\"%u\">",
-                      i * 100 / TICKS, i * 100 / TICKS, bottom,
-                      i == 0       ? "left"
-                      : i == TICKS ? "right"
-                                   : "tick",
-                      i * 100 / TICKS, bottom + 12);
-        jr_clock_human(out, jr_clock_ns_of(chart->width * i / TICKS));
+                      "<line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%u\"/>"
+                      "<text class=\"%s\" x=\"%.2f%%\" y=\"%u\">",
+                      x, x, bottom,
+                      i == 0   ? "left"
+                      : x > 95 ? "right"
+                               : "tick",
+                      x, bottom + 12);
+        jr_clock_human(out, jr_clock_ns_of(i * step));
         jr_buf_str(out, "</text>");
     }
 }

@@ -58,6 +58,31 @@ size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high,
     return low < high ? 2 : 1;
 }
 
+double jr_plot_time_step(double width)
+{
+    enum { MOST = 6, MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+    static const double steps[] = {
+        1,      2,          5,          10,          20,          30,
+        MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 30 * MINUTE,
+        HOUR,   2 * HOUR,   3 * HOUR,   6 * HOUR,    12 * HOUR,   DAY};
+    double step = 1;
+    while (width / step <= 1.5 && step > 1e-9)
+        step /= 10;
+    for (double part = step; step < 1; part = step) {
+        static const double times[] = {1, 2, 5, 10};
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            if (width / (part * times[i]) <= MOST)
+                return part * times[i];
+        step *= 10;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (width / steps[i] <= MOST)
+            return steps[i];
+    for (step = DAY; width / step > MOST;)
+        step *= 2;
+    return step;
+}
+
 void jr_plot_number(struct jr_buf *out, double value, double range)
 {
     bool fine = range > 0 && fabs(value) / range > 500;
@@ -96,6 +121,13 @@ void jr_plot_open(struct jr_buf *out, const char *label, double low,
         jr_buf_printf(
             out, "<line x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>", y, y);
     }
+}
+
+void jr_plot_tick(struct jr_buf *out, double part)
+{
+    jr_buf_printf(out,
+                  "<line x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%d\" y2=\"%d\"/>",
+                  100 * part, 100 * part, JR_PLOT_HEIGHT, JR_PLOT_HEIGHT + 4);
 }
 
 void jr_plot_label(struct jr_buf *out, double part, const char *text)

@@ -24,6 +24,11 @@ double jr_plot_part(double value, double low, double high);
 size_t jr_plot_ticks(double ret[static JR_PLOT_TICKS], double low, double high,
                      double least);
 
+/* How far apart round times are, in seconds, so that at most six are between 0
+ * and `width`: 1, 2 or 5 times a power of ten of seconds, and minutes, hours
+ * and days that a clock has. */
+double jr_plot_time_step(double width);
+
 /* Append a number as short as it can be told from its neighbours, which are in
  * `range`. */
 void jr_plot_number(struct jr_buf *out, double value, double range);
@@ -36,6 +41,9 @@ void jr_plot_value_axis(struct jr_buf *out, double low, double high);
  * values. */
 void jr_plot_open(struct jr_buf *out, const char *label, double low,
                   double high);
+
+/* Append a tick below the drawing at `part` of its width, 0 to 1. */
+void jr_plot_tick(struct jr_buf *out, double part);
 
 /* Append a label below the drawing at `part` of its width, 0 to 1: text of our
  * own, escaped by the caller. */

@@ -29,7 +29,7 @@ sweep:
     vars.net: [a, c]
   best: {field: loss, goal: max}
 """
-VOID = {"meta", "br", "path", "line", "link", "img", "input"}
+VOID = {"meta", "br", "link", "img", "input"}
 
 
 class Page(html.parser.HTMLParser):
@@ -62,9 +62,9 @@ class Page(html.parser.HTMLParser):
 
 
 class Report(harness.Case):
-    def sweep(self, spec=SPEC, code=1):
+    def sweep(self, spec=SPEC, code=1, name="S"):
         self.write("scan.jobrun.yaml", spec)
-        self.expect(self.jobrun("scan.jobrun.yaml", "--run-id", "S"), code)
+        self.expect(self.jobrun("scan.jobrun.yaml", "--run-id", name), code)
 
     def page(self, *words, name="S"):
         done = self.expect(self.jobrun("report", name, "--format", "html",
@@ -85,14 +85,50 @@ class Report(harness.Case):
         self.assertEqual(captions, [
             "loss over lr, to a logarithmic scale",
             "loss over batch, steps", "loss over net"])
-        dots = [path["d"].count("M") for path in page.all("path")
-                if path.get("class") == "dots"]
-        self.assertEqual(dots, [6, 6, 6])
-        best = [path for path in page.all("path")
-                if path.get("class") == "best"]
-        self.assertEqual(len(best), 3)
+        groups = [group["class"] for group in page.all("g")]
+        self.assertEqual(groups, ["dots", "best"] * 3)
+        dots = re.findall(r"cell (\d+): loss (\S+) at ([\d., ]+|a)", text)
+        self.assertEqual(len(dots), 3 * (6 + 1))  # the best is drawn again
+        self.assertEqual(text.count("cell 0008: loss 1 at 1, 20"), 2)
         self.assertEqual(text.count("exited with code 3"), 6)
         self.assertIn("1, 20", text)
+
+    def test_scales(self):
+        """Equal factors are drawn alike, equal steps too, each value with a
+        label."""
+        self.sweep(SPEC.replace("[0.001, 0.1, 1]", "[0.3, 0.1, 0.03, 0.01]")
+                   .replace("[[1, 20], [2, 10]]",
+                            "[[1, 1], [2, 2]]").replace("[a, c]", "[a]"), 0)
+        page = self.page()
+        text = "".join(page.text)
+        self.assertIn("loss over lr, to a logarithmic scale", text)
+        labels = [place for place in page.all("text") if "x" in place]
+        xs = [float(place["x"][:-1]) for place in labels if "%" in place["x"]]
+        self.assertEqual(len(xs), 4 + 2)
+        steps = [after - before for before, after in zip(xs[:4], xs[1:4])]
+        self.assertLess(max(steps), 1.2 * min(steps))
+        self.sweep(SPEC.replace("[0.001, 0.1, 1]", "{from: 1, to: 20}"),
+                   name="T")
+        self.assertNotIn("logarithmic scale", "".join(self.page(name="T").text))
+
+    def test_metrics_are_drawn(self):
+        """A line for each cell, of its last attempt."""
+        self.sweep("""\
+version: 1
+name: scan
+device: cpu
+world_size: 2
+oversubscribe: true
+vars: {n: 0}
+entrypoint: {shell: "for i in 1 2 3; do echo step $i loss ${vars.n}$i; done"}
+progress: {pattern: 'step (?<step>\\d+) loss (?<loss>\\d+)', of: 3}
+sweep: {axes: {vars.n: [1, 2, 3]}}
+""", 0)
+        page = self.page()
+        text = "".join(page.text)
+        self.assertIn("Progress", text)
+        for cell in range(3):
+            self.assertEqual(text.count(f"cell {cell:04}"), 1)
 
     def test_it_loads_and_runs_nothing(self):
         self.sweep()
@@ -145,8 +181,8 @@ class Report(harness.Case):
         path.write_text(json.dumps(sweep))
         page = self.page()
         self.assertFalse([tag for tag, _ in page.elements if tag == "img"])
-        self.assertEqual(len([path for path in page.all("path")
-                              if path.get("class") == "dots"]), 1)
+        self.assertEqual(len([group for group in page.all("g")
+                              if group.get("class") == "dots"]), 1)
         for tag, attributes in page.elements:
             for name, value in attributes.items():
                 self.assertFalse(name.startswith("on"), (tag, name, value))
@@ -164,7 +200,7 @@ class Report(harness.Case):
         def drawn(**changes):
             path.write_text(json.dumps({**good, **changes}))
             page = self.page()
-            return len([one for one in page.all("path")
+            return len([one for one in page.all("g")
                         if one.get("class") == "dots"])
         self.assertEqual(drawn(best=None), 3)  # the first number
         self.assertEqual(drawn(axes=[]), 0)

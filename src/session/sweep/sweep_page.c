@@ -1,9 +1,14 @@
 /* The page of a sweep. show_sweep.h declares it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "record/load_results.h"
+#include "record/record_folder.h"
 #include "report/html.h"
 #include "report/page.h"
+#include "report/page_curves.h"
 #include "session/sweep/show_sweep.h"
 #include "session/sweep/sweep_plots.h"
 #include "sweep/journal.h"
@@ -101,6 +106,11 @@ static void add_field(struct jr_buf *out, const struct jr_sweep_table *table,
     jr_buf_str(out, json_is_number(value) ? "<td class=\"n\">"
                     : status              ? "<td class=\"status\">"
                                           : "<td>");
+    if (!status) { /* where the page is too narrow for a head */
+        jr_buf_str(out, "<small>");
+        jr_html_text(out, jr_row_table_heading(&table->rows, name));
+        jr_buf_str(out, " </small>");
+    }
     if (status)
         jr_buf_printf(out, "<i class=\"%s\"></i>",
                       status_mark(text.data == NULL ? "" : text.data));
@@ -211,6 +221,82 @@ static const char *drawn_field(const struct jr_sweep_table *table)
     return NULL;
 }
 
+/* The number of a metric in the list of all cells'. */
+static uint32_t metric_index(struct jr_metrics *all, const char *name)
+{
+    for (size_t i = 0; i < all->names_count; i++)
+        if (strcmp(all->names[i], name) == 0)
+            return (uint32_t)i;
+    const char **slot = jr_arena_push(&all->arena, &all->names,
+                                      &all->names_count, sizeof *slot);
+    if (slot != NULL)
+        *slot = jr_arena_strdup(&all->arena, name);
+    return (uint32_t)(all->names_count - (slot != NULL));
+}
+
+/* Add what the first rank of a cell has told in its last attempt. */
+static void add_cell_metrics(struct jr_metrics *all, uint32_t cell, int fd)
+{
+    struct jr_metrics own;
+    jr_metrics_read(&own, fd);
+    uint32_t attempt = 0;
+    for (size_t i = 0; i < own.points_count; i++)
+        if (own.points[i].attempt > attempt)
+            attempt = own.points[i].attempt;
+    for (size_t i = 0, first = 0; i < own.points_count; i++) {
+        const struct jr_metric_point *point = &own.points[i];
+        if (point->metric != own.points[first].metric)
+            first = i;
+        if (point->rank != own.points[first].rank || point->attempt != attempt)
+            continue;
+        struct jr_metric_point *slot = jr_arena_push(
+            &all->arena, &all->points, &all->points_count, sizeof *slot);
+        if (slot == NULL || own.names[point->metric] == NULL)
+            break;
+        *slot = *point;
+        slot->metric = metric_index(all, own.names[point->metric]);
+        slot->rank = cell;
+        slot->order = (uint32_t)all->points_count;
+    }
+    all->arena.failed |= own.arena.failed;
+    jr_metrics_release(&own);
+}
+
+static int compare_points(const void *left, const void *right)
+{
+    const struct jr_metric_point *a = left, *b = right;
+    if (a->metric != b->metric)
+        return a->metric < b->metric ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* The metrics of the first cells of the table. */
+static void add_progress(struct jr_buf *out, const struct jr_sweep_table *table)
+{
+    enum { MOST_CELLS = 64, MOST_POINTS = 1000000 };
+    const struct jr_row_table *rows = &table->rows;
+    const struct jr_html_page html = {.out = out};
+    struct jr_buf cells JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_metrics all = {.names = NULL};
+    jr_buf_printf(&cells, "%s/%s/" JR_SWEEP_CELLS, table->log_dir, table->id);
+    for (size_t i = 0; i < rows->count && i < MOST_CELLS && !cells.failed &&
+                       all.points_count < MOST_POINTS;
+         i++) {
+        const json_t *row = json_array_get(rows->rows, rows->order[i]);
+        uint32_t cell = jr_json_get_u32(row, "cell");
+        char folder[16];
+        jr_cell_folder(folder, cell);
+        JR_CLOSE int fd = jr_record_folder_open(cells.data, folder, NULL);
+        if (fd >= 0)
+            add_cell_metrics(&all, cell, fd);
+    }
+    if (all.points_count > 0 && !all.arena.failed) {
+        qsort(all.points, all.points_count, sizeof *all.points, compare_points);
+        jr_html_cell_curves(&html, &all);
+    }
+    jr_metrics_release(&all);
+}
+
 static void add_sweep_files(struct jr_buf *out, const char *base)
 {
     const struct jr_html_page html = {.out = out};
@@ -235,6 +321,7 @@ int jr_sweep_page(struct jr_buf *out, const char *log_dir, const char *id,
         add_page_head(out, &table);
         jr_buf_str(out, "<main>\n");
         jr_sweep_plots(out, &table, drawn_field(&table));
+        add_progress(out, &table);
         add_cells_table(out, &table, base);
         add_sweep_files(out, base);
         jr_buf_str(out, "</main>\n</body>\n</html>\n");

@@ -16,18 +16,20 @@
 
 enum {
     MOST_DOTS = 4000, /* of a drawing */
+    MOST_NAMED = 500, /* dots with a title of their own */
     MOST_LABELS = 8,  /* below a drawing */
     LABEL_CHARS = 12, /* of one of them */
     MOST_MEANS = 200  /* values with a mean of their own */
 };
 
-#define FAR_APART 50.0 /* of the largest value to the smallest */
-#define LABEL_GAP 0.2  /* of the width, between two labels */
+#define FAR_APART  10.0  /* of the largest value to the smallest */
+#define CHAR_WIDTH 0.022 /* of the width of a drawing on a telephone */
 
 /* A cell in a drawing. */
 struct dot {
-    double x, y;  /* x: 0 to 1 */
-    size_t value; /* of the axis: its index */
+    double x, y;     /* x: 0 to 1 */
+    size_t value;    /* of the axis: its index */
+    json_int_t cell; /* its number */
 };
 
 struct plot {
@@ -94,19 +96,42 @@ static double drawn_value(const struct plot *plot, const json_t *value)
     return plot->logarithmic ? log10(number) : number;
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Whether the values, ascending, are farther apart than linear steps, but not
+ * than equal factors: the largest gap is what is looked at. */
+static bool is_logarithmic(const double *values, size_t count)
+{
+    double linear = 0, factor = 0, low = values[0], high = values[count - 1];
+    if (!(low > 0) || high / low < FAR_APART)
+        return false;
+    for (size_t i = 1; i < count; i++) {
+        linear = fmax(linear, (values[i] - values[i - 1]) / (high - low));
+        factor = fmax(factor, log(values[i] / values[i - 1]) / log(high / low));
+    }
+    return factor < linear;
+}
+
 /* Whether and how the values are numbers on a scale. */
 static void choose_scale(struct plot *plot)
 {
     size_t count = json_array_size(plot->values);
-    double low = INFINITY, high = -INFINITY;
-    plot->scaled = true;
-    for (size_t i = 0; i < count; i++) {
+    JR_FREE double *numbers = calloc(count, sizeof *numbers);
+    plot->scaled = numbers != NULL;
+    for (size_t i = 0; plot->scaled && i < count; i++) {
         const json_t *value = json_array_get(plot->values, i);
-        plot->scaled = plot->scaled && json_is_number(value);
-        low = fmin(low, json_number_value(value));
-        high = fmax(high, json_number_value(value));
+        plot->scaled = json_is_number(value);
+        numbers[i] = json_number_value(value);
     }
-    plot->logarithmic = plot->scaled && low > 0 && high / low >= FAR_APART;
+    if (!plot->scaled)
+        return;
+    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    double low = numbers[0], high = numbers[count - 1];
+    plot->logarithmic = is_logarithmic(numbers, count);
     plot->from = plot->logarithmic ? log10(low) : low;
     plot->to = plot->logarithmic ? log10(high) : high;
 }
@@ -134,7 +159,7 @@ static void add_dot(struct plot *plot, const json_t *row)
     if (index >= 0) {
         struct dot *dot = &plot->dots[plot->count++];
         *dot = (struct dot){place_value(plot, value, (size_t)index), y,
-                            (size_t)index};
+                            (size_t)index, jr_json_get_int(row, "cell")};
         plot->low = fmin(plot->low, y);
         plot->high = fmax(plot->high, y);
         if (jr_json_get_int(row, "cell") == plot->table->best)
@@ -151,20 +176,42 @@ static void put_dot_at(struct jr_buf *out, const struct plot *plot, double x,
                       (0.97 - 0.94 * jr_plot_part(y, plot->low, plot->high)));
 }
 
+static void add_value_text(struct jr_buf *out, const json_t *value);
+
+/* A dot that says what it is to whoever points at it. */
+static void add_named_dot(struct jr_buf *out, const struct plot *plot,
+                          const struct dot *dot)
+{
+    struct jr_buf value JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_value_text(&value, json_array_get(plot->values, dot->value));
+    jr_buf_str(out, "<path d=\"");
+    put_dot_at(out, plot, dot->x, dot->y, "M");
+    jr_buf_printf(out, "h0\"><title>cell %04lld: ", (long long)dot->cell);
+    jr_html_text(out, jr_row_table_heading(&plot->table->rows, plot->name));
+    jr_buf_printf(out, " %.6g at ", dot->y);
+    jr_html_text(out, value.data == NULL ? "" : value.data);
+    jr_buf_str(out, "</title></path>");
+}
+
 static void add_dots(struct jr_buf *out, const struct plot *plot)
 {
     size_t each = (plot->count + MOST_DOTS - 1) / MOST_DOTS;
-    jr_buf_str(out, "<path class=\"dots\" d=\"");
+    bool named = plot->count <= MOST_NAMED;
+    jr_buf_str(out, named ? "<g class=\"dots\">" : "<path class=\"dots\" d=\"");
     for (size_t i = 0; i < plot->count; i += each) {
+        if (named) {
+            add_named_dot(out, plot, &plot->dots[i]);
+            continue;
+        }
         put_dot_at(out, plot, plot->dots[i].x, plot->dots[i].y, "M");
         jr_buf_str(out, "h0");
     }
-    jr_buf_str(out, "\"/>");
+    jr_buf_str(out, named ? "</g>" : "\"/>");
     if (plot->best == NULL)
         return;
-    jr_buf_str(out, "<path class=\"best\" d=\"");
-    put_dot_at(out, plot, plot->best->x, plot->best->y, "M");
-    jr_buf_str(out, "h0\"/>");
+    jr_buf_str(out, "<g class=\"best\">");
+    add_named_dot(out, plot, plot->best);
+    jr_buf_str(out, "</g>");
 }
 
 /* What the dots of one value come to. */
@@ -205,53 +252,80 @@ static void add_means(struct jr_buf *out, const struct plot *plot)
     jr_buf_str(out, "\"/>");
 }
 
-/* A value as a label: no longer than others have room for. */
-static void add_value_label(struct jr_buf *out, const struct plot *plot,
-                            const json_t *value, size_t index)
+static void add_value_text(struct jr_buf *out, const json_t *value)
 {
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT,
-                       label JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = 0; json_is_array(value) && i < json_array_size(value);
          i++) {
-        jr_buf_str(&text, i == 0 ? "" : ", ");
-        jr_cell_result_text(&text, json_array_get(value, i));
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        jr_cell_result_text(out, json_array_get(value, i));
     }
     if (!json_is_array(value))
-        jr_cell_result_text(&text, value);
+        jr_cell_result_text(out, value);
+}
+
+/* A tick for a value, with a label where there is room behind `*end`, which is
+ * where the last one ended. */
+static void add_value_label(struct jr_buf *out, const struct plot *plot,
+                            size_t index, double *end)
+{
+    const json_t *value = json_array_get(plot->values, index);
+    double x = place_value(plot, value, index);
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT,
+                       label JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_value_text(&text, value);
+    jr_plot_tick(out, x);
     if (text.data == NULL)
         return;
     size_t len = jr_utf8_cut(text.data, text.len, LABEL_CHARS);
+    double half =
+        CHAR_WIDTH * ((double)jr_utf8_columns(text.data, len) + 1) / 2;
+    double from = x - half < 0 ? 0 : x - half;
+    if (from < *end)
+        return;
+    *end = from + 2 * half;
     jr_html_escape(&label, text.data, len);
     jr_buf_str(&label, len < text.len ? "…" : "");
-    jr_plot_label(out, place_value(plot, value, index),
-                  label.data == NULL ? "" : label.data);
+    jr_plot_label(out, x, label.data == NULL ? "" : label.data);
+}
+
+struct placed {
+    double x;
+    size_t index;
+};
+
+static int compare_placed(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    return (a->x > b->x) - (a->x < b->x);
 }
 
 /* The values, or, of many on a scale, round numbers. */
 static void add_labels(struct jr_buf *out, const struct plot *plot)
 {
     size_t count = json_array_size(plot->values);
-    double ticks[JR_PLOT_TICKS], last = -1;
+    double ticks[JR_PLOT_TICKS], end = 0;
     if (plot->scaled && count > MOST_LABELS) {
         size_t many = jr_plot_ticks(ticks, plot->from, plot->to, 0);
         for (size_t i = 0; i < many; i++) {
             struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
             double value = plot->logarithmic ? pow(10, ticks[i]) : ticks[i];
+            double x =
+                0.03 + 0.94 * jr_plot_part(ticks[i], plot->from, plot->to);
             jr_plot_number(&text, value, 0);
-            jr_plot_label(
-                out, 0.03 + 0.94 * jr_plot_part(ticks[i], plot->from, plot->to),
-                text.data == NULL ? "" : text.data);
+            jr_plot_tick(out, x);
+            jr_plot_label(out, x, text.data == NULL ? "" : text.data);
         }
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        const json_t *value = json_array_get(plot->values, i);
-        double x = place_value(plot, value, i);
-        if (last >= 0 && fabs(x - last) < LABEL_GAP)
-            continue;
-        last = x;
-        add_value_label(out, plot, value, i);
-    }
+    JR_FREE struct placed *places = calloc(count, sizeof *places);
+    if (places == NULL || count > MOST_MEANS)
+        return;
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct placed){
+            place_value(plot, json_array_get(plot->values, i), i), i};
+    qsort(places, count, sizeof *places, compare_placed);
+    for (size_t i = 0; i < count; i++)
+        add_value_label(out, plot, places[i].index, &end);
 }
 
 /* "lr", or of fields that go together "batch, steps". */

@@ -372,13 +372,12 @@ static void the_axis_is_of_time(void)
 {
     begin_lives();
     jr_html_page_time(&run.html);
-    check_holds("<line x1=\"0%\" x2=\"0%\" y1=\"0\" y2=\"54\"/>"
-                "<text class=\"left\" x=\"0%\" y=\"66\">0 ms</text>"
-                "<line x1=\"20%\" x2=\"20%\" y1=\"0\" y2=\"54\"/>"
-                "<text class=\"tick\" x=\"20%\" y=\"66\">800 ms</text>"
-                "<line x1=\"40%\" x2=\"40%\" y1=\"0\" y2=\"54\"/>"
-                "<text class=\"tick\" x=\"40%\" y=\"66\">1.6 s</text>");
-    check_holds("<text class=\"right\" x=\"100%\" y=\"66\">4.0 s</text><rect");
+    check_holds("<line x1=\"0.00%\" x2=\"0.00%\" y1=\"0\" y2=\"54\"/>"
+                "<text class=\"left\" x=\"0.00%\" y=\"66\">0 ms</text>"
+                "<line x1=\"25.00%\" x2=\"25.00%\" y1=\"0\" y2=\"54\"/>"
+                "<text class=\"tick\" x=\"25.00%\" y=\"66\">1.0 s</text>");
+    check_holds(
+        "<text class=\"right\" x=\"100.00%\" y=\"66\">4.0 s</text><rect");
     end();
 }
 

@@ -122,7 +122,22 @@ static void a_drawing_is_whole(void)
     jr_buf_release(&out);
 }
 
+static void steps_of_time_are_round(void)
+{
+    static const struct {
+        double width, step;
+    } vectors[] = {{0.057, 0.01}, {0.9, 0.2},   {1.2, 0.2},    {4, 1},
+                   {7.3, 2},      {47, 10},     {61, 20},      {130, 30},
+                   {1000, 300},   {5400, 1200}, {40000, 7200}, {86400, 21600},
+                   {1e6, 172800}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        double step = jr_plot_time_step(vectors[i].width);
+        CU_ASSERT_DOUBLE_EQUAL(step, vectors[i].step, 1e-9);
+        CU_ASSERT(vectors[i].width / step < 6.000001);
+    }
+}
+
 JR_UNIT_MAIN("plot", CASE(places_are_between_the_ends),
-             CASE(ticks_are_round_numbers),
+             CASE(ticks_are_round_numbers), CASE(steps_of_time_are_round),
              CASE(numbers_are_told_from_their_neighbours),
              CASE(a_drawing_is_whole))
