@@ -96,7 +96,7 @@ static double drawn_value(const struct plot *plot, const json_t *value)
     return plot->logarithmic ? log10(number) : number;
 }
 
-static int compare_numbers(const void *left, const void *right)
+static int compare_axis_values(const void *left, const void *right)
 {
     const double *a = left, *b = right;
     return (*a > *b) - (*a < *b);
@@ -129,7 +129,7 @@ static void choose_scale(struct plot *plot)
     }
     if (!plot->scaled)
         return;
-    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    qsort(numbers, count, sizeof *numbers, compare_axis_values);
     double low = numbers[0], high = numbers[count - 1];
     plot->logarithmic = is_logarithmic(numbers, count);
     plot->from = plot->logarithmic ? log10(low) : low;
