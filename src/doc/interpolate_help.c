@@ -174,7 +174,8 @@ static bool is_text_of_shell(const struct jr_reference *r)
         path.data == NULL ? NULL
                           : jr_doc_find(r->filler->locator.root, path.data);
     if (list == NULL || list->kind != JR_NODE_SEQUENCE ||
-        at->index >= list->count)
+        at->index >= list->count || list->items[0]->kind != JR_NODE_SCALAR ||
+        list->items[at->index - 1]->kind != JR_NODE_SCALAR)
         return false;
     const char *option = list->items[at->index - 1]->text;
     const char *slash = strrchr(list->items[0]->text, '/');
