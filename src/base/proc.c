@@ -34,11 +34,12 @@ static bool parse_proc_stat(struct jr_proc *proc, const char *text)
         sscanf(text, "%d", &proc->pid) != 1)
         return false;
     if (sscanf(end,
-               ") %c %d %*s %*s %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64
+               ") %c %d %*s %d %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64
                " %" SCNu64 " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64
                " %*s %" SCNu64 " %*s %*s %*s %*s %*s %*s %" SCNu32,
-               &proc->state, &proc->parent, &proc->flags, &user, &system,
-               &proc->threads, &proc->start_ticks, &pages, &proc->pending) < 8)
+               &proc->state, &proc->parent, &proc->session, &proc->flags, &user,
+               &system, &proc->threads, &proc->start_ticks, &pages,
+               &proc->pending) < 9)
         return false;
     size_t len = (size_t)(end - name) - 1;
     if (len >= sizeof proc->name)
@@ -100,6 +101,26 @@ bool jr_proc_has_closed(int64_t pid)
     while (entry != NULL && entry->d_name[0] == '.');
     (void)closedir(dir);
     return entry == NULL;
+}
+
+bool jr_proc_variable(pid_t pid, const char *name, char *ret, size_t size)
+{
+    char path[32];
+    char *line JR_FREE = NULL;
+    size_t room = 0, len = strlen(name);
+    ssize_t got;
+    bool found = false;
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (!found && (got = getdelim(&line, &room, '\0', file)) > 0)
+        found = strncmp(line, name, len) == 0 && line[len] == '=';
+    (void)fclose(file);
+    if (!found || strlen(line) - len > size)
+        return false;
+    (void)stpcpy(ret, line + len + 1);
+    return true;
 }
 
 bool jr_proc_ignores(pid_t pid, int sig)

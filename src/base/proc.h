@@ -12,7 +12,7 @@
 
 /* A process, or a thread of one. */
 struct jr_proc {
-    pid_t pid, parent;
+    pid_t pid, parent, session;
     char state;    /* R running, S sleeping, D uninterruptible, T stopped... */
     char name[64]; /* as the kernel has it; may hold any byte but NUL */
     uint32_t threads;
@@ -31,6 +31,10 @@ bool jr_proc_is_exiting(const struct jr_proc *proc);
 /* Whether the process has no descriptor, as one that has closed them to exit.
  * False where that cannot be seen. */
 bool jr_proc_has_closed(int64_t pid);
+
+/* The value that the process had for a variable of its environment when it
+ * began. False where that cannot be seen, or `ret` is too small. */
+bool jr_proc_variable(pid_t pid, const char *name, char *ret, size_t size);
 
 /* Whether the process ignores the signal, by /proc/PID/status (SigIgn); `pid`
  * is its number in /proc. False where that cannot be seen. */

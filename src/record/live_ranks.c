@@ -231,8 +231,8 @@ enum { FORMAT_VERSION = 1 };
 
 /* The keys of results.json that are known only at the end: of the run, and of a
  * rank. */
-static const char *const open_run[] = {"exit_code", "finished",
-                                       "processes_left", "root_cause"};
+static const char *const open_run[] = {
+    "exit_code", "finished", "processes_left", "processes_ended", "root_cause"};
 static const char *const open_rank[] = {"seconds",    "max_rss_bytes",
                                         "error_file", "error",
                                         "result",     "result_error"};

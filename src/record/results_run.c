@@ -247,6 +247,24 @@ static void get_left(struct jr_loaded_run *loaded,
     loaded->outcome.left = jr_results_below(value, UINT32_MAX);
 }
 
+static void put_ended(struct jr_buf *out, const struct jr_results_row *row,
+                      const struct jr_results_run *run)
+{
+    uint64_t ended = 0;
+    for (uint32_t i = 0; i < run->outcome->count; i++)
+        ended += run->outcome->ranks[i].left_running;
+    jr_json_put_int(out, row->key, (json_int_t)ended);
+}
+
+/* The ranks have it. */
+static void get_ended(struct jr_loaded_run *loaded,
+                      const struct jr_results_row *row, const json_t *value)
+{
+    (void)loaded;
+    (void)row;
+    (void)value;
+}
+
 static void put_cause(struct jr_buf *out, const struct jr_results_row *row,
                       const struct jr_results_run *run)
 {
@@ -328,6 +346,9 @@ static const struct jr_results_row rows[] = {
      NULL},
     {"processes_left", put_left, get_left, JR_JOIN_SUM, 0, COUNT,
      "How many processes could not be killed."},
+    {"processes_ended", put_ended, get_ended, JR_JOIN_SUM, 0, COUNT,
+     "How many processes ranks that ended by themselves had left running: "
+     "jobrun ended them."},
     {"timed_out_by",
      jr_results_put_timeout,
      jr_results_get_timeout,

@@ -99,8 +99,10 @@ static int choose_tails(struct tails *tails, const struct jr_record_logs *logs,
     }
     if (tails->count == 0)
         return jr_record_logs_refuse(logs, view->ranks, err);
-    tails->named = tails->count > 1 && !view->follow;
-    tails->prefixed = tails->count > 1 && view->follow;
+    /* A log that is not there, for nothing was written to it, is one of them.
+     */
+    tails->named = (tails->count > 1 || silent) && !view->follow;
+    tails->prefixed = (tails->count > 1 || silent) && view->follow;
     tails->per_attempt = tails->count;
     (void)sscanf(tails->items[0].path, "attempt_%" SCNu32 "/", &tails->attempt);
     return 0;

@@ -1,8 +1,10 @@
 #include "report/summary.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "judge/hang_report.h"
@@ -61,6 +63,29 @@ static void print_log_errors(const struct jr_page *page)
     if (count > 1)
         jr_buf_printf(page->out, " and %zu more", count - 1);
     add_errno(page, " are incomplete: ", run->ranks[first].log_errno);
+}
+
+/* "  2 processes that rank 0 left running were ended" */
+static void print_ended(const struct jr_page *page, const char *before)
+{
+    const struct jr_outcome *run = page->outcome;
+    JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
+    JR_FREE uint32_t *ranks = calloc((size_t)run->count + 1, sizeof *ranks);
+    uint64_t processes = 0;
+    size_t count = 0;
+    for (uint32_t i = 0; i < run->count && ranks != NULL; i++) {
+        if (run->ranks[i].left_running == 0)
+            continue;
+        processes += run->ranks[i].left_running;
+        ranks[count++] = jr_plan_of(page->plan, i)->rank;
+    }
+    if (count == 0)
+        return;
+    jr_words_ranks(&set, ranks, count);
+    jr_buf_printf(
+        page->out, "%s%" PRIu64 " process%s that %s left running %s ended\n",
+        before, processes, processes == 1 ? "" : "es",
+        set.failed ? "ranks" : set.data, processes == 1 ? "was" : "were");
 }
 
 /* A run that jobrun ended, with the rank that failed before that. */
@@ -328,6 +353,7 @@ static void print_body(const struct jr_page *page)
     if (page->outcome->console_errno != 0)
         add_errno(page, "  the console output is incomplete: ",
                   page->outcome->console_errno);
+    print_ended(page, "  ");
     jr_buf_str(page->out, "  ");
     jr_print_left(page);
     jr_buf_char(page->out, '\n');
@@ -349,6 +375,7 @@ void jr_print_account(const struct jr_page *page)
         print_attempts(page, "        ");
         print_progress(page);
         jr_print_fields(page);
+        print_ended(page, look.before);
     } else {
         print_body(page);
         if (page->nodes != NULL)

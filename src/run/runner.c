@@ -14,6 +14,7 @@
 #include "base/pidfd.h"
 #include "eventloop/signals.h"
 #include "run/companion.h"
+#include "run/leftovers.h"
 #include "run/policies/policies.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/isolation.h"
@@ -341,6 +342,7 @@ static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
     struct jr_reap reap;
+    jr_leftovers_note(runner);
     end_all_processes(runner, &reap);
     for (uint32_t i = 0; i < reap.left && i < JR_REAP_PIDS; i++) {
         int pidfd = jr_pidfd_open(reap.left_pids[i]);

@@ -142,6 +142,11 @@ enum {
       JR_EVENT_IS_END, "lost its runner",                                      \
       "The process that supervises the ranks is gone, so its guard has "       \
       "stopped the run.")                                                      \
+    X(LEFT_RUNNING, "left_running", JR_SAYS(RANK) | JR_SAYS(PROCESSES), 0, 0,  \
+      "left processes running",                                                \
+      "A rank had ended by itself, and processes that it had started went "    \
+      "on. "                                                                   \
+      "They are killed now, since no rank is left.")                           \
     X(SWEPT, "swept", JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0, 0,                \
       "looked for processes that the ranks left behind",                       \
       "All ranks have ended. The processes that they left behind, if there "   \

@@ -74,6 +74,10 @@ static const struct jr_outcome_field rank_fields[] = {
      "Whether it wrote nothing to a stream that was to have a log: there is "
      "none."},
     {"silent_err", BOOL(silent[1]), 0, "stderr_silent", &jr_form_flag, NULL},
+    {"left_running", UINT32(left_running), 0, "processes_ended",
+     &jr_form_number,
+     "How many processes it left running when it ended by itself: jobrun "
+     "ended them with the run. null: none."},
     {"own_pid", INT32(own_pid), 0, NOT_WRITTEN},
     {"returned", BOOL(returned), 0, NOT_WRITTEN},
     {"returned_by", INT32(returned_by), 0, NOT_WRITTEN},

@@ -293,7 +293,10 @@ def main():
             "A log cannot be written",
             "The disk is full, or, as in this example, a file size limit is "
             "reached. The job continues, and the report says at the end "
-            "what is missing. jobrun reserves space for run.json and "
+            "what is missing. The console shows the streams whole, if they are "
+            "shown there: it has the only copy of what no file takes, and the "
+            "ranks wait for it if nobody reads it. jobrun reserves space for "
+            "run.json and "
             "results.json before the first rank starts. Results that need "
             "more space stay in the ranks' own files, and the report says "
             "so.",

@@ -22,6 +22,26 @@ class Agents(cases.Agents):
 
 
 class Runs(cases.Runs, Agents):
+    def test_what_ranks_left_running_is_told_by_rank(self):
+        self.write("n.jobrun.yaml", """\
+version: 1
+local_world_size: 2
+entrypoint:
+  shell: |
+    [ $RANK = 2 ] && { sleep 600 & }
+    [ $RANK = 3 ] && { setsid sleep 600 & setsid sleep 600 & sleep 0.2; }
+    :
+""")
+        done = self.expect(self.jobrun("n.jobrun.yaml", env=self.allocation(2)),
+                           0)
+        self.assertIn("3 processes that ranks 2-3 left running were ended",
+                      done.stderr)
+        results = self.results()
+        self.assertEqual(results["processes_ended"], 3)
+        self.assertEqual([rank["processes_ended"] for rank in results["ranks"]],
+                         [None, None, 1, 2])
+        self.nobody_is_left()
+
     def test_traffic_of_nodes(self):
         """A node costs its facts, however many others there are, and hears no
         more where they are many."""

@@ -1,5 +1,6 @@
 """Nothing survives a run: whatever signal jobrun is sent, whichever of its own
 processes is killed, whatever the ranks leave behind."""
+import json
 import os
 import pathlib
 import signal
@@ -128,7 +129,79 @@ entrypoint:
         done = self.expect(
             self.jobrun(spec, env=dict([self.mark.split("=")])), 0)
         self.assertIn("0 processes left", done.stderr)
+        self.check_ended({0: 4, 1: 4, 2: 4}, done.stderr, "ranks 0-2")
         self.assert_nothing_left()
+
+    def check_ended(self, expected, told, names=""):
+        """So many processes ranks have left running, everywhere it is told."""
+        results = self.results()
+        self.assertEqual({rank["rank"]: rank["processes_ended"]
+                          for rank in results["ranks"]
+                          if rank["processes_ended"] is not None}, expected)
+        self.assertEqual(results["processes_ended"], sum(expected.values()))
+        self.assertEqual(results["processes_left"], 0)
+        events = [json.loads(line) for line in
+                  (self.folder / "runs" / "latest" / "events.jsonl"
+                   ).read_text().splitlines()]
+        self.assertEqual({event["rank"]: event["processes"]
+                          for event in events
+                          if event["event"] == "left_running"}, expected)
+        again = self.expect(self.jobrun("show", "latest"), 0).stdout
+        for text in (told, again):
+            if not expected:
+                self.assertNotIn("left running", text)
+                continue
+            count = sum(expected.values())
+            self.assertIn(
+                f"{count} process{'' if count == 1 else 'es'} that {names} "
+                f"left running {'was' if count == 1 else 'were'} ended\n",
+                text)
+
+    def run_shell(self, text, code, ranks=4):
+        return self.expect(self.jobrun("-n", str(ranks), "--", "sh", "-c",
+                                       text), code).stderr
+
+    def test_what_ranks_left_running_is_told(self):
+        told = self.run_shell("""\
+[ $RANK = 1 ] && { sleep 600 & }
+[ $RANK = 3 ] && { setsid sh -c '(sleep 600; :) & sleep 600; :' & sleep 0.2; }
+:""", 0)
+        # The sleep of rank 1; of rank 3 the shell, its child, and two sleeps.
+        self.check_ended({1: 1, 3: 4}, told, "ranks 1,3")
+
+    def test_what_a_failed_rank_left_is_told_and_not_what_others_did(self):
+        told = self.run_shell("""\
+sleep 600 &
+[ $RANK = 1 ] && exit 3
+wait""", 1)
+        self.check_ended({1: 1}, told, "rank 1")
+
+    def test_of_ranks_that_died_nothing_is_told(self):
+        told = self.run_shell("sleep 600 & kill -SEGV $$", 1, ranks=1)
+        self.check_ended({}, told)
+
+    def test_helpers_that_end_with_their_rank_are_not_told(self):
+        told = self.run_shell("""\
+yes | head -n 1
+(sleep 0.03) &
+mkfifo p.$RANK; cat p.$RANK & exec 3> p.$RANK
+exit 0""", 0)
+        self.check_ended({}, told)
+        self.write("pool.py", """
+import multiprocessing, os
+if __name__ == "__main__":
+    context = multiprocessing.get_context("forkserver")
+    lock = context.Lock()  # with a tracker
+    with multiprocessing.Pool(2) as pool:
+        pool.map(abs, [1, 2])
+    with context.Pool(2) as pool:
+        pool.map(abs, [1, 2])
+    if os.environ["RANK"] == "0":
+        os._exit(0)
+""")
+        done = self.expect(
+            self.jobrun("-n", "2", "--", "python3", "pool.py"), 0)
+        self.check_ended({}, done.stderr)
 
     def test_the_run_limit(self):
         self.mark = f"TEST_MARK={uuid.uuid4().hex}"

@@ -127,7 +127,7 @@ static void the_run_is_told_by_its_record(void)
     json_t *told = tell(record, "running");
     double seconds = jr_json_get_real(told, "seconds");
     CU_ASSERT_TRUE(seconds >= 999 && seconds < 1100);
-    CU_ASSERT_EQUAL(json_object_size(told), 15);
+    CU_ASSERT_EQUAL(json_object_size(told), 16);
     CU_ASSERT_EQUAL(jr_json_get_int(told, "format_version"), 1);
     JR_ASSERT_TEXT(jr_json_get_str(told, "run_id"), "r");
     JR_ASSERT_TEXT(jr_json_get_str(told, "name"), "digits");

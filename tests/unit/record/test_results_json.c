@@ -273,7 +273,7 @@ static void one_rank_a_line(void)
     for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
     CU_ASSERT_EQUAL(ranks, 8);
-    CU_ASSERT_EQUAL(lines, 1 + 25 + 1 + 8 + 1 + 1);
+    CU_ASSERT_EQUAL(lines, 1 + 26 + 1 + 8 + 1 + 1);
     jr_buf_release(&text);
     fake_end(&fake);
 }
