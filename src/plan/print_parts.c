@@ -375,9 +375,11 @@ static struct run rank_run_at(const struct jr_plan *plan, uint32_t first)
 }
 
 /* Which columns all ranks have the same in, so that a row is short enough for
- * a line. None where there are more rows than are shown. */
-static void find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
+ * a line. None where there are more rows than are shown. False without memory.
+ */
+static bool find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
 {
+    bool failed = false;
     for (size_t i = 0; i < COLUMNS; i++) {
         JR_BUF_CLEANUP struct jr_buf first = JR_BUF_INIT;
         uint32_t next = 0;
@@ -388,11 +390,13 @@ static void find_common(bool ret[static COLUMNS], const struct jr_plan *plan)
             const struct run run = rank_run_at(plan, next);
             next = run.last.rank + 1;
             columns[i].cell(row == 0 ? &first : &cell, &run);
-            ret[i] = !first.failed && !cell.failed &&
-                     (row == 0 || strcmp(first.data, cell.data) == 0);
+            failed |= first.failed || cell.failed;
+            ret[i] =
+                !failed && (row == 0 || strcmp(first.data, cell.data) == 0);
         }
         ret[i] = ret[i] && next == plan->world_size;
     }
+    return !failed;
 }
 
 /* "output    file + console", "env       42 set by jobrun" */
@@ -442,7 +446,7 @@ void jr_show_ranks(struct jr_buf *out, const struct jr_plan *plan, bool hint)
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     bool common[COLUMNS];
     uint32_t next = 0;
-    find_common(common, plan);
+    out->failed |= !find_common(common, plan);
     add_table_row(&cells, plan, common, NULL);
     for (size_t i = 0; i < ROWS_MAX && next < plan->world_size; i++) {
         struct run run = rank_run_at(plan, next);
