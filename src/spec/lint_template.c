@@ -293,6 +293,8 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
 char *jr_template_literal(struct jr_arena *arena, const char *text)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (text == NULL) /* there was no memory for it */
+        return NULL;
     jr_buf_replaced(&out, text, "%{", "%%{");
     return jr_buf_keep(&out, arena);
 }
