@@ -292,6 +292,15 @@ void jr_console_writer_write(struct jr_console_writer *console, int stream,
         draw_line(console, console->standing.data, true);
 }
 
+unsigned jr_output_rows(const struct jr_output *output)
+{
+    struct winsize size = {0};
+    if (!output->terminal)
+        return 0;
+    (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
+    return size.ws_row > 0 ? size.ws_row : 24;
+}
+
 bool jr_output_is_full(const struct jr_output *output)
 {
     return output->backlog.len - output->taken > BACKLOG_MOST;

@@ -76,6 +76,9 @@ void jr_console_writer_stand(struct jr_console_writer *console,
  * terminal. */
 unsigned jr_console_writer_columns(const struct jr_console_writer *console);
 
+/* How many lines its terminal shows at once; 0: it is none. */
+unsigned jr_output_rows(const struct jr_output *output);
+
 /* Whether so much waits for an output that nothing more should be written. */
 bool jr_output_is_full(const struct jr_output *output);
 

@@ -156,6 +156,7 @@ static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
 static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
                            size_t len, bool whole)
 {
+    feed->last = ++feed->lines->count;
     if (feed->lines->collapse != NULL && feed->rank->around[0] != NULL)
         collapse_line(feed, line, len, whole);
     else if (careful)

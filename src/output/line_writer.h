@@ -27,6 +27,7 @@ struct jr_feed {
     uint64_t rest_since; /* when its first byte came; 0: nothing to show */
     enum jr_begun begun;
     uint64_t place; /* see jr_collapse_add */
+    uint64_t last;  /* the number of its last line among all; 0: none */
 };
 
 struct jr_line_writer {
@@ -43,6 +44,7 @@ struct jr_line_writer {
     struct jr_buf line;  /* one that is going to be collapsed */
     char stamp[34];
     uint64_t wall_ns;      /* when what is added came; 0: now */
+    uint64_t count;        /* of lines that were shown */
     bool full[2];          /* the console, by stream */
     struct jr_feed *feeds; /* 2 per rank, and 2 of the setup */
     uint32_t feed_count;

@@ -309,6 +309,26 @@ uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
     return stream->total + (uint64_t)waiting;
 }
 
+/* Lines of a report, of which the end is to be seen with what is above it. */
+#define REPORT_LINES 12
+
+/* Whose last lines of standard error stand on the terminal, with room for a
+ * report below them: as they came, and not far up. */
+static void note_what_is_on_screen(const struct jr_tee *tee)
+{
+    const struct jr_line_writer *lines = &tee->lines;
+    for (uint32_t i = 1; i < tee->stream_count - 2; i += 2) {
+        const struct jr_stream *stream = &tee->streams[i];
+        const struct jr_feed *feed = stream->follower.feed;
+        if (feed == NULL || feed->last == 0 || stream->follower.shown.behind ||
+            lines->collapse != NULL || jr_filter_is_set(&lines->filter) ||
+            jr_output_is_closed(jr_feed_output(feed)))
+            continue;
+        stream->outcome->on_screen = lines->count - feed->last + REPORT_LINES <=
+                                     jr_output_rows(jr_feed_output(feed));
+    }
+}
+
 /* What the console has not shown; it stays in its files. */
 static void leave_remainder(struct jr_tee *tee)
 {
@@ -337,6 +357,7 @@ void jr_tee_drain(struct jr_tee *tee)
     for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
         if (tee->streams[i].watch.fd >= 0)
             close_stream(&tee->streams[i]);
+    note_what_is_on_screen(tee);
     leave_remainder(tee);
     jr_tee_close(tee);
 }

@@ -297,6 +297,30 @@ static void print_failed_together(const struct jr_page *page)
     print_followers(page, places, find_failed_together(page, true, places));
 }
 
+/* Its last lines are above. The very last one stays, where no exception stands
+ * in its place. */
+static void print_last_line(const struct jr_page *page, size_t i)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+    JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf prefix = JR_BUF_INIT;
+    jr_buf_str(&prefix, rank->prefix == NULL ? "" : rank->prefix);
+    while (prefix.len > 0 && prefix.data[prefix.len - 1] == ' ')
+        prefix.data[--prefix.len] = '\0';
+    jr_buf_str(page->out, "  last lines of stderr: above");
+    jr_buf_str(page->out, prefix.len > 0 ? ", behind " : "");
+    if (prefix.len > 0)
+        jr_print_text(page, prefix.data);
+    jr_buf_char(page->out, '\n');
+    if (page->report->ranks[i].error_file || rank->err_path == NULL)
+        return;
+    jr_run_file_tail(&tail, page->run_fd, rank->err_path, 1);
+    while (tail.len > 0 && tail.data[tail.len - 1] == '\n')
+        tail.len--;
+    if (tail.len > 0)
+        print_log_line(page, tail.data, tail.len);
+}
+
 static void print_output(const struct jr_page *page, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
@@ -304,6 +328,10 @@ static void print_output(const struct jr_page *page, size_t i)
     if (page->report->ranks[i].log_secret) {
         jr_buf_str(page->out, "  the last lines of its logs contain the value "
                               "of a secret, and are not shown\n");
+        return;
+    }
+    if (page->outcome->ranks[i].on_screen) {
+        print_last_line(page, i);
         return;
     }
     if (!print_tail(page, rank->err_path, "stderr") &&

@@ -549,6 +549,37 @@ class Terminal(Case):
             elif run.poll() is not None:
                 return bytes(shown)
 
+    def test_what_stands_on_the_terminal_is_not_told_twice(self):
+        fails = "import os\nif os.environ['RANK'] == '1': 1 / 0\n"
+        noise = ("import time, sys\nwhile not os.path.exists('go'):\n"
+                 "    time.sleep(0.01)\n"
+                 "for i in range(30): print(i, file=sys.stderr)\n")
+        for after, words, times in (("", (), 1),
+                                    ("", ("-s", "console.hide=xyz"), 2),
+                                    ("", ("-s", "console.ranks=0"), 1),
+                                    (noise, ("-s", "on_failure=continue"), 2)):
+            with self.subTest(words=words):
+                (self.folder / "go").unlink(missing_ok=True)
+                ours, theirs = self.open()
+                run = self.begin(fails + after, *words, stdout=theirs,
+                                 stderr=theirs)
+                shown = b""
+                if after:
+                    while b"ZeroDivisionError" not in shown:
+                        shown += os.read(ours, 65536)
+                    self.write("go", "")
+                text = shown + self.collect(ours, run)
+                self.assertEqual(run.wait(WAIT), 1)
+                self.assertEqual(text.count(b"in <module>"), times, text)
+                self.assertEqual(b"last lines of stderr: above, behind [1]"
+                                 in text, times == 1 and words == ())
+                self.assertGreaterEqual(text.count(b"ZeroDivisionError"),
+                                        times)
+                again = self.expect(self.jobrun("show", "latest"), 0).stdout
+                self.assertEqual(again.count("in <module>"), 1)
+        done = self.jobrun("-n", "2", "--", "python3", "rank.py")
+        self.assertEqual(done.stderr.count("in <module>"), 2)
+
     def test_a_stopped_terminal_holds_nothing(self):
         ours, theirs = self.open()
         termios.tcflow(theirs, termios.TCOOFF)  # as Ctrl-S does

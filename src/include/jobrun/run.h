@@ -150,8 +150,9 @@ struct jr_rank_outcome {
     uint64_t cpu_ns; /* user and system, with what it waited for */
     int32_t
         log_errno; /* why a log file of this rank is incomplete; 0: none is */
-    uint64_t dropped[2];   /* bytes that stdout.log and stderr.log lack for the
-                              sake of log_limit */
+    uint64_t dropped[2]; /* bytes that stdout.log and stderr.log lack for the
+                            sake of log_limit */
+    bool on_screen; /* the end of its standard error stands on the terminal */
     uint32_t left_running; /* processes that it left when it ended by itself,
                               and that jobrun then ended */
     bool silent[2]; /* the stream was to have that file, and has none, for

@@ -16,6 +16,7 @@ static void the_message_has_every_member(void)
     rank.injection = JR_INJECT_OOM;
     rank.mpi = JR_MPI_PART_BROKEN;
     rank.clock_offset_ns = 0; /* is of who receives it */
+    rank.on_screen = false;   /* the terminal is not the receiver's */
     __builtin_clear_padding(&rank);
     json_t *sent = jr_outcome_pack_rank(&rank);
     CU_ASSERT_EQUAL(jr_outcome_unpack_rank(&got, sent), 0);
