@@ -136,8 +136,10 @@ static void read_reference(struct shell_text *shell, bool read, const char *in)
         return;
     }
     const char *path = jr_arena_strndup(arena, from, len);
-    if (path == NULL)
+    if (path == NULL) {
+        shell->at = start + len;
         return;
+    }
     char *name = jr_arena_printf(
         arena, JR_SHELL_VARIABLE "%s",
         path + (strncmp(path, "vars.", 5) == 0 ? strlen("vars.") : 0));
