@@ -88,21 +88,6 @@ bool jr_proc_of(struct jr_proc *ret, int64_t pid)
     return jr_proc_read(ret, path);
 }
 
-bool jr_proc_has_closed(int64_t pid)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd", pid);
-    DIR *dir = opendir(path);
-    const struct dirent *entry = NULL;
-    if (dir == NULL)
-        return false;
-    do
-        entry = readdir(dir);
-    while (entry != NULL && entry->d_name[0] == '.');
-    (void)closedir(dir);
-    return entry == NULL;
-}
-
 bool jr_proc_variable(pid_t pid, const char *name, char *ret, size_t size)
 {
     char path[32];

@@ -28,10 +28,6 @@ struct jr_proc {
  * reaped. */
 bool jr_proc_is_exiting(const struct jr_proc *proc);
 
-/* Whether the process has no descriptor, as one that has closed them to exit.
- * False where that cannot be seen. */
-bool jr_proc_has_closed(int64_t pid);
-
 /* The value that the process had for a variable of its environment when it
  * began. False where that cannot be seen, or `ret` is too small. */
 bool jr_proc_variable(pid_t pid, const char *name, char *ret, size_t size);

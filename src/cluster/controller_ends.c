@@ -34,6 +34,7 @@ static void take_rank_times(struct jr_rank_outcome *rank,
     rank->ended_ns = jr_controller_run_ns(peer, rank->ended_ns);
     rank->alive_ns = jr_controller_run_ns(peer, rank->alive_ns);
     rank->exiting_ns = jr_controller_run_ns(peer, rank->exiting_ns);
+    rank->line_ns = jr_controller_run_ns(peer, rank->line_ns);
     rank->told_ns = jr_controller_run_ns(peer, rank->told_ns);
     rank->leaving_ns = jr_controller_run_ns(peer, rank->leaving_ns);
     rank->heard_ns = jr_controller_run_ns(peer, rank->heard_ns);

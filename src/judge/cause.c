@@ -25,6 +25,9 @@
 
 #include "base/banned.h"
 
+/* So long before a failure a rank may have left that it is the cause of. */
+#define LEFT_NS UINT64_C(1000000000)
+
 /* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
  * all ranks get when their runner dies. */
 static bool was_rank_stopped(const struct jr_rank_outcome *rank,
@@ -203,12 +206,13 @@ static bool was_rank_leaving(const struct jr_rank_outcome *rank,
     return when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
 }
 
-/* Sort out the ranks; returns the number of candidates, of which those that
- * jobrun stopped may yet be none. */
-static size_t collect_candidates(struct jr_judge *judge,
-                                 struct jr_candidate *candidates)
+void jr_cause_sort(struct jr_judge *judge)
 {
-    size_t count = 0;
+    judge->candidates =
+        jr_arena_array(&judge->report->arena, judge->outcome->count,
+                       sizeof *judge->candidates);
+    if (judge->candidates == NULL)
+        return;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
         struct jr_rank_judgement *report = &judge->report->ranks[i];
@@ -219,38 +223,34 @@ static size_t collect_candidates(struct jr_judge *judge,
         uint64_t raised_ns = explain_failure(judge, i);
         if (report->state == JR_RANK_FAILED ||
             was_rank_leaving(rank, raised_ns))
-            candidates[count++] = jr_order_candidate(judge, i, raised_ns);
+            judge->candidates[judge->candidates_count++] =
+                jr_order_candidate(judge, i, raised_ns);
     }
-    return count;
 }
 
-/* Whether it failed by itself, or was on its way out before its stop; or, where
- * that is not known, before the first that failed by itself. */
-static bool failed_by_itself(const struct jr_judge *judge,
-                             const struct jr_candidate *candidate,
-                             uint64_t first_ns)
+/* Drop the stopped ranks that are none: where no time of their stop is known,
+ * those that were not before the first that failed by itself. */
+static void drop_stopped_candidates(struct jr_judge *judge)
 {
-    const struct jr_rank_outcome *rank = &judge->outcome->ranks[candidate->i];
-    if (judge->report->ranks[candidate->i].state == JR_RANK_FAILED)
-        return true;
-    return first_ns != 0 && (rank->alive_ns != 0 || candidate->at < first_ns);
-}
-
-/* Drop the stopped ranks that are none; returns how many are left. */
-static size_t drop_stopped_candidates(const struct jr_judge *judge,
-                                      struct jr_candidate *candidates,
-                                      size_t count)
-{
-    uint64_t first_ns = 0;
-    for (size_t c = 0; c < count; c++)
-        if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED &&
-            (first_ns == 0 || candidates[c].at < first_ns))
-            first_ns = candidates[c].at;
+    uint64_t first_ns = UINT64_MAX;
     size_t kept = 0;
-    for (size_t c = 0; c < count; c++)
-        if (failed_by_itself(judge, &candidates[c], first_ns))
-            candidates[kept++] = candidates[c];
-    return kept;
+    bool any = false;
+    for (size_t c = 0; c < judge->candidates_count; c++) {
+        const struct jr_candidate *candidate = &judge->candidates[c];
+        if (judge->report->ranks[candidate->i].state != JR_RANK_FAILED)
+            continue;
+        any = true;
+        if (candidate->until < first_ns)
+            first_ns = candidate->until;
+    }
+    for (size_t c = 0; any && c < judge->candidates_count; c++) {
+        const struct jr_candidate *candidate = &judge->candidates[c];
+        if (judge->report->ranks[candidate->i].state == JR_RANK_FAILED ||
+            judge->outcome->ranks[candidate->i].alive_ns != 0 ||
+            candidate->until < first_ns)
+            judge->candidates[kept++] = *candidate;
+    }
+    judge->candidates_count = kept;
 }
 
 /* What died in another way than by what jobrun sent it did not just stop. */
@@ -263,17 +263,44 @@ static void report_crashes(struct jr_judge *judge)
             report->ranks[i].state = JR_RANK_AFTER_FIRST_FAILURE;
 }
 
+/* Whether it ended with 0 without anything that it had to deliver. What a rank
+ * delivered and is wrong is no sign that it left too soon. */
+static bool has_left(const struct jr_judge *judge, size_t i)
+{
+    enum jr_result_error error = judge->report->ranks[i].result_error;
+    return judge->report->ranks[i].state == JR_RANK_SUCCEEDED &&
+           !jr_judge_yielded(judge, i) &&
+           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
+            error == JR_RESULT_STALE);
+}
+
+/* Those that left without their result may be why others failed: up to a second
+ * later, or whenever who failed had lost a peer. */
+static void add_leavers(struct jr_judge *judge)
+{
+    const struct jr_candidate first =
+        *jr_order_first(judge->candidates, judge->candidates_count);
+    for (uint32_t i = 0; i < judge->report->count; i++) {
+        if (!has_left(judge, i))
+            continue;
+        const struct jr_candidate left = jr_order_end(judge, i);
+        if (first.failure == JR_FAILURE_LOST_PEER ||
+            left.until + LEFT_NS >= first.from)
+            judge->candidates[judge->candidates_count++] = left;
+    }
+}
+
 void jr_cause_find(struct jr_judge *judge)
 {
     struct jr_judgement *report = judge->report;
-    struct jr_candidate *candidates = jr_arena_array(
-        &report->arena, judge->outcome->count, sizeof *candidates);
+    struct jr_candidate *candidates = judge->candidates;
     report->causes = jr_arena_array(&report->arena, judge->outcome->count,
                                     sizeof *report->causes);
-    if (candidates == NULL || report->causes == NULL)
+    drop_stopped_candidates(judge);
+    if (judge->candidates_count == 0 || report->causes == NULL)
         return;
-    size_t count = drop_stopped_candidates(
-        judge, candidates, collect_candidates(judge, candidates));
+    add_leavers(judge);
+    size_t count = judge->candidates_count;
     size_t together = jr_order_find(judge, candidates, count);
     for (size_t c = 0; c < count; c++) {
         bool cause = c < together;
@@ -281,81 +308,19 @@ void jr_cause_find(struct jr_judge *judge)
         if (cause)
             report->causes[report->causes_count++] = candidates[c].i;
         rank->follows = cause && candidates[c].failure > candidates[0].failure;
-        rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
+        if (cause)
+            rank->state = JR_RANK_FAILED;
+        else if (candidates[c].failure != JR_FAILURE_LEFT)
+            rank->state = JR_RANK_AFTER_FIRST_FAILURE;
     }
     report_crashes(judge);
-    for (uint32_t i = 0; together > 0 && i < report->count; i++)
+    struct jr_candidate first = candidates[0];
+    /* Who leaves closes its connections before it ends. */
+    if (first.failure == JR_FAILURE_LOST_PEER)
+        first.from = judge->outcome->ranks[first.i].ended_ns;
+    for (uint32_t i = 0; i < report->count; i++) {
+        const struct jr_candidate end = jr_order_end(judge, i);
         report->ranks[i].early = report->ranks[i].state == JR_RANK_SUCCEEDED &&
-                                 jr_order_had_ended(judge, i, candidates);
-}
-
-static uint64_t left_at_ns(const struct jr_rank_outcome *rank)
-{
-    return rank->leaving_ns != 0 ? rank->leaving_ns : rank->ended_ns;
-}
-
-/* Whether it left by itself without anything that it had to deliver, up to a
- * second after the loss, which gives way to that. What a rank delivered and is
- * wrong is no sign that it left too soon. */
-static bool has_left(const struct jr_judge *judge, size_t i)
-{
-    const struct jr_judgement *report = judge->report;
-    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    enum jr_result_error error = report->ranks[i].result_error;
-    uint64_t lost_ns = judge->outcome->ranks[report->causes[0]].ended_ns;
-    return report->ranks[i].state == JR_RANK_SUCCEEDED &&
-           !jr_judge_yielded(judge, i) &&
-           (error == JR_RESULT_MISSING || error == JR_RESULT_EMPTY ||
-            error == JR_RESULT_STALE) &&
-           left_at_ns(rank) < lost_ns + JR_ORDER_GIVES_WAY_NS;
-}
-
-/* The first of them; the count of ranks if there is none. */
-static size_t first_that_left(const struct jr_judge *judge)
-{
-    const struct jr_judgement *report = judge->report;
-    const struct jr_rank_outcome *ranks = judge->outcome->ranks;
-    size_t first = report->count;
-    for (size_t i = 0; i < report->count; i++)
-        if (has_left(judge, i) &&
-            (first == report->count ||
-             left_at_ns(&ranks[i]) < left_at_ns(&ranks[first])))
-            first = i;
-    return first;
-}
-
-/* Make it the cause. Who lost a peer comes after it, or is together with it
- * where it had not surely left by then. */
-static void put_first(struct jr_judgement *report, size_t left)
-{
-    bool surely = report->ranks[left].early;
-    for (size_t c = 0; c < report->causes_count; c++) {
-        struct jr_rank_judgement *lost = &report->ranks[report->causes[c]];
-        lost->follows = !surely;
-        if (surely)
-            lost->state = JR_RANK_AFTER_FIRST_FAILURE;
+                                 jr_order_before(judge, &end, &first);
     }
-    if (surely)
-        report->causes_count = 0;
-    memmove(report->causes + 1, report->causes,
-            report->causes_count * sizeof *report->causes);
-    report->causes[0] = (uint32_t)left;
-    report->causes_count++;
-    report->ranks[left].state = JR_RANK_FAILED;
-}
-
-void jr_cause_blame_early(struct jr_judge *judge)
-{
-    struct jr_judgement *report = judge->report;
-    if (report->causes_count == 0 ||
-        !report->ranks[report->causes[0]].lost_peer)
-        return;
-    size_t left = first_that_left(judge);
-    if (left == report->count)
-        return;
-    put_first(report, left);
-    const struct jr_candidate first = jr_order_end(judge, (uint32_t)left);
-    for (uint32_t i = 0; i < report->count; i++)
-        report->ranks[i].early = report->ranks[i].early && i != left &&
-                                 jr_order_had_ended(judge, i, &first);
 }

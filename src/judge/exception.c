@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "judge/judge.h"
-#include "run/transport_errors.h"
+#include "run/failure_words.h"
 
 #include "base/banned.h"
 
@@ -173,7 +173,7 @@ static bool read_json_exception(struct jr_exception *ret,
                                  : describe_stack_causes(arena, stack),
         .wall_ns = raised_time(file, extra),
         .pid = jr_json_get_int(file, "pid"),
-        .lost_peer = jr_lost_peer_in_error(file),
+        .lost_peer = jr_failure_words_of_error(file).lost_peer,
         .start = jr_json_get_bool(file, "start"),
     };
     return true;

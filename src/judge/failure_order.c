@@ -1,20 +1,26 @@
 /*
- * A failure has a span in which it began. For an exception that is from when it
- * was raised until its rank announced it; for an exit that was announced, the
- * moment of that. For a death it ends when the rank was seen to exit, or was
- * reaped; it begins when the rank was last seen alive, because the kernel does
- * not say when a process began to die. A rank that was already exiting at the
- * first failure may have begun to at any time before, and one that had closed
- * its files by then is taken for the first of its kind. A failure whose span
- * ends before that of another begins was before that one; where the spans
- * overlap, the kind decides (failure_order.h): a death comes before an
- * exception that may follow from it, a crash before an abort.
+ * Who was first is decided by evidence, the best first.
  *
- * A failure that only a lost peer causes gives way to every other one, up to a
- * second later.
+ * 1. The life line and the announcement (run/policies/first_failure.c). On one
+ *    node their times are in the kernel's own order, which decides, whatever
+ *    the kind of the failure. An exception may have been raised up to 20 ms
+ *    before it was seen; what failed meanwhile is not told apart from it.
+ * 2. The reap. A rank whose line tells nothing began to die at some time before
+ *    it was reaped, or seen to exit: 20 ms at most, and after it was last seen
+ *    alive. Between nodes all times are compared so, or by the error of their
+ *    clocks where that is larger.
+ * 3. The odd one out. A rank may let go of its peers before its failure can be
+ *    seen. Where at least three failed, and all but one in the same way (the
+ *    exit code or signal, the last words), that one is the cause. Where it is
+ *    seen to fail more than 20 ms after the first, the first is told with it.
+ * 4. The words. Who failed as only who lost a peer does, gives way to a rank
+ *    that failed otherwise within 20 ms; a rank that left without its result
+ *    may have done so a second before.
  *
- * On different nodes a failure counts at one moment, and those that are closer
- * than their clocks can be compared are not told apart.
+ * What none of this tells apart is told together. So are two ranks that both
+ * failed within 20 ms: the one that was seen first may have noticed that the
+ * other let go of it. A death by a signal that jobrun did not send comes first
+ * among them.
  */
 #include "judge/failure_order.h"
 
@@ -23,165 +29,204 @@
 
 #include "base/banned.h"
 
-/* Deaths that are reaped closer to each other than this are not told apart: it
- * is what a runner needs to read a handful of them, and less than a rank needs
- * to notice that another one is gone and to end because of it. */
-static const uint64_t TOGETHER_NS = 100000;
-
-/* `raised_ns`: 0 where it is not known when its exception was raised. */
-static enum jr_failure candidate_failure(const struct jr_judge *judge,
-                                         uint32_t i, uint64_t raised_ns)
-{
-    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    const struct jr_rank_judgement *report = &judge->report->ranks[i];
-    bool died = rank->end == JR_END_SIGNALED && rank->stopped_with == 0;
-    if (rank->end == JR_END_START || rank->end == JR_END_LOST)
-        return JR_FAILURE_CRASH;
-    if (report->lost_peer)
-        return JR_FAILURE_LOST_PEER;
-    if (report->error_file && (!died || raised_ns != 0))
-        return JR_FAILURE_RAISED;
-    if (!died)
-        return JR_FAILURE_EXIT;
-    return rank->signal == SIGABRT ? JR_FAILURE_ABORT : JR_FAILURE_CRASH;
-}
+#define MS       UINT64_C(1000000)
+#define DOUBT_NS (20 * MS)
+#define HOLD_NS  (500 * MS) /* the longest that the stop was held */
 
 static uint64_t later_ns(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
+static enum jr_failure failure_of(const struct jr_judge *judge, uint32_t i)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    const struct jr_rank_judgement *report = &judge->report->ranks[i];
+    bool died = rank->end == JR_END_SIGNALED && rank->stopped_with == 0;
+    if (rank->end == JR_END_START || rank->end == JR_END_LOST)
+        return JR_FAILURE_KILLED;
+    if (report->lost_peer)
+        return JR_FAILURE_LOST_PEER;
+    if (report->state == JR_RANK_SUCCEEDED)
+        return JR_FAILURE_LEFT;
+    bool killed = died && rank->signal != SIGABRT && rank->signal != SIGPIPE;
+    return killed ? JR_FAILURE_KILLED : JR_FAILURE_OWN;
+}
+
 struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                        uint64_t raised_ns)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    struct jr_candidate ret = {
-        .i = i,
-        .order = rank->order == 0 ? UINT32_MAX : rank->order,
-        .node = jr_plan_of(judge->plan, i)->node_rank,
-        .failure = candidate_failure(judge, i, raised_ns),
-        .overtaken = rank->overtaken,
-    };
-    if (raised_ns != 0) {
-        ret.from = ret.at = raised_ns;
-        ret.until = later_ns(raised_ns, rank->told_ns);
-    } else if (rank->told_ns != 0) {
-        ret.from = ret.until = ret.at = rank->told_ns;
-    } else if (rank->exiting_ns != 0) {
-        ret.from = rank->alive_ns;
-        ret.until = ret.at = rank->exiting_ns;
-    } else {
-        ret.until = ret.at = rank->ended_ns;
+    struct jr_candidate ret = {.i = i,
+                               .node = jr_plan_of(judge->plan, i)->node_rank,
+                               .failure = failure_of(judge, i)};
+    uint64_t seen_ns =
+        rank->exiting_ns != 0 ? rank->exiting_ns : rank->ended_ns;
+    if (rank->told_ns != 0)
+        ret.until = rank->told_ns;
+    else
+        ret.until = rank->line_ns != 0 ? rank->line_ns : seen_ns;
+    ret.from = ret.until;
+    if (rank->told_ns == 0 && rank->line_ns == 0)
         ret.from =
-            later_ns(rank->alive_ns,
-                     ret.at - (ret.at < TOGETHER_NS ? ret.at : TOGETHER_NS));
+            later_ns(rank->alive_ns, later_ns(seen_ns, DOUBT_NS) - DOUBT_NS);
+    if (raised_ns != 0 && raised_ns < ret.until) {
+        ret.from = raised_ns;
+        if (raised_ns + DOUBT_NS < ret.until)
+            ret.until = raised_ns + DOUBT_NS;
     }
     return ret;
 }
 
 struct jr_candidate jr_order_end(const struct jr_judge *judge, uint32_t i)
 {
-    struct jr_candidate ret = jr_order_candidate(judge, i, 0);
     uint64_t leaving_ns = judge->outcome->ranks[i].leaving_ns;
+    struct jr_candidate ret = jr_order_candidate(judge, i, 0);
     if (leaving_ns != 0)
-        ret.from = ret.until = ret.at = leaving_ns;
+        ret.from = ret.until = leaving_ns;
     return ret;
 }
 
-static bool is_failure_before(const struct jr_judge *judge,
-                              const struct jr_candidate *a,
-                              const struct jr_candidate *b)
+bool jr_order_before(const struct jr_judge *judge, const struct jr_candidate *a,
+                     const struct jr_candidate *b)
 {
+    uint64_t doubt_ns = judge->outcome->clock_error_ns;
     if (a->node == b->node)
         return a->until < b->from;
-    return a->at + later_ns(judge->outcome->clock_error_ns, TOGETHER_NS) <
-           b->at;
+    /* Who was killed did not let go of its peers before. */
+    if (a->failure == JR_FAILURE_OWN || a->failure == JR_FAILURE_LOST_PEER)
+        doubt_ns = later_ns(doubt_ns, DOUBT_NS);
+    return a->until + doubt_ns < b->from;
 }
 
-static bool is_peer_lost(const struct jr_candidate *candidate)
+static int compare_candidates(const void *left, const void *right)
 {
-    return candidate->failure == JR_FAILURE_LOST_PEER;
-}
-
-bool jr_order_had_ended(const struct jr_judge *judge, uint32_t i,
-                        const struct jr_candidate *first)
-{
-    const struct jr_candidate end = jr_order_end(judge, i);
-    struct jr_candidate failed = *first;
-    if (is_peer_lost(first))
-        failed.from = failed.at = judge->outcome->ranks[first->i].ended_ns;
-    return is_failure_before(judge, &end, &failed);
-}
-
-static int compare_failure_times(const struct jr_candidate *a,
-                                 const struct jr_candidate *b)
-{
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    if (a->order != b->order)
-        return a->order < b->order ? -1 : 1;
+    const struct jr_candidate *a = left, *b = right;
+    if (a->until != b->until)
+        return a->until < b->until ? -1 : 1;
     return (a->i > b->i) - (a->i < b->i);
 }
 
-static int compare_failure_kinds(const struct jr_candidate *a,
-                                 const struct jr_candidate *b)
+const struct jr_candidate *jr_order_first(const struct jr_candidate *candidates,
+                                          size_t count)
 {
-    if (a->failure != b->failure)
-        return a->failure < b->failure ? -1 : 1;
-    /* For ranks that died, the kernel's order is more reliable than the time at
-     * which they were seen. */
-    bool deaths = a->failure != JR_FAILURE_RAISED &&
-                  a->failure != JR_FAILURE_LOST_PEER && a->node == b->node;
-    if (deaths && a->overtaken != b->overtaken)
-        return a->overtaken ? -1 : 1;
-    if (deaths && a->order != b->order)
-        return a->order < b->order ? -1 : 1;
-    return compare_failure_times(a, b);
-}
-
-static int compare_failures(const void *a, const void *b)
-{
-    return compare_failure_kinds(a, b);
-}
-
-/* The one that had begun soonest, of those that lost a peer or of the others;
- * NULL if there is none. */
-static const struct jr_candidate *find_soonest(
-    const struct jr_candidate *candidates, size_t count, bool lost)
-{
-    const struct jr_candidate *soonest = NULL;
+    const struct jr_candidate *first = NULL;
     for (size_t c = 0; c < count; c++)
-        if (is_peer_lost(&candidates[c]) == lost &&
-            (soonest == NULL || candidates[c].until < soonest->until))
-            soonest = &candidates[c];
-    return soonest;
+        if (first == NULL || compare_candidates(&candidates[c], first) < 0)
+            first = &candidates[c];
+    return first;
 }
 
-/* The same of all: who lost a peer gives way. */
-static const struct jr_candidate *find_first_candidate(
-    const struct jr_candidate *candidates, size_t count)
+/* Whether `c` failed at most 20 ms after the first. */
+static bool is_near(const struct jr_candidate *c,
+                    const struct jr_candidate *first)
 {
-    const struct jr_candidate *own = find_soonest(candidates, count, false);
-    const struct jr_candidate *lost = find_soonest(candidates, count, true);
-    if (own == NULL || lost == NULL)
-        return own == NULL ? lost : own;
-    return lost->at + JR_ORDER_GIVES_WAY_NS < own->until ? lost : own;
+    return c->from <= first->until + DOUBT_NS;
 }
 
-/* Put those for which `wanted` is not before them to the front. */
-static size_t keep_not_after(const struct jr_judge *judge,
-                             struct jr_candidate *candidates, size_t count,
-                             const struct jr_candidate *first)
+/* Move one of them to an earlier place. */
+static void bring_to_front(struct jr_candidate *sorted, size_t at, size_t to)
 {
-    size_t kept = 0;
+    struct jr_candidate moved = sorted[at];
+    for (; at > to; at--)
+        sorted[at] = sorted[at - 1];
+    sorted[to] = moved;
+}
+
+/* Whether two ranks failed in the same way. */
+static bool is_alike(const struct jr_judge *judge, const struct jr_candidate *a,
+                     const struct jr_candidate *b)
+{
+    const struct jr_rank_outcome *x = &judge->outcome->ranks[a->i];
+    const struct jr_rank_outcome *y = &judge->outcome->ranks[b->i];
+    /* How one that announced it ended is not its own doing any more. */
+    bool told = x->told_ns != 0 && y->told_ns != 0;
+    return a->failure == b->failure && x->words == y->words &&
+           x->told_code == y->told_code &&
+           (told || (x->end == y->end && x->exit_code == y->exit_code &&
+                     x->signal == y->signal));
+}
+
+/* The one that failed in another way than all others, while the stop was held;
+ * NULL if there is none. Who failed later than others that were killed, or as
+ * who loses them does, is none. `sorted` by time. Of three ranks or more, two
+ * of the first three are alike if all but one are. */
+static const struct jr_candidate *find_odd_one(
+    const struct jr_judge *judge, const struct jr_candidate *sorted,
+    size_t count)
+{
+    if (count < 3)
+        return NULL;
+    const struct jr_candidate *odd = NULL;
+    const struct jr_candidate *usual =
+        is_alike(judge, &sorted[1], &sorted[2]) ? &sorted[1] : &sorted[0];
     for (size_t c = 0; c < count; c++) {
-        if (is_failure_before(judge, first, &candidates[c]))
+        if (is_alike(judge, usual, &sorted[c]))
             continue;
-        struct jr_candidate moved = candidates[kept];
-        candidates[kept++] = candidates[c];
-        candidates[c] = moved;
+        if (odd != NULL)
+            return NULL;
+        odd = &sorted[c];
     }
-    return kept;
+    bool follows = odd != sorted && odd != NULL &&
+                   (odd->failure == JR_FAILURE_LOST_PEER ||
+                    usual->failure == JR_FAILURE_KILLED ||
+                    odd->from > sorted->until + HOLD_NS);
+    return follows ? NULL : odd;
+}
+
+/* The first that did not fail by losing a peer, within 20 ms of who did;
+ * `count` if there is none. */
+static size_t find_other_kind(const struct jr_candidate *sorted, size_t count)
+{
+    size_t c = 0;
+    while (c < count && sorted[c].failure == JR_FAILURE_LOST_PEER)
+        c++;
+    return c < count && is_near(&sorted[c], sorted) ? c : count;
+}
+
+/* How many failed by losing a peer. */
+static size_t count_lost(const struct jr_candidate *sorted, size_t count)
+{
+    size_t lost = 0;
+    for (size_t c = 0; c < count; c++)
+        lost += sorted[c].failure == JR_FAILURE_LOST_PEER;
+    return lost;
+}
+
+/* Whether `c` is told together with `cause`. Two that both failed by themselves
+ * within 20 ms are, unless who failed then did so for the loss of the other. */
+static bool is_together(const struct jr_judge *judge,
+                        const struct jr_candidate *cause,
+                        const struct jr_candidate *c, size_t count)
+{
+    if (!jr_order_before(judge, cause, c))
+        return true;
+    return count == 2 && cause->failure != JR_FAILURE_KILLED &&
+           c->failure != JR_FAILURE_LOST_PEER && is_near(c, cause);
+}
+
+/* The odd one comes first; who failed more than 20 ms before it is told with
+ * it. */
+static size_t choose_odd_one(struct jr_candidate *sorted, size_t odd)
+{
+    size_t together = is_near(&sorted[odd], sorted) ? 1 : 2;
+    bring_to_front(sorted, odd, 0);
+    return together;
+}
+
+/* Who was killed comes first among those that cannot be told apart from the
+ * cause. */
+static void choose_killed(const struct jr_judge *judge,
+                          struct jr_candidate *sorted, size_t count)
+{
+    if (sorted->failure == JR_FAILURE_KILLED)
+        return;
+    for (size_t c = 1; c < count; c++)
+        if (sorted[c].failure == JR_FAILURE_KILLED &&
+            !jr_order_before(judge, sorted, &sorted[c])) {
+            bring_to_front(sorted, c, 0);
+            return;
+        }
 }
 
 size_t jr_order_find(const struct jr_judge *judge,
@@ -189,12 +234,26 @@ size_t jr_order_find(const struct jr_judge *judge,
 {
     if (count == 0)
         return 0;
-    struct jr_candidate first = *find_first_candidate(candidates, count);
-    size_t kept = keep_not_after(judge, candidates, count, &first);
-    qsort(candidates, kept, sizeof *candidates, compare_failures);
-    /* What it was found by is one of those: the best of them is the cause. */
-    first = candidates[0];
-    kept = keep_not_after(judge, candidates, kept, &first);
-    qsort(candidates, kept, sizeof *candidates, compare_failures);
-    return kept;
+    qsort(candidates, count, sizeof *candidates, compare_candidates);
+    const struct jr_candidate *odd = find_odd_one(judge, candidates, count);
+    if (odd != NULL)
+        return choose_odd_one(candidates, (size_t)(odd - candidates));
+    /* Where one alone lost a peer, and was first, several others may have lost
+     * it: it does not give way, and is not told apart. */
+    size_t other = find_other_kind(candidates, count);
+    size_t lost = count_lost(candidates, count);
+    bool in_doubt = other == 1 && lost == 1 && count > 2;
+    bool gave_way = other > 0 && other < count && !in_doubt;
+    if (gave_way)
+        bring_to_front(candidates, other, 0);
+    choose_killed(judge, candidates, count);
+    size_t together = 1;
+    for (size_t c = 1; c < count; c++) {
+        bool told = is_together(judge, candidates, &candidates[c], count);
+        if (gave_way && candidates[c].failure == JR_FAILURE_LOST_PEER)
+            told = lost == 1;
+        if (told || (in_doubt && is_near(&candidates[c], candidates)))
+            bring_to_front(candidates, c, together++);
+    }
+    return together;
 }

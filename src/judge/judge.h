@@ -28,6 +28,8 @@ struct jr_seen {
     const char *artifact; /* its path; NULL: it is a result */
 };
 
+struct jr_candidate;
+
 struct jr_judge {
     struct jr_judgement *report;
     const struct jr_plan *plan;
@@ -42,6 +44,8 @@ struct jr_judge {
     json_t **field_enums;            /* arrays, one per field; NULL entries */
     uint64_t limit;                  /* bytes of a result */
     const char *limit_text;
+    struct jr_candidate *candidates; /* for the root cause, in room for all */
+    size_t candidates_count;
     struct jr_seen *seen; /* in the report's arena */
     size_t seen_count;
     size_t last_rank; /* see artifacts.c */

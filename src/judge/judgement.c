@@ -39,7 +39,7 @@ static void judge_results(struct jr_judge *judge)
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_SUCCEEDED)
             judge_delivery(judge, i);
-    jr_cause_blame_early(judge);
+    jr_cause_find(judge);
     jr_artifact_check_job(judge);
     jr_result_part(judge);
     jr_compare(judge);
@@ -234,7 +234,7 @@ static void judge_all_ranks(struct jr_judge *judge)
     for (size_t i = 0; i < judge->outcome->count; i++)
         if (judge->outcome->ranks[i].log_errno != 0)
             judge->report->logs_incomplete = true;
-    jr_cause_find(judge);
+    jr_cause_sort(judge);
     jr_hang_find(judge);
     judge_results(judge);
     decide_status(judge);

@@ -44,6 +44,8 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
         (void)close(started->control);
     if (started->pmi >= 0)
         (void)close(started->pmi);
+    if (started->line >= 0)
+        (void)close(started->line);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
@@ -118,6 +120,7 @@ static void accept_rank(struct jr_runner *runner, struct jr_rank_run *rank,
     uint32_t i = (uint32_t)(rank - runner->ranks);
     if (started->pid != 0)
         note_rank_started(rank, started->pid, started->pidfd, started->at_ns);
+    jr_first_failure_watch(rank, started->line);
     if (jr_exit_barrier_add(rank, started->control) != 0 ||
         jr_mpi_world_add(rank, started->pmi) != 0 ||
         jr_tee_add(&runner->tee, i, started, rank->plan, rank->outcome) != 0)
@@ -191,11 +194,9 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
 void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
                     const char *text)
 {
-    struct jr_started started = {.pipes = {-1, -1},
-                                 .control = -1,
-                                 .pmi = -1,
-                                 .stage = stage,
-                                 .error = error};
+    struct jr_started started = JR_STARTED_NONE;
+    started.stage = stage;
+    started.error = error;
     uint32_t i = 0;
     while (i < runner->next && runner->ranks[i].pid != 0)
         i++;

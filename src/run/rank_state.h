@@ -44,14 +44,16 @@ struct jr_rank_run {
     struct jr_runner *runner;
     struct jr_watch watch;   /* its pidfd, or a stand-in; -1: it is reaped */
     struct jr_watch control; /* its control socket; see exit_barrier.c */
+    struct jr_watch line;    /* its life line; see first_failure.c */
     enum jr_function_end function_end;
     uint64_t leave_by;   /* when it must have ended; 0: no such time */
     uint64_t reach_by;   /* when it must have reached its function; 0 */
     bool other_released; /* a process that is not the rank got its answer */
     enum jr_life state;
-    bool group;    /* the stop signal goes to its whole process group */
-    bool shielded; /* it began with SIGTERM ignored */
-    pid_t pid;     /* leader of its session and group, not reaped */
+    bool announced; /* it told that it fails, before it let go of anything */
+    bool group;     /* the stop signal goes to its whole process group */
+    bool shielded;  /* it began with SIGTERM ignored */
+    pid_t pid;      /* leader of its session and group, not reaped */
     const struct jr_plan_rank *plan;
     struct jr_rank_outcome *outcome;
 };

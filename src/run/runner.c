@@ -240,6 +240,7 @@ static int open_ranks(struct jr_runner *runner)
             .runner = runner,
             .watch = {.fd = -1},
             .control = {.fd = -1},
+            .line = {.fd = -1},
             .group = plan->policy->stop_target == JR_STOP_GROUP,
             .shielded = runner->options->shields,
             .plan = &plan->ranks[plan->first + i],

@@ -116,6 +116,9 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
     ret->wanted = ret->nofile;
+    ret->lines = needed + least + plan->count <= ret->nofile.rlim_max;
+    if (ret->lines)
+        needed += plan->count;
     if (needed + files > ret->nofile.rlim_cur) {
         ret->raise = true;
         ret->wanted.rlim_cur = ret->nofile.rlim_max;

@@ -86,12 +86,19 @@ static long close_other_descriptors(const struct jr_child *child)
         result = place_descriptor(JR_SLOT_EXTRA + child->shift, extra);
     if (child->pmi && result >= 0)
         result = place_descriptor(JR_SLOT_PMI + child->shift, JR_PMI_FD);
+    if (child->line != 0 && result >= 0)
+        result = place_descriptor(JR_SLOT_LINE + child->shift, child->line);
     if (result < 0 || child->marked)
         return result;
     if (child->pmi && !child->extra)
         (void)CALL(SYS_close, extra);
     int first = child->pmi ? JR_PMI_FD + 1 : child->extra ? extra + 1 : extra;
-    return CALL(SYS_close_range, first, UINT_MAX);
+    if (child->line != 0 && result >= 0)
+        result = CALL(SYS_close_range, first, child->line - 1);
+    if (result < 0)
+        return result;
+    return CALL(SYS_close_range, child->line != 0 ? child->line + 1 : first,
+                UINT_MAX);
 }
 
 static long set_limits(const struct jr_child *child)

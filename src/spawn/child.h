@@ -35,7 +35,8 @@ enum jr_slot {
     JR_SLOT_PIPE_ERR,
     JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
     JR_SLOT_PMI,   /* what it is to have as JR_PMI_FD */
-    JR_SLOT_NEXT,  /* the same four of the next flight, and so on */
+    JR_SLOT_LINE,  /* its life line */
+    JR_SLOT_NEXT,  /* the same five of the next flight, and so on */
     JR_SLOT_END =
         JR_SLOT_PIPE_OUT + JR_FLIGHTS * (JR_SLOT_NEXT - JR_SLOT_PIPE_OUT)
 };
@@ -61,6 +62,7 @@ struct jr_child {
     mode_t umask;
     bool extra;  /* descriptor 3 is wanted */
     bool pmi;    /* JR_PMI_FD is */
+    int line;    /* what its life line is to be; 0: it has none */
     bool marked; /* the table of descriptors is ours already, and each of them
                     but 0, 1 and 2 is closed by execve */
     enum jr_input input;

@@ -27,6 +27,8 @@
 #define PIPE_ALLOWANCE (64U << 20)
 #define PIPE_MOST      (1024 * 1024)
 #define PIPE_USUAL     (64 * 1024)
+#define LINE_SIZE      4096 /* of the life line's pipe: nobody writes to it */
+#define LINE_MOST      1000 /* a table of more descriptors costs each fork */
 
 bool jr_start_shares_file(const struct jr_plan_rank *rank)
 {
@@ -162,6 +164,20 @@ static void read_ignored_signals(struct jr_starter *starter,
     }
 }
 
+/* The highest descriptor that both ranks and runner may have. Below the slots
+ * there is no room for it. */
+static int choose_life_line(const struct jr_budget *budget)
+{
+    rlim_t most = budget->wanted.rlim_cur;
+    for (unsigned i = 0; i < budget->limits.count; i++)
+        if (budget->limits.items[i].resource == RLIMIT_NOFILE &&
+            budget->limits.items[i].limit.rlim_cur < most)
+            most = budget->limits.items[i].limit.rlim_cur;
+    if (!budget->lines || most <= JR_SLOT_END + 1)
+        return 0;
+    return most > LINE_MOST ? LINE_MOST : (int)most - 1;
+}
+
 static int open_flights(struct jr_starter *starter)
 {
     char *stacks = mmap(NULL, JR_FLIGHTS * STACK_SIZE, PROT_READ | PROT_WRITE,
@@ -183,6 +199,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .attempt_fd = -1,
         .controls = jr_control_wanted(plan),
         .pmi = plan->mpi.protocol == JR_MPI_PROTOCOL_PMI1,
+        .line = choose_life_line(budget),
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
         .limits = &budget->limits};
     if (open_flights(starter) != 0 || fill_descriptor_slots(options) != 0 ||
@@ -335,6 +352,19 @@ static int open_socket(const struct jr_child *child, int slot, int *ret)
     return jr_start_fill(child, slot, ends[1]) < 0 ? -1 : 0;
 }
 
+/* A pipe that cannot be had is no reason not to start a rank. */
+static void open_life_line(const struct jr_starter *starter,
+                           struct jr_child *child, struct jr_started *ret)
+{
+    int ends[2];
+    if (starter->line == 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    (void)fcntl(ends[0], F_SETPIPE_SZ, LINE_SIZE);
+    ret->line = ends[0];
+    if (jr_start_fill(child, JR_SLOT_LINE, ends[1]) >= 0)
+        child->line = starter->line;
+}
+
 static int open_sockets(const struct jr_starter *starter,
                         struct jr_child *child, struct jr_started *ret)
 {
@@ -421,8 +451,10 @@ int jr_start_prepare(struct jr_starter *starter, unsigned n,
         started->stage = JR_STAGE_CLONE;
     else if (jr_start_folder(starter, rank->dir) != 0)
         started->stage = JR_STAGE_FOLDER;
-    else
-        return jr_start_streams(starter, rank, child, started);
+    else if (jr_start_streams(starter, rank, child, started) == 0) {
+        open_life_line(starter, child, started);
+        return 0;
+    }
     return -1;
 }
 
@@ -441,4 +473,6 @@ void jr_start_settle(const struct jr_child *child, struct jr_started *started)
         (void)fill_slot(JR_SLOT_EXTRA + child->shift, -1);
     if (started->pmi >= 0)
         (void)fill_slot(JR_SLOT_PMI + child->shift, -1);
+    if (started->line >= 0)
+        (void)fill_slot(JR_SLOT_LINE + child->shift, -1);
 }

@@ -3,8 +3,16 @@
  *
  * A method turns one rank of the plan into a process: child of the runner,
  * leader of a session of its own, killed with the runner, with descriptors 0,
- * 1, 2 and no other. It returns once the rank executes, or with the stage and
- * the errno at which it did not.
+ * 1, 2 and no other but its life line. It returns once the rank executes, or
+ * with the stage and the errno at which it did not.
+ *
+ * The life line is the write end of a pipe which the rank never uses, as its
+ * highest descriptor. When a process ends, the kernel lets go of its files
+ * before it can be reaped, and of the highest first (fput() by way of
+ * task_work, whose list is last in, first out): before any socket by which a
+ * peer could notice. So these pipes hang up in the order in which ranks began
+ * to die, which is not the order in which they can be reaped. What a rank
+ * starts has the line as well; as long as that lives, the line says nothing.
  */
 #ifndef JR_START_H
 #define JR_START_H
@@ -57,6 +65,7 @@ struct jr_started {
     int pidfd;           /* or its stand-in (base/pidfd.h) */
     int control;         /* our end of its control socket; -1: none */
     int pmi;             /* our end of its stream to its process manager */
+    int line;            /* the read end of its life line; -1: it has none */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
     bool kept[2];        /* the piped streams have log files, which whoever
                             reads the pipes makes when there is something to
@@ -67,7 +76,7 @@ struct jr_started {
 };
 #define JR_STARTED_NONE                                                        \
     ((struct jr_started){                                                      \
-        .pidfd = -1, .control = -1, .pmi = -1, .pipes = {-1, -1}})
+        .pidfd = -1, .control = -1, .pmi = -1, .line = -1, .pipes = {-1, -1}})
 
 /* A start that is under way: the child may be on its way to execve. */
 struct jr_flight {
@@ -92,6 +101,8 @@ struct jr_starter {
     bool controls; /* each rank gets a control socket; see exit_barrier.c */
     bool pmi;      /* each rank gets a stream to its process manager; see
                       run/policies/mpi_world.c */
+    int line;      /* the descriptor that is each rank's life line; 0: there
+                      are none */
     bool marks;    /* there is no close_range(2): all descriptors are marked to
                       be closed by execve */
     bool blind;    /* there are no pidfds: SIGCHLD tells of ends */

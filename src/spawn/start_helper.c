@@ -21,7 +21,7 @@
 #include "base/banned.h"
 
 #define MESSAGE_MOST 4096
-#define RANK_FDS     5
+#define RANK_FDS     6
 
 static void fail_helper(struct jr_helper *helper, enum jr_stage stage,
                         int error, const char *text)
@@ -244,7 +244,8 @@ static enum jr_stage send_rank_request(struct jr_helper *helper,
     JR_CLOSE int request = write_request(child);
     int opened[2] = {-1, -1};
     int in = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
-    int fds[RANK_FDS] = {request, in, [4] = JR_SLOT_EXTRA};
+    int fds[RANK_FDS] = {request, in};
+    size_t count = 4;
     enum jr_stage stage = request < 0 ? JR_STAGE_FORK : JR_STAGE_NONE;
     for (int stream = 0; stream < 2 && stage == JR_STAGE_NONE; stream++) {
         const struct jr_child_stream *to = &child->streams[stream];
@@ -254,11 +255,14 @@ static enum jr_stage send_rank_request(struct jr_helper *helper,
         if (fds[2 + stream] < 0)
             stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
     }
-    char text[32];
-    (void)snprintf(text, sizeof text, "rank %u", i);
+    if (child->extra)
+        fds[count++] = JR_SLOT_EXTRA;
+    if (child->line != 0)
+        fds[count++] = JR_SLOT_LINE;
+    char text[48];
+    (void)snprintf(text, sizeof text, "rank %u %d", i, child->line);
     if (stage == JR_STAGE_NONE &&
-        send_fds(helper->socket.fd, text, fds,
-                 child->extra ? RANK_FDS : RANK_FDS - 1) != 0)
+        send_fds(helper->socket.fd, text, fds, count) != 0)
         stage = JR_STAGE_FORK;
     int error = errno;
     for (int stream = 0; stream < 2; stream++)

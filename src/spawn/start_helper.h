@@ -5,8 +5,10 @@
  * The helper is a child of the runner like a rank, with a socket (SEQPACKET) as
  * descriptor 3. On it, one text a message, runner to helper:
  *
- *     rank I           with descriptors: the request, and the rank's standard
- *                      input, output, error, and control socket if it has one
+ *     rank I LINE      with descriptors: the request, and the rank's standard
+ *                      input, output, error, control socket if it has one, and
+ *                      life line (start.h), which is to be descriptor LINE; 0:
+ *                      it has none
  *     go               fork those requested since the last `go`
  *
  * and helper to runner:

@@ -104,7 +104,7 @@ static const struct jr_outcome_field rank_fields[] = {
     {"order", UINT32(order), 0, NOT_WRITTEN},
     {"alive", UINT64(alive_ns), 0, NOT_WRITTEN},
     {"exiting", UINT64(exiting_ns), 0, NOT_WRITTEN},
-    {"overtaken", BOOL(overtaken), 0, NOT_WRITTEN},
+    {"line", UINT64(line_ns), 0, NOT_WRITTEN},
     {"told", UINT64(told_ns), 0, NOT_WRITTEN},
     {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
      "The non-zero code that it announced before it exited; null: it announced "
@@ -119,6 +119,7 @@ static const struct jr_outcome_field rank_fields[] = {
      "The code that it gave to MPI_Abort; null: it did not call it."},
     {"mpi_spawned", BOOL(mpi_spawned), 0, NOT_WRITTEN},
     {"lost_peer", BOOL(lost_peer), 0, NOT_WRITTEN},
+    {"words", UINT32(words), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},
     {"log_errno", INT32(log_errno), 0, "log_errno", &jr_form_number,
      "The errno for which a log of it is incomplete, as numbered on the "

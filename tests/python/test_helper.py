@@ -82,8 +82,8 @@ class Ranks(Case):
             self.assertTrue(rank["forked"] and rank["session"])
             self.assertEqual(rank["death"], signal.SIGKILL)
             self.assertEqual(rank["path"], self.dir)
-            # 3 is that of the listing.
-            self.assertEqual(rank["fds"], [0, 1, 2, 3])
+            # 3 is that of the listing, 1000 the life line.
+            self.assertEqual(rank["fds"], [0, 1, 2, 3, 1000])
         self.assertEqual(len({rank["parent"] for rank in told}), 1)
         self.assertEqual(self.log(), "imported once\n")
         self.assertEqual(self.err.count("wrong"), 20)

@@ -296,10 +296,15 @@ class Ranks(Case):
             return file.read()
 
     def test_a_rank_is_what_the_request_says(self):
-        for control in False, True:
+        for control, line in ((False, 0), (True, 0), (False, 1000),
+                              (True, 1000)):
             fds = self.request(self.dir, "", "4", "python", "worker",
                                "function", "\udcff x", "A=1=2", "B=",
                                "OMP_NUM_THREADS=3", control=control)
+            held = None
+            if line:
+                fds.append(os.open(self.dir, os.O_RDONLY))
+                held = os.fstat(fds[-1]).st_ino
 
             channel = os.fstat(self.channel.fileno()).st_ino
 
@@ -307,7 +312,7 @@ class Ranks(Case):
                 os.environ["OLD"] = "x"
                 with mock.patch.object(_threads, "set_sizes",
                                        lambda: os.write(1, b"sized ")):
-                    words, control_fd = _serve._dress(fds)
+                    words, control_fd = _serve._dress(list(fds), line)
                 open_fds = [fd for fd in fds if fd > 3 and is_open(fd)]
                 os.write(1, repr([
                     words, control_fd, os.getcwd() == self.dir, sorted(
@@ -316,13 +321,15 @@ class Ranks(Case):
                     os.stat("/dev/null").st_rdev,
                     control and (os.get_inheritable(control_fd),
                                  os.fstat(control_fd).st_ino == channel),
-                    sys.stdout.line_buffering]).encode())
+                    sys.stdout.line_buffering,
+                    line and (os.get_inheritable(line),
+                              os.fstat(line).st_ino == held)]).encode())
                 os._exit(7)
             self.assertEqual(self.fork(rank), 7)
             self.assertEqual(self.out(), "sized " + repr([
                 ["function", "\udcff x"], 3 if control else -1, True,
                 ["A", "B", "OMP_NUM_THREADS"], "1=2", "", [], True,
-                control and (False, True), False]))
+                control and (False, True), False, line and (False, True)]))
             os.unlink(self.dir + "/out")
             for fd in fds:
                 os.close(fd)
@@ -333,7 +340,7 @@ class Ranks(Case):
         def rank():
             with mock.patch.object(_serve, "_bind",
                                    lambda cpus: os._exit(sum(cpus))):
-                _serve._dress(fds)
+                _serve._dress(fds, 0)
         self.assertEqual(self.fork(rank), 8)
 
     def test_a_rank_is_the_runners(self):
@@ -354,12 +361,13 @@ class Ranks(Case):
         mine, other = os.pipe(), os.pipe()
         for fd in mine + other:
             self.addCleanup(os.close, fd)
-        batch = [(4, list(mine)), (5, list(other))]
+        batch = [(4, list(mine), 99), (5, list(other), 0)]
 
         def rank():
-            def dress(fds):
+            def dress(fds, line):
                 left = os.listdir("/proc/self/fd")
-                good = (fds == list(mine) and os.getsid(0) == os.getpid() and
+                good = (fds == list(mine) and line == 99 and
+                        os.getsid(0) == os.getpid() and
                         all(str(fd) in left for fd in mine) and
                         not any(str(fd) in left for fd in other) and
                         self.channel.fileno() == -1)
@@ -375,14 +383,14 @@ class Ranks(Case):
             sys.stderr = open(self.dir + "/err", "w")
             with mock.patch("os.setsid", side_effect=OSError(1, "not now")):
                 os.dup2(self.channel.fileno(), 3)
-                _serve._become([], (4, []), self.channel, (1, 2), None)
+                _serve._become([], (4, [], 0), self.channel, (1, 2), None)
         self.assertEqual(self.fork(rank), 127)
         with open(self.dir + "/err") as file:
             self.assertIn("not now", file.read())
 
     def test_a_batch(self):
         """One message for each, in their order, and only ranks come back."""
-        batch = [(7, []), (8, []), (9, [])]
+        batch = [(7, [], 0), (8, [], 0), (9, [], 0)]
 
         def between():
             with mock.patch.object(_threads, "fork", side_effect=[
@@ -430,16 +438,16 @@ class Ranks(Case):
 
     def test_the_helper(self):
         self.assertEqual(self.serve([(b"", [])]), (["ready"], 0))
-        ranks = [(b"rank 4", [40, 41]), (b"rank 5", [50])]
+        ranks = [(b"rank 4 0", [40, 41]), (b"rank 5 1000", [50])]
         self.assertEqual(
-            self.serve(ranks + [(b"go", []), (b"rank 6", [60]), (b"go", []),
+            self.serve(ranks + [(b"go", []), (b"rank 6 0", [60]), (b"go", []),
                                 (b"", [])], [11, 12]),
             (["ready", "done", "done"], 0))
         self.assertEqual(self.closed, [40, 41, 50, 60])
         self.assertEqual(self.awaited, [(11, 0), (12, 0)])
         self.assertEqual(self.serve(ranks + [(b"go", [])], [0]),
                          (["ready"], ("words", 3)))
-        self.assertEqual(self.batch[0].args[0], [(4, [40, 41]), (5, [50])])
+        self.assertEqual(self.batch[0].args[0], [(4, [40, 41], 0), (5, [50], 1000)])
         self.assertEqual(self.batch[0].args[2], os.getppid())
 
 

@@ -93,11 +93,11 @@ static void stops_what_runs(void)
 static void gives_a_clean_start(void)
 {
     static const struct vector vectors[] = {
-        {"-- %F fds", "out", {"fds 0 1 2\n"}},
-        {"out=tee err=tee -- %F fds", "out", {"[0] fds 0 1 2\n"}},
+        {"-- %F fds", "out", {"fds 0 1 2 1000\n"}},
+        {"out=tee err=tee -- %F fds", "out", {"[0] fds 0 1 2 1000\n"}},
         {"out=file err=file -- %F fds",
          "runs/run-0000/attempt_0/0/stdout.log",
-         {"fds 0 1 2\n"}},
+         {"fds 0 1 2 1000\n"}},
         {"-- %F signals", "out", {"signals\n"}},
         {"out=tee -- %F signals", "out", {"[0] signals\n"}},
         {"workdir=/usr -- %F place",
@@ -187,7 +187,7 @@ static void runs_with_closed_descriptors(void)
         if (i > 0)
             CU_ASSERT_TRUE(jr_drive_has(&drive,
                                         "runs/run-0000/attempt_0/0/stdout.log",
-                                        "fds 0 1 2\nx\n"));
+                                        "fds 0 1 2 1000\nx\n"));
         jr_drive_close(&drive);
     }
 }
@@ -200,7 +200,7 @@ static void runs_among_many_descriptors(void)
         jr_drive_start(&drive, JR_DRIVE_CROWD(count),
                        "ranks=2 out=tee err=file -- %F fds error=y");
         CU_ASSERT_TRUE(jr_drive_end(&drive));
-        CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[1] fds 0 1 2\n"));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[1] fds 0 1 2 1000\n"));
         CU_ASSERT_TRUE(jr_drive_has(
             &drive, "runs/run-0000/attempt_0/1/stderr.log", "y\n"));
         jr_drive_close(&drive);

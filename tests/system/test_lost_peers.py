@@ -190,7 +190,8 @@ class Job:
 LATE = """
 if test $RANK = 1; then
     echo $$ > pid.new; mv pid.new pid
-    echo "read: Connection reset by peer" >&2; exit 1
+    echo "Traceback (most recent call last):" >&2
+    echo "ConnectionResetError: the peer has gone" >&2; exit 1
 fi
 until test -e pid; do :; done
 read p < pid
@@ -238,7 +239,8 @@ class Told(harness.Case):
     def test_who_left_without_its_result_is_the_cause(self):
         script = ('if test $RANK = 0; then touch left; exit 0; fi; '
                   'until test -e left; do :; done; sleep 0.3; '
-                  'echo "recv: Connection reset by peer" >&2; exit 4')
+                  'echo "Traceback (most recent call last):" >&2; '
+                  'echo "ConnectionResetError: rank 0 has gone" >&2; exit 4')
         words = ("-s", "results={from: file}")
         done = self.expect(self.run_script(script, *words), 1)
         self.assertIn(": rank 0 ended with 0 but did not deliver   exit "

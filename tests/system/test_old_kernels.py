@@ -121,7 +121,7 @@ class Core(harness.Case):
             lines = (folder / "stdout.log").read_text().splitlines()
             self.assertEqual(lines[0], f"out {rank}")
             # The shell has the folder open itself, meanwhile.
-            self.assertEqual(lines[1:], ["fd 0", "fd 1", "fd 2", "fd 3"])
+            self.assertEqual(lines[1:], ["fd 0", "fd 1", "fd 1000", "fd 2", "fd 3"])
             self.assertEqual((folder / "stderr.log").read_text(),
                              f"err {rank}\n")
             self.assertIn(f"[{rank}] out {rank}\n", done.stdout)
@@ -134,7 +134,7 @@ class Core(harness.Case):
         for rank in range(2):
             self.assertEqual(
                 (self.folder / f"runs/latest/attempt_0/{rank}/stdout.log")
-                .read_text().split(), ["out", "0", "1", "2", "3"])
+                .read_text().split(), ["out", "0", "1", "1000", "2", "3"])
 
     def test_the_first_failure(self):
         done = self.expect(self.jobrun(

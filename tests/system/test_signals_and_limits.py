@@ -282,6 +282,15 @@ class Limits(Case):
         self.assertEqual((nofile, core, stack), ("123", "0", "4096"))
         self.assertEqual(most, "unlimited" if hard < 0 else str(hard))
 
+    def test_the_life_line_is_within_the_limit(self):
+        for limit, last in (("2000", 1000), ("123", 122), ("20", 2)):
+            self.spec(f"limits: {{nofile: {limit}}}\nentrypoint: [ls, "
+                      "/proc/self/fd]\nconsole: {ranks: 0, prefix: \"\"}\n")
+            done = self.expect(self.jobrun("s.jobrun.yaml"), 0)
+            listed = {int(number) for number in done.stdout.split()}
+            # One is that of the listing.
+            self.assertEqual(listed, {0, 1, 2, 3, last}, limit)
+
     def test_more_than_the_hard_limit(self):
         def limited():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -134,9 +134,10 @@ class Limits(Case):
         self.refused(done, "allows 3   exit status 7")
 
     def test_processes_that_run_out(self):
-        done = self.expect(
-            self.call("-n", "8", "--", "sh", "-c", "sleep 60 & sleep 60",
-                      preexec_fn=limited(nproc=12)), 7)
+        done = self.call("-n", "8", "--", "sh", "-c", "sleep 60 & sleep 60",
+                         preexec_fn=limited(nproc=12))
+        # All may have been started by the time that the first of them fails.
+        self.assertIn(done.returncode, (1, 7), done.stderr)
         self.assertRegex(done.stderr, r"rank \d could not make a process: "
                          r".*ulimit -u|rank \d exited with code 2")
         self.assertEqual(self.results()["processes_left"], 0)

@@ -131,8 +131,10 @@ struct jr_rank_outcome {
                             the first failure, and before the stop; 0 */
     uint64_t exiting_ns; /* when it was first seen to be on its way out, before
                             it was reaped or told to stop; 0 */
-    bool overtaken;      /* it had closed its files by then, and could not be
-                            reaped: at the first failure */
+    uint64_t line_ns;    /* when its life line hung up, as it began to die; 0:
+                            it has none that tells. On one node the order of
+                            these times, told_ns and leaving_ns is the kernel's
+                          */
     uint64_t told_ns;    /* when it told of its own failure, before it let go of
                             anything; 0: it did not */
     int32_t told_code;   /* what it was going to exit with then; 0: it had
@@ -143,6 +145,8 @@ struct jr_rank_outcome {
     int32_t mpi_code;  /* of ABORTED and FAILED */
     bool mpi_spawned;  /* it asked MPI for more processes, and was refused */
     bool lost_peer;    /* it failed in a way that only a lost peer causes */
+    uint32_t words;    /* a hash of the type of its exception, or else of its
+                          last line of standard error, without numbers; 0 */
     uint64_t heard_ns; /* when its last byte was seen; 0: none was */
     int64_t clock_offset_ns; /* the wall clock of its node less that of the
                                 outcome */

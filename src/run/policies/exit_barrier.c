@@ -6,9 +6,9 @@
  * keeps to itself). It writes `b` before it runs what is the user's; `r` once
  * that has returned and its result is written, `t` where a script has come to
  * its end and its threads go on, `f` once its exception is written, or `x` and
- * a code that is not 0 when it is going to exit with that, both with the time
- * of the failure, and then waits for a byte, or for the end of the socket,
- * before it continues to its end (first_failure.c). `x 0` says that it exits
+ * a code that is not 0 when it is going to exit with that, and then waits for a
+ * byte, or for the end of the socket, before it continues to its end
+ * (first_failure.c). `x 0` says that it exits
  * without having returned, and waits for nothing. Whatever the rank forks has
  * the socket too, and is not the rank: only what the process wrote that jobrun
  * started counts (control.h).
@@ -140,21 +140,6 @@ static int read_exit_code(const char *text)
     return sscanf(text, "x %d", &code) == 1 ? code : 0;
 }
 
-/* The rank failed when it says that it did, "f 123" or "x 3 123" by our clock:
- * the word may be read late, when others that followed have ended. */
-static void note_failure(struct jr_rank_run *rank, const char *text)
-{
-    struct jr_rank_outcome *outcome = rank->outcome;
-    unsigned long long at = 0;
-    bool told_before = outcome->told_ns != 0;
-    jr_first_failure_announced(rank, read_exit_code(text));
-    if (!told_before &&
-        (sscanf(text, "f %llu", &at) == 1 ||
-         sscanf(text, "x %*d %llu", &at) == 1) &&
-        at >= outcome->started_ns && at < outcome->told_ns)
-        outcome->told_ns = at;
-}
-
 static void handle_control_status(struct jr_rank_run *rank,
                                   const struct jr_control_status *status)
 {
@@ -179,7 +164,7 @@ static void handle_control_status(struct jr_rank_run *rank,
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
-        note_failure(rank, text);
+        jr_first_failure_announced(rank, read_exit_code(text));
     note_function_end(rank, returned ? JR_FUNCTION_END_RETURNED
                                      : JR_FUNCTION_END_FAILED);
 }

@@ -3,37 +3,42 @@
  *
  * A rank that dies closes its connections long before it can be reaped: the
  * kernel closes its files while it exits, an interpreter closes them while it
- * finalizes. Peers that notice may fail, and even be reaped, before it. What
- * distinguishes the cause from what followed is gone once jobrun has sent its
- * stop signal, so it is noted before:
+ * finalizes. Peers that notice may fail, and even be reaped, before it. So the
+ * order is not that of reaping but of these, each noted with its time as the
+ * loop hears of it, which is in the kernel's order:
  *
- * - When the first failure is known, each rank that runs is looked at: one that
- *   is on its way out by then (proc.h) may have been first; one that is not can
- *   only be later. One that has closed all its files by then, and is no zombie
- *   yet, was overtaken: who waits for the end of its connections is woken while
- *   it closes them, and is often let run before it. The same is done just
- *   before the stop signal is sent, for what begins to end after it is never
- *   the cause. Each look reads one small file per rank.
+ * - The life line of a rank hangs up (spawn/start.h): it has begun to die. One
+ *   that hangs up because the rank closes all its files is taken back where the
+ *   rank is seen to go on. One that has not hung up when its rank is reaped is
+ *   held by what the rank started, and tells nothing.
  * - A worker (a Python or library entrypoint) reports that its rank raised an
  *   exception, or exits with a code that is not 0, before any of its
- *   connections are closed, and waits for the answer, which comes after the
- *   look. So what such a rank did cannot be mistaken for what others did next.
- * - When a rank failed, its error.json, or else the end of its standard error
- *   where that is a file, is held against the table of what only a lost peer
- *   causes (transport_errors.c).
+ *   connections are closed, and waits for the answer.
+ * - Who has no line is looked at in /proc, one small file per rank, when the
+ *   first failure is known and again just before the stop signal is sent: what
+ *   begins to end after that is never the cause.
  *
- * The stop waits, HOLD_NS at most, as long as nothing but lost peers and
- * SIGPIPE is known to have failed, and another rank runs that may be the cause;
- * and as long as the first rank that announced its failure is still exiting, so
- * that it is seen how it ends. What fails in any other way is stopped for at
- * once. On several nodes each holds its own stop: the others do not know of it
- * before (run_options.h: the link), and who knows the cause ends the wait of
- * all.
+ * What tells more about a rank that failed by itself is noted with it: whether
+ * it failed as only who lost a peer does, and a hash of its last words
+ * (failure_words.c).
+ *
+ * A rank may have let go of its peers before its failure can be seen at all: it
+ * closed its connections and cleans up, or its program runs under a shell. So
+ * the stop that follows a failure is held for HOLD_NS, and for as much again
+ * whenever another rank fails by itself; where several have failed and one
+ * alone is left, until that ends; and as long as one that announced its failure
+ * is still exiting, so that it is seen how it ends. HOLD_MOST_NS is the most. A
+ * death by a signal that the rank did not raise by failing itself (SIGABRT and
+ * SIGPIPE are what is left of an assertion and of a lost peer) holds nothing,
+ * and ends a hold. On several nodes each holds its own stop: the others do not
+ * know of it before (run_options.h: the link).
  */
 #include "run/policies/first_failure.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,46 +46,70 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/proc.h"
+#include "run/failure_words.h"
 #include "run/runner.h"
-#include "run/transport_errors.h"
 
 #include "base/banned.h"
 
-#define HOLD_NS  (UINT64_C(500) * 1000000)
-#define STILL_NS UINT64_C(1000000) /* a look that is no older is a new one */
+#define MS           UINT64_C(1000000)
+#define HOLD_NS      (20 * MS)
+#define HOLD_MOST_NS (500 * MS)
+#define STILL_NS     MS         /* a look that is no older is a new one */
+#define DYING_NS     (200 * MS) /* from the end of a life line until the reap */
 
 /* More than any traceback; a foreign file of gigabytes is not read. */
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 
-/* Whether the rank exits already. A /proc of another PID namespace would tell
- * of somebody else: the parent must be us. A main thread that ended alone is a
- * zombie, too, while the others live. */
-static bool is_rank_exiting(const struct jr_rank_run *rank, bool *ret_closed)
+static void on_line_end(void *owner, uint32_t events)
+{
+    struct jr_rank_run *rank = owner;
+    if ((events & EPOLLHUP) == 0)
+        return;
+    jr_loop_close(&rank->line);
+    rank->outcome->line_ns = jr_clock_ns();
+}
+
+void jr_first_failure_watch(struct jr_rank_run *rank, int line)
+{
+    rank->line =
+        (struct jr_watch){.fd = line, .ready = on_line_end, .owner = rank};
+    if (line < 0)
+        return;
+    struct pollfd end = {.fd = line};
+    /* While the start was under way we had the other end, too: what has hung up
+     * by now did so when we let go of it. */
+    if (jr_loop_add(&rank->runner->loop, &rank->line, 0) != 0 ||
+        poll(&end, 1, 0) != 0)
+        jr_loop_close(&rank->line);
+}
+
+/* Look whether the rank exits already; false where that cannot be seen. A /proc
+ * of another PID namespace would tell of somebody else: the parent must be us.
+ * A main thread that ended alone is a zombie, too, while the others live. */
+static bool look_at_rank(const struct jr_rank_run *rank, bool *ret_exiting)
 {
     struct jr_proc proc;
-    bool exiting = jr_proc_of(&proc, rank->pid) && proc.parent == getpid() &&
-                   jr_proc_is_exiting(&proc) &&
+    bool seen = jr_proc_of(&proc, rank->pid) && proc.parent == getpid();
+    *ret_exiting = seen && jr_proc_is_exiting(&proc) &&
                    (proc.state != 'Z' || proc.threads <= 1);
-    *ret_closed = exiting && proc.state != 'Z' && jr_proc_has_closed(rank->pid);
-    return exiting;
+    return seen;
 }
 
 static void note_exiting_ranks(struct jr_runner *runner)
 {
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
-        if (rank->pid == 0 || rank->watch.fd < 0 ||
-            rank->outcome->exiting_ns != 0)
+        struct jr_rank_outcome *outcome = rank->outcome;
+        if (rank->pid == 0 || rank->watch.fd < 0 || outcome->exiting_ns != 0)
             continue;
-        bool closed, exiting = is_rank_exiting(rank, &closed);
+        bool exiting, seen = look_at_rank(rank, &exiting);
         uint64_t now = jr_clock_ns();
-        if (exiting) {
-            rank->outcome->overtaken =
-                closed && runner->first_failure.noted_ns == 0;
-            rank->outcome->exiting_ns = now;
-        } else {
-            rank->outcome->alive_ns = now;
-        }
+        if (exiting)
+            outcome->exiting_ns = now;
+        else
+            outcome->alive_ns = now;
+        if (seen && !exiting)
+            outcome->line_ns = 0;
     }
     runner->first_failure.noted_ns = jr_clock_ns();
 }
@@ -92,13 +121,13 @@ void jr_first_failure_note_exiting(struct jr_runner *runner)
         note_exiting_ranks(runner);
 }
 
-static void note_exiting_rank(struct jr_runner *runner)
+static void note_first(struct jr_runner *runner)
 {
     if (runner->first_failure.noted_ns == 0)
         note_exiting_ranks(runner);
 }
 
-/* Fill `ret`, which has room for JR_LOST_PEER_TAIL bytes, with the end of the
+/* Fill `ret`, which has room for JR_FAILURE_TAIL bytes, with the end of the
  * file; returns how many there are. */
 static size_t read_tail(const char *path, char *ret)
 {
@@ -108,75 +137,88 @@ static size_t read_tail(const char *path, char *ret)
                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
-    off_t from = st.st_size > (off_t)JR_LOST_PEER_TAIL
-                     ? st.st_size - (off_t)JR_LOST_PEER_TAIL
+    off_t from = st.st_size > (off_t)JR_FAILURE_TAIL
+                     ? st.st_size - (off_t)JR_FAILURE_TAIL
                      : 0;
-    ssize_t len = pread(fd, ret, JR_LOST_PEER_TAIL, from);
+    ssize_t len = pread(fd, ret, JR_FAILURE_TAIL, from);
     return len > 0 ? (size_t)len : 0;
 }
 
-/* By its error.json; *ret_found is whether there is one. */
-static bool error_shows_lost_peer(const struct jr_rank_run *rank,
-                                  bool *ret_found)
+/* What its error.json says; false where it has none of its own. */
+static bool read_error_words(const struct jr_rank_run *rank,
+                             struct jr_failure_words *ret)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *path = rank->plan->error_path;
-    *ret_found =
-        path != NULL &&
-        jr_io_read_file(&text, JR_SLOT_DIR, path, MAX_ERROR_FILE, NULL) == 0 &&
-        text.len > 0;
-    if (!*ret_found)
+    if (path == NULL ||
+        jr_io_read_file(&text, JR_SLOT_DIR, path, MAX_ERROR_FILE, NULL) != 0 ||
+        text.len == 0)
         return false;
     json_t *error = jr_json_parse(text.data, text.len, NULL);
     json_int_t pid = jr_json_get_int(error, "pid");
-    *ret_found = pid == 0 || pid == rank->outcome->own_pid;
-    bool tells = *ret_found && jr_lost_peer_in_error(error);
+    bool own = pid == 0 || pid == rank->outcome->own_pid;
+    if (own)
+        *ret = jr_failure_words_of_error(error);
     json_decref(error);
-    return tells;
+    return own;
 }
 
-static bool output_shows_lost_peer(struct jr_rank_run *rank)
+/* Note how a rank that was reaped failed, in its own words. */
+static void note_words(struct jr_rank_run *rank)
 {
-    char tail[JR_LOST_PEER_TAIL];
-    const char *path = rank->plan->err_path;
-    if (path == NULL)
-        return false;
-    jr_tee_pull(&rank->runner->tee, (uint32_t)(rank - rank->runner->ranks), 1);
-    return jr_lost_peer_in_output(tail, read_tail(path, tail));
-}
-
-/* Whether a rank that was reaped failed by losing a peer. */
-static bool failed_by_lost_peer(struct jr_rank_run *rank)
-{
-    const struct jr_rank_outcome *outcome = rank->outcome;
-    bool died = outcome->end == JR_END_SIGNALED, found;
+    struct jr_rank_outcome *outcome = rank->outcome;
+    struct jr_failure_words words = {0};
+    char tail[JR_FAILURE_TAIL];
+    bool died = outcome->end == JR_END_SIGNALED;
+    if (outcome->end == JR_END_START ||
+        (outcome->stopped_with != 0 && outcome->told_ns == 0))
+        return;
+    /* Of an exit that was told, no error.json tells. */
+    if ((outcome->told_code != 0 || !read_error_words(rank, &words)) &&
+        rank->plan->err_path != NULL) {
+        const char *path = rank->plan->err_path;
+        struct jr_runner *runner = rank->runner;
+        jr_tee_pull(&runner->tee, (uint32_t)(rank - runner->ranks), 1);
+        words = jr_failure_words_of_output(tail, read_tail(path, tail));
+    }
+    outcome->words = words.hash;
     if (died && outcome->signal != SIGABRT)
-        return outcome->signal == SIGPIPE;
-    if (outcome->end == JR_END_START)
-        return false;
-    if (outcome->told_code != 0) /* of an exit, no error.json tells */
-        return output_shows_lost_peer(rank);
-    return error_shows_lost_peer(rank, &found) ||
-           (!found && output_shows_lost_peer(rank));
+        outcome->lost_peer = outcome->signal == SIGPIPE;
+    else
+        outcome->lost_peer = words.lost_peer;
+}
+
+static bool is_last_alone(const struct jr_runner *runner)
+{
+    return runner->first_failure.failed > 1 && runner->running == 1 &&
+           runner->next == runner->plan->count && runner->options->link == NULL;
+}
+
+/* Hold the stop from now on, as it stands. */
+static void hold_stop(struct jr_runner *runner)
+{
+    struct jr_first_failure *first = &runner->first_failure;
+    uint64_t at = jr_clock_ns() + HOLD_NS;
+    if (first->until_ns == 0)
+        first->until_ns = at - HOLD_NS + HOLD_MOST_NS;
+    bool waits = first->exiting > 0 || is_last_alone(runner);
+    first->timer.at = waits || at > first->until_ns ? first->until_ns : at;
 }
 
 void jr_first_failure_announced(struct jr_rank_run *rank, int code)
 {
     struct jr_first_failure *first = &rank->runner->first_failure;
-    bool found;
     if (rank->outcome->told_ns != 0)
         return;
     rank->outcome->told_ns = jr_clock_ns();
     rank->outcome->told_code = code;
-    if (first->noted_ns != 0 ||
-        (rank->outcome->warned_with != 0 && code == JR_YIELD_CODE))
+    if (rank->outcome->warned_with != 0 && code == JR_YIELD_CODE)
         return;
-    note_exiting_ranks(rank->runner);
-    if (code == 0 ? error_shows_lost_peer(rank, &found)
-                  : output_shows_lost_peer(rank))
-        return;
-    first->known = true;
-    first->announcer = rank;
+    note_first(rank->runner);
+    rank->announced = true;
+    first->exiting++;
+    if (first->timer.at != 0)
+        hold_stop(rank->runner);
 }
 
 /* Whether there is a rank, here or on another node, whose end may tell more. */
@@ -185,40 +227,46 @@ static bool has_other_ranks(const struct jr_runner *runner)
     return runner->running > 0 || runner->options->link != NULL;
 }
 
-static bool is_cause_clear(const struct jr_first_failure *first)
+/* Died by a signal that is no way to fail by itself. */
+static bool was_killed(const struct jr_rank_outcome *outcome)
 {
-    return first->known && first->announcer == NULL;
+    return outcome->end == JR_END_SIGNALED && outcome->signal != SIGABRT &&
+           outcome->signal != SIGPIPE;
 }
 
 bool jr_first_failure_holds(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     struct jr_first_failure *first = &runner->first_failure;
-    struct jr_rank_outcome *outcome = rank->outcome;
-    note_exiting_rank(runner);
-    if (!first->known || outcome->exiting_ns != 0)
-        outcome->lost_peer = failed_by_lost_peer(rank);
-    if (!outcome->lost_peer)
-        first->known = true;
-    if (first->announcer == rank)
-        first->announcer = NULL;
+    note_first(runner);
+    note_words(rank);
     if (!jr_stop_follows(rank) || jr_stop_has_begun(runner) ||
-        is_cause_clear(first) || !has_other_ranks(runner))
+        was_killed(rank->outcome) || !has_other_ranks(runner))
         return false;
-    if (!first->held)
-        first->timer.at = jr_clock_ns() + HOLD_NS;
-    first->held = true;
+    first->failed++;
+    hold_stop(runner);
     return true;
+}
+
+/* Its line tells nothing where it is held by what the rank started, or where it
+ * hung up too long ago to have been its end. */
+static void settle_line(struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    struct jr_first_failure *first = &rank->runner->first_failure;
+    uint64_t dying_ns =
+        outcome->exiting_ns != 0 ? outcome->exiting_ns : outcome->ended_ns;
+    jr_loop_close(&rank->line);
+    if (dying_ns > outcome->line_ns + DYING_NS)
+        outcome->line_ns = 0;
+    first->exiting -= rank->announced;
 }
 
 void jr_first_failure_ended(struct jr_rank_run *rank)
 {
-    struct jr_runner *runner = rank->runner;
-    struct jr_first_failure *first = &runner->first_failure;
-    if (first->announcer == rank)
-        first->announcer = NULL;
-    if (first->timer.at != 0 && is_cause_clear(first))
-        jr_stop_begin(runner);
+    struct jr_first_failure *first = &rank->runner->first_failure;
+    if (first->timer.at != 0 && is_last_alone(rank->runner))
+        first->timer.at = first->until_ns;
 }
 
 bool jr_first_failure_holds_stop(const struct jr_runner *runner)
@@ -253,6 +301,7 @@ static void end_hold(struct jr_runner *runner)
 const struct jr_runner_policy jr_first_failure_policy = {
     .name = "first_failure",
     .open = open_first_failure,
+    .rank_ended = settle_line,
     .stopping = end_hold,
     .close = end_hold,
 };

@@ -11,14 +11,17 @@
 /* What the policy remembers. */
 struct jr_first_failure {
     struct jr_timer timer; /* the stop is held until then */
+    uint64_t until_ns;     /* and at most until then; 0: it never was */
     uint64_t noted_ns;     /* when exiting ranks were last noted; 0: never */
-    bool known;            /* something failed, and not by losing a peer */
-    bool held;             /* the stop is, or was */
-    const struct jr_rank_run *announcer; /* the first that announced its
-                                            failure, until it ends; NULL */
+    uint32_t failed;       /* ranks that failed while the stop was held */
+    uint32_t exiting;      /* those that have announced that, and not ended */
 };
 
 extern const struct jr_runner_policy jr_first_failure_policy;
+
+/* A rank was started: hear of the end of its life line, whose read end is
+ * `line`; -1: it has none. */
+void jr_first_failure_watch(struct jr_rank_run *rank, int line);
 
 /* A rank announces that it fails, before it closes anything: by an exception,
  * or to exit with `code`, which is not 0 then. It waits for the answer. */

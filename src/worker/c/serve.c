@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,7 +33,7 @@
 enum {
     CHANNEL = 3,  /* to the runner */
     BATCH = 16,   /* ranks asked for before a `go`, at most */
-    RANK_FDS = 5, /* the request, 0, 1, 2, and the control socket */
+    RANK_FDS = 6, /* the request, 0, 1, 2, control socket, life line */
     MESSAGE = 4096,
     REQUEST_MOST = 1 << 30,
     CPUS = 8192 /* as many as Linux may be built for */
@@ -41,6 +42,7 @@ enum {
 /* A rank that was asked for. */
 struct asked {
     unsigned place;
+    int line; /* what its life line is to be; 0: it has none */
     int fds[RANK_FDS];
     size_t count;
 };
@@ -261,7 +263,11 @@ static int take_rank_files(const struct asked *mine,
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(mine->fds[1 + fd], fd) < 0)
             return -1;
-    if (mine->count == RANK_FDS && dup2(mine->fds[4], JR_WORKER_CONTROL) < 0)
+    size_t count = mine->count;
+    /* The descriptor of the highest number is let go of first at the end. */
+    if (mine->line > 0 && dup3(mine->fds[--count], mine->line, O_CLOEXEC) < 0)
+        return -1;
+    if (count > 4 && dup2(mine->fds[4], JR_WORKER_CONTROL) < 0)
         return -1;
     int result = read_request(mine->fds[0], ret);
     for (size_t i = 0; i < mine->count; i++)
@@ -333,7 +339,7 @@ void jr_worker_serve(const char *path, bool refuse_threads,
         struct asked *next = &helper.batch[helper.count];
         if (!receive_request(text, next))
             _exit(0);
-        if (sscanf(text, "rank %u", &next->place) == 1 &&
+        if (sscanf(text, "rank %u %d", &next->place, &next->line) == 2 &&
             ++helper.count > BATCH)
             fail_helper_stage(
                 "fork", "more ranks were asked for than it takes at once");

@@ -219,9 +219,7 @@ static void one_before_the_cause_may_be_together_with_it(void)
     fake_start(&fake, 3);
     fake_exit(&fake, 1, 1);
     fake_exit(&fake, 0, 1);
-    fake.ends[0].ended_ns = fake.ends[1].ended_ns;
-    fake.ends[0].order = 2;
-    fake.ends[1].order = 1;
+    fake.ends[0].ended_ns = fake.ends[1].ended_ns + 1;
     check_cause(&fake,
                 WHO(1) "  it wrote nothing to stdout and stderr\n"
                        "  together:   rank 0 failed with it, too close to "
@@ -288,6 +286,7 @@ static void those_that_lost_a_peer_are_told_apart(void)
         for (uint32_t i = 1; i <= count; i++) {
             fake_signal(&fake, i, 13);
             fake.ends[i].lost_peer = true;
+            fake.ends[i].words = i; /* or the other would be the odd one */
             fake.ends[i].ended_ns = 5 * FAKE_SECOND;
         }
         jr_buf_str(&expected, head);

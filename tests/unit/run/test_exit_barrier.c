@@ -72,42 +72,6 @@ static void believes_words_that_it_knows(void)
     }
 }
 
-/* A word that is read late says when it was; not before its rank was there, and
- * not later than now. */
-static void a_failure_was_when_it_says(void)
-{
-    static const struct {
-        const char *before;
-        int64_t ago_ns;
-        bool believed;
-    } vectors[] = {
-        {"f ", 50, true},   {"x 3 ", 50, true},  {"bx 3 ", 50, true},
-        {"f ", 100, true},  {"f ", 101, false},  {"f ", -3600000000000, false},
-        {"f -", 50, false}, {"f x ", 50, false}, {"x ", 50, false},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        char text[64];
-        start(2, false);
-        uint64_t before = jr_clock_ns();
-        uint64_t at = before - (uint64_t)vectors[i].ago_ns;
-        fake.outcomes[0].started_ns = before - 100;
-        (void)snprintf(text, sizeof text, "%s%llu", vectors[i].before,
-                       (unsigned long long)at);
-        fake_runner_tell(&fake, 0, text);
-        uint64_t told = fake.outcomes[0].told_ns;
-        CU_ASSERT_TRUE(vectors[i].believed
-                           ? told == at
-                           : fake_runner_is_after(told, before, 0));
-        fake_runner_end(&fake);
-    }
-    /* What was told in another way stays. */
-    start(2, false);
-    fake.outcomes[0].told_ns = 9;
-    fake_runner_tell(&fake, 0, "f 7");
-    CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 9);
-    fake_runner_end(&fake);
-}
-
 /* What comes first counts: who has failed does not return any more. */
 static void believes_the_first_word(void)
 {
@@ -402,16 +366,13 @@ static void no_time_passes_while_suspended(void)
     fake_runner_end(&fake);
 }
 
-JR_UNIT_MAIN("exit_barrier", CASE(believes_words_that_it_knows),
-             CASE(a_failure_was_when_it_says), CASE(believes_the_first_word),
-             CASE(other_processes_are_not_the_rank),
-             CASE(holds_until_all_have_returned),
-             CASE(who_need_not_return_is_answered),
-             CASE(without_a_barrier_nobody_waits), CASE(a_failure_lets_all_go),
-             CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
-             CASE(a_closed_socket_is_watched_no_longer),
-             CASE(no_socket_is_no_error), CASE(waits_for_the_other_nodes),
-             CASE(a_stop_lets_go_who_has_returned),
-             CASE(counts_the_time_to_exit), CASE(kills_who_takes_too_long),
-             CASE(kills_nobody_who_is_gone),
-             CASE(no_time_passes_while_suspended))
+JR_UNIT_MAIN(
+    "exit_barrier", CASE(believes_words_that_it_knows),
+    CASE(believes_the_first_word), CASE(other_processes_are_not_the_rank),
+    CASE(holds_until_all_have_returned), CASE(who_need_not_return_is_answered),
+    CASE(without_a_barrier_nobody_waits), CASE(a_failure_lets_all_go),
+    CASE(an_end_lets_all_go), CASE(reads_the_last_word_at_the_end),
+    CASE(a_closed_socket_is_watched_no_longer), CASE(no_socket_is_no_error),
+    CASE(waits_for_the_other_nodes), CASE(a_stop_lets_go_who_has_returned),
+    CASE(counts_the_time_to_exit), CASE(kills_who_takes_too_long),
+    CASE(kills_nobody_who_is_gone), CASE(no_time_passes_while_suspended))

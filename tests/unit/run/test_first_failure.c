@@ -3,7 +3,7 @@
 #include "run/policies/first_failure.h"
 
 #include "fake_runner.h"
-#include "run/transport_errors.h"
+#include "run/failure_words.h"
 
 #define LOST  "{\"message\": \"ConnectionResetError: [Errno 104]\"}"
 #define OWN   "{\"message\": \"ValueError: loss is NaN\"}"
@@ -86,34 +86,24 @@ static void looks_at_children_alone(void)
     fake_runner_end(&fake);
 }
 
-/* An announcement is noted of the rank; it begins the failure unless it is that
- * of a lost peer, the answer to a warning, or not the first. */
+/* An announcement is noted of the rank, and the others are looked at with the
+ * first, unless it is the answer to a warning. It stops nothing. */
 static void notes_who_announces_a_failure(void)
 {
     static const struct {
         int code, warned;
-        const char *error; /* its error.json; NULL: none */
         uint64_t noted_ns;
-        bool known, looked;
+        bool exiting, looked;
     } vectors[] = {
-        {0, 0, LOST, 0, false, true},
-        {JR_YIELD_CODE, SIGUSR1, NULL, 0, false, false},
-        {1, 0, NULL, 1, false, false},
-        {0, 0, NULL, 0, true, true},
-        {0, 0, "", 0, true, true},
-        {0, 0, "no JSON", 0, true, true},
-        {0, 0, OWN, 0, true, true},
-        {3, 0, LOST, 0, true, true}, /* an exit is no exception */
-        {JR_YIELD_CODE, 0, NULL, 0, true, true},
-        {3, SIGUSR1, NULL, 0, true, true},
-        {0, SIGUSR1, OWN, 0, true, true},
+        {JR_YIELD_CODE, SIGUSR1, 0, false, false},
+        {1, 0, 1, true, false},
+        {0, 0, 0, true, true},
+        {JR_YIELD_CODE, 0, 0, true, true},
+        {3, SIGUSR1, 0, true, true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
         start();
-        fake.planned[0].error_path = "error.json";
-        if (vectors[i].error != NULL)
-            scratch_write(&fake.scratch, "error.json", vectors[i].error);
         fake.outcomes[0].warned_with = vectors[i].warned;
         first->noted_ns = vectors[i].noted_ns;
         uint64_t before = jr_clock_ns();
@@ -121,31 +111,11 @@ static void notes_who_announces_a_failure(void)
         CU_ASSERT_TRUE(
             fake_runner_is_after(fake.outcomes[0].told_ns, before, 0));
         CU_ASSERT_EQUAL(fake.outcomes[0].told_code, vectors[i].code);
-        CU_ASSERT_EQUAL(first->known, vectors[i].known);
-        CU_ASSERT_PTR_EQUAL(first->announcer,
-                            vectors[i].known ? &fake.ranks[0] : NULL);
+        CU_ASSERT_EQUAL(first->exiting, vectors[i].exiting);
         CU_ASSERT_EQUAL(fake.outcomes[1].alive_ns != 0, vectors[i].looked);
         CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-        fake_runner_end(&fake);
-    }
-}
-
-/* Who caught it, printed it, and exits. */
-static void an_exit_may_be_for_a_lost_peer(void)
-{
-    static const struct {
-        const char *err;
-        bool known;
-    } vectors[] = {{TRACE "BrokenPipeError: [Errno 32]\n", false},
-                   {TRACE "ValueError: x\n", true},
-                   {"", true}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        start();
-        fake.planned[0].err_path = "stderr.log";
-        scratch_write(&fake.scratch, "stderr.log", vectors[i].err);
-        jr_first_failure_announced(&fake.ranks[0], 3);
-        CU_ASSERT_NOT_EQUAL(fake.outcomes[0].told_ns, 0);
-        CU_ASSERT_EQUAL(fake.runner.first_failure.known, vectors[i].known);
+        jr_first_failure_policy.rank_ended(&fake.ranks[0]);
+        CU_ASSERT_EQUAL(first->exiting, 0);
         fake_runner_end(&fake);
     }
 }
@@ -158,8 +128,84 @@ static void a_second_announcement_is_none(void)
     jr_first_failure_announced(&fake.ranks[0], 9);
     CU_ASSERT_EQUAL(fake.outcomes[0].told_ns, 7);
     CU_ASSERT_EQUAL(fake.outcomes[0].told_code, 2);
-    CU_ASSERT_FALSE(fake.runner.first_failure.known);
+    CU_ASSERT_EQUAL(fake.runner.first_failure.exiting, 0);
     fake_runner_end(&fake);
+}
+
+/* The ends of a pipe: what a rank holds, and what the runner watches. */
+static int open_line(uint32_t i)
+{
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    jr_first_failure_watch(&fake.ranks[i], ends[0]);
+    return ends[1];
+}
+
+static void hears_lines_in_their_order(void)
+{
+    start_bare();
+    int lines[3];
+    for (uint32_t i = 0; i < 3; i++)
+        lines[i] = open_line(i);
+    CU_ASSERT_EQUAL(write(lines[1], "x", 1), 1); /* as a stray program might */
+    CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
+    (void)close(lines[2]);
+    (void)close(lines[0]);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    CU_ASSERT_TRUE(fake.outcomes[2].line_ns > 0);
+    CU_ASSERT_TRUE(fake.outcomes[0].line_ns > fake.outcomes[2].line_ns);
+    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 0);
+    CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
+    jr_first_failure_policy.rank_ended(&fake.ranks[1]);
+    CU_ASSERT_EQUAL(fake.ranks[1].line.fd, -1);
+    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 0);
+    (void)close(lines[1]);
+    fake_runner_end(&fake);
+}
+
+/* What had hung up when it was let go of tells nothing. */
+static void a_line_that_was_closed_before_is_none(void)
+{
+    int ends[2];
+    start_bare();
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    (void)close(ends[1]);
+    jr_first_failure_watch(&fake.ranks[0], ends[0]);
+    CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
+    (void)jr_loop_turn(&fake.runner.loop, true);
+    CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, 0);
+    jr_first_failure_watch(&fake.ranks[0], -1);
+    CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
+    fake_runner_end(&fake);
+}
+
+/* A rank that closed all it had, and goes on, has none any more; neither has
+ * one that ends long after. */
+static void a_line_that_hung_up_too_early_is_none(void)
+{
+    static const struct {
+        uint64_t line, exiting, ended, kept;
+    } vectors[] = {
+        {5, 0, 200000005, 5},         {5, 0, 200000006, 0},
+        {5, 200000006, 300000000, 0}, {5, 9, 300000000, 5},
+        {5, 4, 300000000, 5},
+    };
+    start();
+    fake_runner_kill(&fake, 1);
+    fake.outcomes[0].line_ns = fake.outcomes[1].line_ns = 5;
+    jr_first_failure_note_exiting(&fake.runner);
+    CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, 0);
+    CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 5);
+    fake_runner_end(&fake);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        start_bare();
+        fake.outcomes[0].line_ns = vectors[i].line;
+        fake.outcomes[0].exiting_ns = vectors[i].exiting;
+        fake.outcomes[0].ended_ns = vectors[i].ended;
+        jr_first_failure_policy.rank_ended(&fake.ranks[0]);
+        CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, vectors[i].kept);
+        fake_runner_end(&fake);
+    }
 }
 
 struct loss {
@@ -208,23 +254,23 @@ static void fail_as(const struct loss *loss)
     fake_runner_note_end(&fake, 0, loss->end, loss->number);
 }
 
-/* A lost peer is no cause: the stop waits for another. */
-static void holds_the_stop_for_lost_peers(void)
+/* The stop waits for another failure, but not after a death that is none of the
+ * rank's own. */
+static void holds_the_stop_for_failures(void)
 {
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         struct jr_first_failure *first = &fake.runner.first_failure;
+        int sig = losses[i].end == JR_END_SIGNALED ? losses[i].number : SIGABRT;
+        bool holds = sig == SIGABRT || sig == SIGPIPE;
         start_bare();
         fail_as(&losses[i]);
         uint64_t before = jr_clock_ns();
-        CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]), losses[i].lost);
+        CU_ASSERT_EQUAL(jr_first_failure_holds(&fake.ranks[0]), holds);
         CU_ASSERT_EQUAL(fake.outcomes[0].lost_peer, losses[i].lost);
-        CU_ASSERT_EQUAL(first->known, !losses[i].lost);
-        CU_ASSERT_EQUAL(first->held, losses[i].lost);
-        CU_ASSERT_EQUAL(jr_first_failure_holds_stop(&fake.runner),
-                        losses[i].lost);
+        CU_ASSERT_EQUAL(jr_first_failure_holds_stop(&fake.runner), holds);
         CU_ASSERT_NOT_EQUAL(first->noted_ns, 0);
-        if (losses[i].lost)
-            CU_ASSERT_TRUE(fake_runner_is_after(first->timer.at, before, 500))
+        if (holds)
+            CU_ASSERT_TRUE(fake_runner_is_after(first->timer.at, before, 20))
         else
             CU_ASSERT_EQUAL(first->timer.at, 0);
         fake_runner_end(&fake);
@@ -247,7 +293,7 @@ static void its_own_error_counts(void)
 /* Only the end of a long output is looked at, and never what is no file. */
 static void reads_the_end_of_standard_error(void)
 {
-    static char text[JR_LOST_PEER_TAIL + 512];
+    static char text[JR_FAILURE_TAIL + 512];
     static const char end[] = TRACE "BrokenPipeError: [Errno 32]\n";
     start_bare();
     memset(text, 'x', sizeof text - 1);
@@ -261,24 +307,22 @@ static void reads_the_end_of_standard_error(void)
     CU_ASSERT_EQUAL(symlinkat("stderr.log", fake.scratch.fd, "link"), 0);
     fake.planned[1].err_path = "link";
     fail(1, 1);
-    CU_ASSERT_FALSE(jr_first_failure_holds(&fake.ranks[1]));
+    (void)jr_first_failure_holds(&fake.ranks[1]);
     CU_ASSERT_FALSE(fake.outcomes[1].lost_peer);
-    CU_ASSERT_TRUE(fake.runner.first_failure.known);
     fake_runner_end(&fake);
 }
 
-/* Once the cause is known, a later failure is not read any more, unless it had
- * been on its way out before. */
-static void what_follows_is_not_read(void)
+/* What was stopped is not read. */
+static void what_was_stopped_is_not_read(void)
 {
     static const struct loss loss = {JR_END_EXITED, 1, 0, LOST, NULL, true};
-    for (int exiting = 0; exiting < 2; exiting++) {
+    for (int stopped = 0; stopped < 2; stopped++) {
         start_bare();
-        fake.runner.first_failure.known = true;
-        fake.outcomes[0].exiting_ns = (uint64_t)exiting;
+        fake.outcomes[0].stopped_with = stopped ? SIGTERM : 0;
         fail_as(&loss);
-        CU_ASSERT_FALSE(jr_first_failure_holds(&fake.ranks[0]));
-        CU_ASSERT_EQUAL(fake.outcomes[0].lost_peer, exiting);
+        (void)jr_first_failure_holds(&fake.ranks[0]);
+        CU_ASSERT_EQUAL(fake.outcomes[0].lost_peer, !stopped);
+        CU_ASSERT_EQUAL(fake.outcomes[0].words != 0, !stopped);
         fake_runner_end(&fake);
     }
 }
@@ -314,17 +358,56 @@ static void holds_only_where_more_can_come(void)
     }
 }
 
-/* The time is counted from the first that was held. */
-static void holds_no_longer_for_the_next(void)
+/* Each failure holds it again, up to half a second from the first. */
+static void holds_longer_for_the_next(void)
 {
+    struct jr_first_failure *first = &fake.runner.first_failure;
     start_bare();
-    fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGPIPE);
+    fail(0, 1);
+    fake.runner.running = 2;
+    uint64_t before = jr_clock_ns();
     CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
-    fake.runner.first_failure.timer.at = 12345;
-    fake_runner_note_end(&fake, 1, JR_END_SIGNALED, SIGPIPE);
+    CU_ASSERT_TRUE(fake_runner_is_after(first->until_ns, before, 500));
+    first->timer.at = 9;
+    fail(1, 1);
     CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[1]));
-    CU_ASSERT_EQUAL(fake.runner.first_failure.timer.at, 12345);
+    CU_ASSERT_TRUE(fake_runner_is_after(first->timer.at, before, 20));
+    first->until_ns = 12345;
+    fail(2, 1);
+    fake.runner.running = 1;
+    CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[2]));
+    CU_ASSERT_EQUAL(first->timer.at, 12345);
     fake_runner_end(&fake);
+}
+
+/* Where several have failed, the last one is waited for, not longer than that;
+ * not on one of several nodes, or where more are to start. */
+static void waits_for_the_last_one(void)
+{
+    static const struct {
+        uint32_t failed, running;
+        bool link, starting, waits;
+    } vectors[] = {
+        {1, 1, false, false, true},  {0, 1, false, false, false},
+        {1, 2, false, false, false}, {1, 1, true, false, false},
+        {1, 1, false, true, false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_first_failure *first = &fake.runner.first_failure;
+        start_bare();
+        fail(0, 1);
+        fake.runner.running = vectors[i].running;
+        fake.runner.next = fake.plan.count - vectors[i].starting;
+        fake.options.link = vectors[i].link ? &fake.link : NULL;
+        first->failed = vectors[i].failed;
+        CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
+        CU_ASSERT_EQUAL(first->timer.at == first->until_ns, vectors[i].waits);
+        first->timer.at = 9;
+        jr_first_failure_ended(&fake.ranks[1]); /* well */
+        CU_ASSERT_EQUAL(first->timer.at,
+                        vectors[i].waits ? first->until_ns : 9);
+        fake_runner_end(&fake);
+    }
 }
 
 /* Then it stops, with the cause or without. */
@@ -341,51 +424,32 @@ static void stops_when_the_time_is_up(void)
     fake_runner_end(&fake);
 }
 
-/* Who announced its failure is waited for, so that its end is seen; then what
- * was held is stopped at once. */
+/* Who announced its failure is waited for, so that its end is seen. */
 static void waits_for_the_announcer(void)
 {
+    struct jr_first_failure *first = &fake.runner.first_failure;
     start_bare();
     jr_first_failure_announced(&fake.ranks[1], 1);
+    CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
     fail(0, 2);
     CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
+    CU_ASSERT_EQUAL(first->timer.at, first->until_ns);
     jr_first_failure_ended(&fake.ranks[0]);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     fail(1, 1);
-    CU_ASSERT_FALSE(jr_first_failure_holds(&fake.ranks[1]));
-    CU_ASSERT_PTR_NULL(fake.runner.first_failure.announcer);
-    jr_first_failure_ended(&fake.ranks[1]);
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
-    fake_runner_end(&fake);
-}
-
-/* An announcer that ends well after all is waited for no longer. */
-static void an_announcer_may_end_well(void)
-{
-    start_bare();
-    jr_first_failure_announced(&fake.ranks[1], 1);
-    fail(0, 2);
-    CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[0]));
-    jr_first_failure_ended(&fake.ranks[2]); /* another rank */
-    CU_ASSERT_PTR_EQUAL(fake.runner.first_failure.announcer, &fake.ranks[1]);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    jr_first_failure_ended(&fake.ranks[1]);
-    CU_ASSERT_PTR_NULL(fake.runner.first_failure.announcer);
-    CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
+    jr_first_failure_policy.rank_ended(&fake.ranks[1]);
+    CU_ASSERT_TRUE(jr_first_failure_holds(&fake.ranks[1]));
+    CU_ASSERT_TRUE(first->timer.at < first->until_ns);
+    jr_first_failure_announced(&fake.ranks[2], 1);
+    CU_ASSERT_EQUAL(first->timer.at, first->until_ns);
     fake_runner_end(&fake);
 }
 
 /* Without a stop that is held, an end begins none. */
-static void an_end_alone_stops_nothing(void)
+static void an_end_alone_holds_nothing(void)
 {
     start_bare();
-    jr_first_failure_announced(&fake.ranks[1], 1);
     jr_first_failure_ended(&fake.ranks[1]);
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
-    fake_runner_note_end(&fake, 0, JR_END_SIGNALED, SIGPIPE);
-    fake.runner.first_failure = (struct jr_first_failure){.timer = {.at = 9}};
-    jr_first_failure_ended(&fake.ranks[0]); /* its cause is not known */
-    CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
+    CU_ASSERT_FALSE(jr_first_failure_holds_stop(&fake.runner));
     fake_runner_end(&fake);
 }
 
@@ -403,13 +467,14 @@ static void ends_with_the_run(void)
 
 JR_UNIT_MAIN("first_failure", CASE(looks_at_who_runs), CASE(looks_again_later),
              CASE(looks_at_children_alone), CASE(notes_who_announces_a_failure),
-             CASE(an_exit_may_be_for_a_lost_peer),
              CASE(a_second_announcement_is_none),
-             CASE(holds_the_stop_for_lost_peers), CASE(its_own_error_counts),
+             CASE(hears_lines_in_their_order),
+             CASE(a_line_that_was_closed_before_is_none),
+             CASE(a_line_that_hung_up_too_early_is_none),
+             CASE(holds_the_stop_for_failures), CASE(its_own_error_counts),
              CASE(reads_the_end_of_standard_error),
-             CASE(what_follows_is_not_read),
+             CASE(what_was_stopped_is_not_read),
              CASE(holds_only_where_more_can_come),
-             CASE(holds_no_longer_for_the_next),
+             CASE(holds_longer_for_the_next), CASE(waits_for_the_last_one),
              CASE(stops_when_the_time_is_up), CASE(waits_for_the_announcer),
-             CASE(an_announcer_may_end_well), CASE(an_end_alone_stops_nothing),
-             CASE(ends_with_the_run))
+             CASE(an_end_alone_holds_nothing), CASE(ends_with_the_run))

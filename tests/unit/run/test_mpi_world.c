@@ -81,6 +81,7 @@ static void end_rank(uint32_t i, int code)
     fake_runner_note_end(&fake, i, JR_END_EXITED, code);
     jr_mpi_world_policy.rank_ended(&fake.ranks[i]);
     jr_stop_policy.rank_ended(&fake.ranks[i]);
+    fake_runner_pass_hold(&fake);
 }
 
 static void end(void)
@@ -187,6 +188,7 @@ static void ends_with_a_rank_of_the_world(void)
         jr_mpi_world_policy.rank_ended(&fake.ranks[0]);
         CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
         jr_stop_policy.rank_ended(&fake.ranks[0]);
+        fake_runner_pass_hold(&fake);
         CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
         fake_runner_check_sent(&fake, 1, "TERM CONT");
         check_told(0);
@@ -202,6 +204,7 @@ static void ends_once_a_world_begins_without_a_rank(void)
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     say(1, INIT);
     check_part(0, JR_MPI_PART_ABSENT);
+    fake_runner_pass_hold(&fake);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     check_told(0);
     end();
@@ -278,6 +281,7 @@ static void fails_who_leaves_the_others(void)
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     say(1, INIT);
     check_part(0, JR_MPI_PART_LEFT);
+    fake_runner_pass_hold(&fake);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     end();
     start();
@@ -708,6 +712,7 @@ static void fails_who_leaves_other_nodes(void)
     CU_ASSERT_FALSE(jr_stop_has_begun(&fake.runner));
     jr_mpi_world_note_others(&fake.runner);
     check_part(0, JR_MPI_PART_LEFT);
+    fake_runner_pass_hold(&fake);
     CU_ASSERT_TRUE(jr_stop_has_begun(&fake.runner));
     end();
     (void)close(peer);

@@ -98,7 +98,8 @@ static void counts_time_between_looks(void)
             break;
         jr_process_probe_release(&now);
     } while (true);
-    CU_ASSERT_TRUE(jr_process_probe_used(&now, NULL) >= jr_process_probe_used(&now, &before));
+    CU_ASSERT_TRUE(jr_process_probe_used(&now, NULL) >=
+                   jr_process_probe_used(&now, &before));
     jr_process_probe_release(&before);
     jr_process_probe_release(&now);
 }

@@ -311,7 +311,7 @@ static void an_end_stops_the_others_or_not(void)
         {JR_END_START, 0, JR_ON_FAILURE_STOP, true, false, false},
         {JR_END_EXITED, 75, JR_ON_FAILURE_STOP, false, true, false},
         {JR_END_SIGNALED, SIGUSR1, JR_ON_FAILURE_STOP, false, true, false},
-        {JR_END_SIGNALED, SIGPIPE, JR_ON_FAILURE_STOP, false, false, false},
+        {JR_END_SIGNALED, SIGPIPE, JR_ON_FAILURE_STOP, false, false, true},
         {JR_END_EXITED, 1, JR_ON_FAILURE_STOP, false, false, true},
         {JR_END_EXITED, 75, JR_ON_FAILURE_STOP, false, false, true},
         {JR_END_EXITED, 1, JR_ON_FAILURE_STOP, false, true, true},
@@ -327,6 +327,7 @@ static void an_end_stops_the_others_or_not(void)
         fake.outcomes[1].warned_with = vectors[i].warned ? SIGUSR1 : 0;
         fake_runner_note_end(&fake, 1, vectors[i].end, vectors[i].number);
         jr_stop_policy.rank_ended(&fake.ranks[1]);
+        fake_runner_pass_hold(&fake);
         CU_ASSERT_EQUAL(jr_stop_has_begun(&fake.runner), vectors[i].stops);
         fake_runner_check_sent(&fake, 0, vectors[i].stops ? "TERM CONT" : "");
         fake_runner_end(&fake);

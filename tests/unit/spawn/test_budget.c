@@ -201,14 +201,14 @@ static bool needs_no_more_than_it_says(void)
         rlim_t least; /* descriptors */
         unsigned files;
     } vectors[] = {
-        {JR_SINK_FILE, JR_SINK_FILE, false, 0, 106, 0},
-        {JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 116, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 126, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, true, 0, 136, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 1, 145, 0},
-        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 149, 0},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 126, 10},
-        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 136, 10},
+        {JR_SINK_FILE, JR_SINK_FILE, false, 0, 116, 0},
+        {JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 126, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 136, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, true, 0, 146, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 1, 155, 0},
+        {JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 5, 159, 0},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_FILE, false, 0, 136, 10},
+        {JR_SINK_FILE | JR_SINK_CONSOLE, JR_SINK_CONSOLE, false, 0, 146, 10},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct job job = make_job(vectors[i].out, vectors[i].err);
@@ -216,7 +216,7 @@ static bool needs_no_more_than_it_says(void)
         job.options.leases_count = vectors[i].leases;
         rlim_t least = vectors[i].least;
         if (check(&job, least, 4096) != 0 || job.budget.raise ||
-            job.budget.files != vectors[i].files ||
+            job.budget.files != vectors[i].files || !job.budget.lines ||
             job.budget.limits.count != 0)
             return false;
         if (check(&job, least - 1, 4096) != 0 || !job.budget.raise ||
@@ -235,6 +235,10 @@ static bool needs_no_more_than_it_says(void)
 static bool refuses_what_does_not_fit(void)
 {
     struct job job = make_job(JR_SINK_CONSOLE, JR_SINK_CONSOLE);
+    /* Life lines are what a rank may do without. */
+    if (check(&job, 126, 136) != 0 || !job.budget.lines ||
+        check(&job, 126, 135) != 0 || job.budget.lines)
+        return false;
     if (check(&job, 125, 125) != -1 || job.err.status != JR_STATUS_LAUNCH)
         return false;
     return strcmp(job.err.text,
@@ -289,8 +293,8 @@ static bool counts_what_mpi_needs(void)
 {
     struct job job = make_job(JR_SINK_FILE, JR_SINK_FILE);
     job.plan.mpi.protocol = JR_MPI_PROTOCOL_PMI1;
-    return check(&job, 116, 4096) == 0 && !job.budget.raise &&
-           check(&job, 115, 4096) == 0 && job.budget.raise;
+    return check(&job, 126, 4096) == 0 && !job.budget.raise &&
+           check(&job, 125, 4096) == 0 && job.budget.raise;
 }
 
 static void counts_descriptors(void)

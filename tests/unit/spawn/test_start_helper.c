@@ -269,7 +269,7 @@ static void sends_what_a_rank_is_to_have(void)
     CU_ASSERT_EQUAL(helper.batched, 1);
     CU_ASSERT_EQUAL(helper.pending, 1);
     CU_ASSERT_EQUAL_FATAL(take_request(far, text, fds), RANK_FDS - 1);
-    JR_ASSERT_TEXT(text, "rank 5");
+    JR_ASSERT_TEXT(text, "rank 5 0");
     check_request(fds[0]);
     CU_ASSERT_EQUAL(fstat(fds[1], &st), 0);
     CU_ASSERT_TRUE(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
@@ -300,7 +300,7 @@ static void sends_pipes_and_a_control_socket(void)
     jr_helper_start(&helper, &bench.starter, &bench.rank, 0, &bench.started);
     CU_ASSERT_EQUAL(bench.started.stage, JR_STAGE_NONE);
     CU_ASSERT_EQUAL_FATAL(take_request(far, text, fds), RANK_FDS);
-    JR_ASSERT_TEXT(text, "rank 0");
+    JR_ASSERT_TEXT(text, "rank 0 0");
     CU_ASSERT_EQUAL(write(pair[1], "i", 1), 1);
     CU_ASSERT_EQUAL(read(fds[1], text, 1), 1);
     for (int stream = 0; stream < 2; stream++) {

@@ -227,6 +227,16 @@ static inline bool fake_runner_readable(int fd, int limit_ms)
     return poll(&item, 1, limit_ms) == 1;
 }
 
+/* The time is up for which a stop is held, if it is. */
+static inline void fake_runner_pass_hold(struct fake_runner *fake)
+{
+    struct jr_timer *timer = &fake->runner.first_failure.timer;
+    bool held = timer->at != 0;
+    timer->at = 0;
+    if (held)
+        jr_stop_begin(&fake->runner);
+}
+
 /* Give the rank a process, which leads a group of its own. */
 static inline void fake_runner_spawn(struct fake_runner *fake, uint32_t i)
 {

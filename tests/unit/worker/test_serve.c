@@ -255,7 +255,7 @@ static int ask_by(unsigned rank, int request, bool control)
     int ends[2] = {-1, -1};
     (void)snprintf(out, sizeof out, "out%u", rank);
     (void)snprintf(err, sizeof err, "err%u", rank);
-    (void)snprintf(text, sizeof text, "rank %u", rank);
+    (void)snprintf(text, sizeof text, "rank %u 0", rank);
     int fds[MOST_FDS] = {request, open("/dev/null", O_RDONLY), open_file(out),
                          open_file(err), -1};
     if (control) {

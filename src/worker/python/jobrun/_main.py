@@ -13,7 +13,6 @@ import re
 import select
 import stat
 import sys
-import time
 import types
 
 import jobrun
@@ -354,27 +353,24 @@ def _run(words, control):
     try:
         file = form(words[1:], control)
     except SystemExit as error:
-        now = time.monotonic_ns()
         code = _exit_code(error)
         if code != 0:
-            control.tell(b"x %d %d" % (code, now))
+            control.tell(b"x %d" % code)
         elif words[0] != "function":
             _returned(control, None)
         else:
             control.tell(b"x 0", answered=False)
         raise
     except StartError as error:
-        now = time.monotonic_ns()
         _error.refuse(error)
-        control.tell(b"x 126 %d" % now)
+        control.tell(b"x 126")
         return 126
     except BaseException as error:
-        now = time.monotonic_ns()
         # Before the user's own hook, which may take its time, or the process.
         try:
             _error.note(error)
         finally:
-            control.tell(b"f %d" % now)
+            control.tell(b"f")
         _error.show(error)
         raise
     return _returned(control, file)

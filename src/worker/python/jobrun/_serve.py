@@ -186,9 +186,13 @@ def _bind(cpus):
                       "on %s only" % (sorted(cpus), sorted(real)))
 
 
-def _dress(fds):
+def _dress(fds, line):
     """Make this process the rank that the request describes; returns its
-    words and its control descriptor."""
+    words and its control descriptor. `line` is what its life line is to be: the
+    kernel lets go of the highest descriptor first."""
+    if line:
+        os.dup2(fds[-1], line, False)
+        os.close(fds.pop())
     parts = _read_whole(fds[0]).split(b"\0")[:-1]
     count = int(parts[2])
     words = [os.fsdecode(word) for word in parts[3:3 + count]]
@@ -221,12 +225,12 @@ def _become(batch, mine, channel, parent, prctl):
     try:
         channel.detach()
         os.close(_main.CONTROL)
-        for index, fds in batch:
+        for index, fds, _ in batch:
             for fd in fds if index != mine[0] else ():
                 os.close(fd)
         os.setsid()
         _follow(parent[0], parent[1], prctl)
-        return _dress(mine[1])
+        return _dress(mine[1], mine[2])
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
@@ -263,12 +267,13 @@ def serve(words):
         if not text:
             os._exit(0)
         if text != b"go":
-            batch.append((int(text.split()[1]), fds))
+            _, index, line = text.split()
+            batch.append((int(index), fds, int(line)))
             continue
         between = _threads.fork()
         if between == 0:
             return _fork_batch(batch, channel, runner, prctl)
-        for _, fds in batch:
+        for _, fds, _ in batch:
             for fd in fds:
                 os.close(fd)
         batch = []

@@ -1,4 +1,4 @@
-#include "run/transport_errors.h"
+#include "run/failure_words.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@ static bool in_error(const char *text)
 {
     json_t *error = jr_json_parse(text, strlen(text), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(error);
-    bool found = jr_lost_peer_in_error(error);
+    bool found = jr_failure_words_of_error(error).lost_peer;
     json_decref(error);
     return found;
 }
@@ -30,7 +30,7 @@ static void files_that_are_none(void)
         ("{\"message\": \"[Errno 104] Connection reset by peer\","
          " \"start\": true}"),
     };
-    CU_ASSERT_FALSE(jr_lost_peer_in_error(NULL));
+    CU_ASSERT_FALSE(jr_failure_words_of_error(NULL).lost_peer);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CU_ASSERT_FALSE(in_error(texts[i]));
 }
@@ -108,8 +108,9 @@ static void exceptions(void)
                        "Traceback (most recent call last):\n  File \"a.py\", "
                        "line 1\n    x()\n%s\n",
                        headlines[i].text);
-        CU_ASSERT_EQUAL(jr_lost_peer_in_output(text, strlen(text)),
-                        headlines[i].lost);
+        CU_ASSERT_EQUAL(
+            jr_failure_words_of_output(text, strlen(text)).lost_peer,
+            headlines[i].lost);
     }
 }
 
@@ -159,9 +160,9 @@ static void output(void)
         {"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call "
          "first):\n  File \"a.py\", line 1 in main\n",
          false},
-        {"read: Connection reset by peer\n", true},
-        {"read: Connection reset by peer", true},
-        {"read: Connection reset by peer\nrank 1: giving up\n\n", true},
+        {"read: Connection reset by peer\n", false}, /* as a log has it */
+        {"read: Connection reset by peer", false},
+        {"read: Connection reset by peer\nrank 1: giving up\n\n", false},
         {LINES TRACE RESET, true},
         {TRACE RESET CAUSE TRACE "RuntimeError: lost rank 0\n", true},
         {"[rank1]: Traceback (most recent call last):\n[rank1]:   File\n"
@@ -177,7 +178,7 @@ static void output(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const char *text = vectors[i].text;
-        bool lost = jr_lost_peer_in_output(text, strlen(text));
+        bool lost = jr_failure_words_of_output(text, strlen(text)).lost_peer;
         if (lost != vectors[i].lost)
             printf("\n    %s", text);
         CU_ASSERT_EQUAL(lost, vectors[i].lost);
@@ -193,10 +194,49 @@ static void cut_output(void)
         for (size_t to = from; to < sizeof text; to++) {
             char *copy = strndup(text + from, to - from);
             CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
-            (void)jr_lost_peer_in_output(copy, to - from);
+            (void)jr_failure_words_of_output(copy, to - from);
             free(copy);
         }
 }
 
-JR_UNIT_MAIN("lost_peer", CASE(files_that_are_none), CASE(exceptions),
+static uint32_t hash_of(const char *text)
+{
+    return jr_failure_words_of_output(text, strlen(text)).hash;
+}
+
+static uint32_t hash_of_error(const char *text)
+{
+    json_t *error = jr_json_parse(text, strlen(text), NULL);
+    uint32_t hash = jr_failure_words_of_error(error).hash;
+    json_decref(error);
+    return hash;
+}
+
+/* Equal words have equal hashes, whatever their numbers and what was before. */
+static void hashes_of_last_words(void)
+{
+    static const char *const alike[] = {
+        "star: rank 1 has lost 0x7ffe12ab\n",
+        "step 3\nstar: rank 12 has lost 0x55aabb00\n\n",
+        "[rank7]: star: rank 3 has lost 0xdeadbeef",
+    };
+    static const char *const others[] = {"star: rank 1 has lost it\n", "star\n",
+                                         "star: rank has lost 0x1\n"};
+    CU_ASSERT_EQUAL(hash_of(""), 0);
+    CU_ASSERT_EQUAL(hash_of("\n\n"), 0);
+    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+        CU_ASSERT_EQUAL(hash_of(alike[i]), hash_of(alike[0]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CU_ASSERT_NOT_EQUAL(hash_of(others[i]), hash_of(alike[0]));
+        CU_ASSERT_NOT_EQUAL(hash_of(others[i]), 0);
+    }
+    CU_ASSERT_EQUAL(hash_of_error("{}"), 0);
+    CU_ASSERT_EQUAL(hash_of_error("{\"message\": \"a.E: loss 3\"}"),
+                    hash_of_error("{\"message\": {\"message\": \"E: x\"}}"));
+    CU_ASSERT_NOT_EQUAL(hash_of_error("{\"message\": \"E: x\"}"),
+                        hash_of_error("{\"message\": \"F: x\"}"));
+}
+
+JR_UNIT_MAIN("failure_words", CASE(hashes_of_last_words),
+             CASE(files_that_are_none), CASE(exceptions),
              CASE(exceptions_behind), CASE(output), CASE(cut_output))

@@ -1,15 +1,15 @@
 /*
- * The table of what only a lost peer causes.
+ * The table of what only a lost peer causes, and the hash of last words.
  *
- * A rank that fails in such a way is rarely the cause of anything: it shows
+ * A rank that fails by losing a peer is rarely the cause of anything: it shows
  * that another one has ended. So its failure gives way to other failures
- * (judge), and the stop waits for them (first_failure.c).
+ * (judge).
  *
  * A kind is the name of an exception's type without its module. A text counts
- * wherever it is in the message of the exception, or in the output of the
- * process.
+ * wherever it is in the message of the exception. A line of a log counts for
+ * nothing: it may be a warning about something that was mended.
  */
-#include "run/transport_errors.h"
+#include "run/failure_words.h"
 
 #include <string.h>
 #include <strings.h>
@@ -199,15 +199,40 @@ static bool has_lost_peer_line(struct piece rest)
     return false;
 }
 
-bool jr_lost_peer_in_error(const json_t *error)
+/* FNV-1a, by which equal words are found; 0 is for none. */
+static uint32_t add_to_hash(uint32_t hash, char byte)
+{
+    return (hash ^ (unsigned char)byte) * UINT32_C(16777619);
+}
+
+/* The hash of a line, with each number and hexadecimal address as one digit:
+ * steps, ranks, pids and addresses differ where the words are the same. */
+static uint32_t hash_line(struct piece line)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (size_t i = 0; i < line.len;) {
+        if (line.at[i] < '0' || line.at[i] > '9') {
+            hash = add_to_hash(hash, line.at[i++]);
+            continue;
+        }
+        bool hex = i + 1 < line.len && line.at[i + 1] == 'x';
+        i += hex ? 2 : 0;
+        while (i < line.len &&
+               memchr("0123456789abcdefABCDEF", line.at[i], hex ? 22 : 10))
+            i++;
+        hash = add_to_hash(hash, '0');
+    }
+    return line.len == 0 ? 0 : hash == 0 ? 1 : hash;
+}
+
+/* Whether one of the exceptions of an error.json, `text` that of the last, is
+ * of such a kind. */
+static bool error_shows_lost_peer(const json_t *error, const char *text)
 {
     const json_t *message = json_object_get(error, "message");
     const json_t *causes = json_object_get(error, "causes"), *cause;
     const char *stack =
         jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack");
-    const char *text = json_is_string(message)
-                           ? json_string_value(message)
-                           : jr_json_get_str(message, "message");
     size_t i;
     if (jr_json_get_bool(error, "start"))
         return false;
@@ -218,6 +243,21 @@ bool jr_lost_peer_in_error(const json_t *error)
             return true;
     return causes == NULL && stack != NULL &&
            has_lost_peer_line((struct piece){stack, strlen(stack)});
+}
+
+struct jr_failure_words jr_failure_words_of_error(const json_t *error)
+{
+    const json_t *message = json_object_get(error, "message");
+    const char *text = json_is_string(message)
+                           ? json_string_value(message)
+                           : jr_json_get_str(message, "message");
+    struct piece rest = {text, text == NULL ? 0 : strlen(text)};
+    struct piece line, name;
+    struct jr_failure_words ret = {.lost_peer =
+                                       error_shows_lost_peer(error, text)};
+    if (next_line(&rest, &line))
+        ret.hash = hash_line(split_headline(line, &name, &rest) ? name : line);
+    return ret;
 }
 
 /* Whether Python links the traceback that follows to the one before. */
@@ -235,10 +275,7 @@ static bool may_follow_failure(struct piece line)
            piece_begins(line, "frame #") || piece_begins(line, "[");
 }
 
-enum {
-    LAST_LINES = 4, /* that count where nothing else tells what was last */
-    MORE_LINES = 12 /* that a message may have */
-};
+enum { MORE_LINES = 12 }; /* that a message may have */
 
 /* Where the last uncaught exception begins, with those that it was raised from;
  * NULL if there is none, or the process went on after it. */
@@ -261,25 +298,23 @@ static const char *find_exception(struct piece rest)
     return after > MORE_LINES ? NULL : begin;
 }
 
-/* Where the last lines begin. */
-static const char *find_last_lines(struct piece piece)
+/* The last line that is not empty. */
+static struct piece find_last_line(struct piece rest)
 {
-    size_t at = piece.len;
-    unsigned lines = 0;
-    while (at > 0 && piece.at[at - 1] == '\n')
-        at--;
-    for (; at > 0; at--)
-        if (piece.at[at - 1] == '\n' && ++lines == LAST_LINES)
-            break;
-    return piece.at + at;
+    struct piece line, last = {0};
+    while (next_line(&rest, &line))
+        if (line.len > 0)
+            last = line;
+    return last;
 }
 
-bool jr_lost_peer_in_output(const char *text, size_t len)
+struct jr_failure_words jr_failure_words_of_output(const char *text, size_t len)
 {
     struct piece all = {text, len};
     const char *begin = find_exception(all);
-    if (begin == NULL)
-        begin = find_last_lines(all);
-    return has_lost_peer_line(
-        (struct piece){begin, len - (size_t)(begin - text)});
+    struct jr_failure_words ret = {.hash = hash_line(find_last_line(all))};
+    if (begin != NULL)
+        ret.lost_peer = has_lost_peer_line(
+            (struct piece){begin, len - (size_t)(begin - text)});
+    return ret;
 }
