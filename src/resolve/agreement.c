@@ -281,7 +281,7 @@ static void check_cpu_count(struct jr_resolver *r)
         jr_rules_warn(r, JR_CODE_MORE_RANKS_THAN_CPUS, BIT(LOCAL),
                       "%s on a node with %u usable CPU%s",
                       describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
-    jr_diag_help(r->diags, diag, "set oversubscribe: true to allow this");
+    jr_diag_help(r->diags, diag, "oversubscribe: true allows this");
 }
 
 static void check_stream_rule(struct jr_resolver *r, const char *field,

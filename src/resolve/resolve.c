@@ -13,6 +13,7 @@
 #include "resolve/node_rank.h"
 #include "resolve/rank_ports.h"
 #include "resolve/secret_values.h"
+#include "spec/help_options.h"
 
 #include "base/banned.h"
 
@@ -148,6 +149,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         .options = options,
         .diags = diags,
     };
+    size_t first = diags->count;
     r.timeouts = r.spec->policy.timeouts;
     enum jr_status status = run_resolver(&r);
     if (status == JR_STATUS_OK && !r.unknown) {
@@ -167,6 +169,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK || r.unknown)
         jr_resolution_release(ret);
+    jr_help_options(diags, first);
     return status;
 }
 

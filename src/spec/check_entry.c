@@ -219,7 +219,10 @@ static void check_preload(const struct jr_check *check,
         diag = jr_check_clash(
             check, JR_CODE_PRELOAD_UNUSED, preload->key, method,
             "spawned ranks have no helper that could preload modules");
-        jr_diag_help(check->lint->diags, diag, "start_method: forkserver");
+        bool python = entry != NULL && jr_doc_get(entry, "python") != NULL;
+        jr_diag_help(check->lint->diags, diag,
+                     python ? "start_method: forkserver"
+                            : "leave it out: only Python has modules");
     } else if (library != NULL) {
         (void)jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key,
                              library->key,

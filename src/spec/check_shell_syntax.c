@@ -7,6 +7,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/strv.h"
+#include "diag/fix.h"
 #include "spec/check_secrets.h"
 #include "spec/lint_finding.h"
 
@@ -77,6 +78,21 @@ static const char *template_of(const char *name)
     return NULL;
 }
 
+/* Whether a value in a file is $NAME or ${NAME} without quotes: what is written
+ * for it wants some, since no bare value begins with '%', nor holds '${' within
+ * brackets. */
+static bool needs_quotes(const struct shell_place *place, const char *name)
+{
+    const struct jr_span *span = &jr_lint_origin(place->node)->span;
+    size_t from, to;
+    if (span->source == NULL || span->source->option ||
+        !jr_fix_find(span, &from, &to))
+        return false;
+    const char *text = span->source->text + from;
+    size_t braces = strncmp(text, "${", 2) == 0 ? 2 : 0;
+    return *text == '$' && to - from == 1 + braces + strlen(name);
+}
+
 /* Say how the value of a variable is had. */
 static void help_with_variable(const struct shell_place *place,
                                struct jr_diag *diag, const char *name)
@@ -94,17 +110,21 @@ static void help_with_variable(const struct shell_place *place,
                                               ", or use %s", place->shell);
     if (shell == NULL)
         return;
+    const char *quote = needs_quotes(place, name) ? "\"" : "";
     bool later = !place->templates && strncmp(name, "JOBRUN_", 7) == 0;
     if (later || (template != NULL && !place->templates))
         jr_diag_help(diags, diag, "use %s", place->shell);
     else if (template != NULL)
-        jr_diag_help(diags, diag, "write %s%s", template, shell);
+        jr_diag_help(diags, diag, "write %s%s%s%s", quote, template, quote,
+                     shell);
     else if (known)
-        jr_diag_help(diags, diag, "write ${env.%s} for the value of `env`%s",
-                     name, shell);
+        jr_diag_help(diags, diag,
+                     "write %s${env.%s}%s for the value of `env`%s", quote,
+                     name, quote, shell);
     else
-        jr_diag_help(diags, diag, "write ${env:%s} for jobrun's own variable%s",
-                     name, shell);
+        jr_diag_help(diags, diag,
+                     "write %s${env:%s}%s for jobrun's own variable%s", quote,
+                     name, quote, shell);
 }
 
 /* `hostname`, as a shell runs it. */

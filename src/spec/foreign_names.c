@@ -232,9 +232,8 @@ static const struct needless top_needless[] = {
     {"log_level", "", "the program has its own; jobrun has none"},
     {"main_training_function", "", "entrypoint says what each rank runs"},
     {"map_by", "", NUMBERED},
-    {"mca", "", "set it in env: {OMPI_MCA_NAME: VALUE}"},
-    {"mixed_precision", "no",
-     "set it in env: {ACCELERATE_MIXED_PRECISION: bf16}"},
+    {"mca", "", "write env: {OMPI_MCA_NAME: VALUE}"},
+    {"mixed_precision", "no", "write env: {ACCELERATE_MIXED_PRECISION: bf16}"},
     {"monitor_interval", "", RENDEZVOUS},
     {"needs", "", ORDER},
     {"network_mode", "", CONTAINER_OF},
@@ -552,6 +551,43 @@ bool jr_field_foreign_is_same(const char *name)
 {
     const struct foreign *row = find_foreign_name(name);
     return row != NULL && row->sure;
+}
+
+/* What others say by yes and no, and the field by a word. */
+static const struct meaning {
+    const char *name, *value, *here;
+} meanings[] = {
+    {"continue_on_error", "true", "continue"},
+    {"continue_on_error", "false", "stop"},
+    {"kill_on_bad_exit", "true", "stop"},
+    {"kill_on_bad_exit", "1", "stop"},
+    {"kill_on_bad_exit", "false", "continue"},
+    {"kill_on_bad_exit", "0", "continue"},
+    {"use_cpu", "true", "cpu"},
+    {"virtual_local_rank", "true", "one"},
+    {"virtual_local_rank", "false", "all"},
+};
+
+const char *jr_field_foreign_value(struct jr_arena *arena, const char *name,
+                                   const char *value)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (jr_field_is_same_name(meanings[i].name, name) &&
+            strcasecmp(meanings[i].value, value) == 0)
+            return meanings[i].here;
+    const char *field = jr_field_foreign(name), *dot = strrchr(value, '.');
+    bool number = *value != '\0' && value[strspn(value, "0123456789")] == '\0';
+    if (field == NULL)
+        return NULL;
+    if (strncmp(field, "timeouts.", strlen("timeouts.")) == 0 && number)
+        return jr_arena_printf(
+            arena, "%s%s", value,
+            jr_field_is_same_name(name, "timeout_minutes") ? "m" : "s");
+    if (strcmp(field, "entrypoint.python.function") == 0 && dot != NULL &&
+        strchr(value, ':') == NULL)
+        return jr_arena_printf(arena, "\"%.*s:%s\"", (int)(dot - value), value,
+                               dot + 1);
+    return NULL;
 }
 
 void jr_field_others(struct jr_buf *out, const char *path)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 /* Whether two names are equal except for case, dashes and underscores. */
@@ -35,6 +36,12 @@ bool jr_field_is_idle(const char *name, const char *value);
 /* Whether what another launcher calls `name` means the same by the same values,
  * so that its name is all that differs. False if there is no field for it. */
 bool jr_field_foreign_is_same(const char *name);
+
+/* The value of the field that another launcher's `name` is, where that launcher
+ * writes `value` and the field has another word for it; NULL where the value
+ * stays as it is. In `arena`, or static. */
+const char *jr_field_foreign_value(struct jr_arena *arena, const char *name,
+                                   const char *value);
 
 /* Append what other launchers call the field with this path: "nproc, np". */
 void jr_field_others(struct jr_buf *out, const char *path);

@@ -141,8 +141,8 @@ static void suggest_all(const struct reading *reading, struct jr_diag *diag,
 {
     bool all = strcmp(rule->ranks, "*") == 0 || strcmp(rule->ranks, "all") == 0;
     if (all && word != NULL)
-        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s",
-                     word);
+        jr_diag_help(reading->lint->diags, diag, "for all ranks write %s: %s",
+                     reading->at->key, word);
 }
 
 static void add_rule(struct reading *reading, const struct rule *rule)

@@ -393,10 +393,16 @@ static void help_with_name(struct jr_lint *lint, struct jr_diag *diag,
     bool written = value != NULL && value->kind == JR_NODE_SCALAR &&
                    value->plain && jr_lint_is_bare(jr_lint_source(value));
     const char *text = written ? jr_lint_said(lint, value) : "...";
+    const char *meant =
+        written && value->filled == NULL
+            ? jr_field_foreign_value(lint->arena, unknown->key->text, text)
+            : NULL;
+    if (meant != NULL)
+        text = meant;
     if (top && written && source != NULL && source->option)
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s': --set %s=%s",
                      path, path, text);
-    else if (top && strchr(path, '.') != NULL)
+    else if (top && (strchr(path, '.') != NULL || meant != NULL))
         jr_diag_help(lint->diags, diag, "jobrun calls it '%s': %s", path,
                      jr_lint_nested(lint, path, text));
     else

@@ -33,7 +33,9 @@ struct hint {
     const char *const *keys;
     const char *group; /* and where it stands */
     const struct jr_node *value;
-    bool named; /* a key of the mapping is meant */
+    const char *dotted; /* NULL; or the mapping that stands before a dot in the
+                           key: the rest is `key` */
+    bool named;         /* a key of the mapping is meant */
 };
 
 const struct jr_node *jr_unknown_value(const struct jr_unknown *unknown)
@@ -69,6 +71,15 @@ static const char *bare_value(const struct hint *hint)
         is_scalar_value(hint) ? jr_lint_source(hint->value) : "...";
     bool bare = jr_lint_is_bare(text) && strlen(text) < MOST_NAMES;
     return bare ? text : "...";
+}
+
+/* A name that is meant, as it is to be written in the place of the key. */
+static const char *written_name(const struct hint *hint, const char *name)
+{
+    return hint->dotted == NULL
+               ? name
+               : jr_arena_printf(hint->lint->arena, "%s: {%s: %s}",
+                                 hint->dotted, name, bare_value(hint));
 }
 
 /* “version”, or a no-break space before it, or a zero-width one in it */
@@ -120,7 +131,8 @@ static bool hint_same_name(struct hint *hint)
     if (name == NULL)
         return false;
     hint->named = true;
-    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", name);
+    jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?",
+                 written_name(hint, name));
     return true;
 }
 
@@ -136,10 +148,11 @@ static bool hint_member(struct hint *hint)
         return false;
     hint->named = true;
     if (sure)
-        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", name);
+        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?",
+                     written_name(hint, name));
     else
         jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s' (%s)?",
-                     name, field->help);
+                     written_name(hint, name), field->help);
     return true;
 }
 
@@ -230,7 +243,8 @@ static bool hint_near_name(struct hint *hint)
     size_t at = strspn(hint->key, ASCII_BYTES);
     uint32_t point = 0;
     if (hint->key[at] == '\0') {
-        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?", near);
+        jr_diag_help(hint->lint->diags, hint->diag, "did you mean '%s'?",
+                     written_name(hint, near));
         return true;
     }
     /* a letter that looks like another cannot be told by looking */
@@ -351,6 +365,7 @@ static void hint_dotted_member(struct hint *hint,
     inner.key = member;
     inner.keys = jr_lint_keys(hint->lint, unknown.fields);
     inner.group = jr_lint_group(unknown.fields);
+    inner.dotted = field->key;
     run_hints(&inner);
 }
 

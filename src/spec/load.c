@@ -14,6 +14,7 @@
 #include "spec/assemble.h"
 #include "spec/check.h"
 #include "spec/cyaml_bind.h"
+#include "spec/help_options.h"
 #include "spec/lint_finding.h"
 #include "spec/other_kind.h"
 #include "spec/spec_file.h"
@@ -392,8 +393,8 @@ static int load_command(struct jr_spec_file *file,
     return status;
 }
 
-int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
-                 const struct jr_spec_options *options, struct jr_diags *diags)
+static int load(struct jr_spec_file **ret, const struct jr_spec_source *source,
+                const struct jr_spec_options *options, struct jr_diags *diags)
 {
     bool is_text = source->path == NULL && source->argv == NULL;
     const char *stated =
@@ -414,6 +415,15 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
         return load_path(file, source, &assembly, diags);
     return source->argv != NULL ? load_command(file, source, &assembly, diags)
                                 : load_text(file, source, &assembly, diags);
+}
+
+int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
+                 const struct jr_spec_options *options, struct jr_diags *diags)
+{
+    size_t first = diags->count;
+    int failed = load(ret, source, options, diags);
+    jr_help_options(diags, first);
+    return failed;
 }
 
 int jr_spec_load_text(struct jr_spec_file **ret, const char *name,

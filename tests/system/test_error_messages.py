@@ -333,6 +333,30 @@ class WrongRuns(harness.Case):
         self.assertEqual(len(runs), 2)
 
 
+class WithoutSpec(harness.Case):
+    """Where the command line is all there is, advice is in its words."""
+
+    def test_what_is_advised_works_when_typed(self):
+        few = ["--on", "1x0,2c", "-n", "5"]
+        for words, said, typed in (
+                (few, "-s oversubscribe=true allows this",
+                 [*few, "-s", "oversubscribe=true"]),
+                (["-n", "1", "-s", "restart=hang"],
+                 "say how often: --set restart=3",
+                 ["-n", "1", "--set", "restart=3"]),
+                (["-n", "1", "-s", "restart.on=[oom]"], "--set restart.max=3",
+                 ["-n", "1", "-s", "restart.on=[oom]", "--set",
+                  "restart.max=3"]),
+                (["-n", "1", "-s", "engine=slurm"],
+                 "write --set 'engine.slurm={}'",
+                 ["-n", "1", "--set", "engine.slurm={}"])):
+            with self.subTest(words=words):
+                done = self.jobrun("plan", *words, "--", "true")
+                self.assertIn(f"help: {said}\n", done.stderr)
+                done = self.expect(self.jobrun("plan", *typed, "--", "true"), 0)
+                self.assertEqual(done.stderr, "")
+
+
 class WrongUsage(harness.Case):
     def test_usage(self):
         for words, said in (

@@ -233,12 +233,12 @@ static void holds_ranks_to_devices(void)
          {.on = "1x0,8c"},
          JR_STATUS_OK,
          "t.jobrun.yaml:3:13: warning: 9 ranks on a node with 8 usable CPUs "
-         "[JR0405]\nset oversubscribe: true to allow this\n"},
+         "[JR0405]\noversubscribe: true allows this\n"},
         {"world_size: 2\n",
          {.on = "1x0,1c"},
          JR_STATUS_OK,
          "t.jobrun.yaml:3:13: warning: 2 ranks on a node with 1 usable CPU "
-         "[JR0405]\nset oversubscribe: true to allow this\n"},
+         "[JR0405]\noversubscribe: true allows this\n"},
         {"world_size: 9\noversubscribe: true\n",
          {.on = "1x0,8c"},
          JR_STATUS_OK,
@@ -247,7 +247,7 @@ static void holds_ranks_to_devices(void)
          {.on = "1x0,8c", .quota = 2},
          JR_STATUS_OK,
          "t.jobrun.yaml:3:13: warning: 3 ranks on a node with 2 usable CPUs "
-         "[JR0405]\nset oversubscribe: true to allow this\n"},
+         "[JR0405]\noversubscribe: true allows this\n"},
     };
     CHECK_ALL(vectors);
 }

@@ -51,20 +51,24 @@ static void check_body(const char *body, const char *expected)
 
 #define ARGUMENT(from, to) "2:" from "-" to " entrypoint.command[1]: "
 #define NOT_REPLACED       " is not replaced: no shell reads it; "
+/* The whole of a value that has no quotes. */
+#define QUOTED_VARIABLE(name)                                                  \
+    "write \"${env:" name "}\" for jobrun's own variable, or use `shell:`"
 #define OWN_VARIABLE(name)                                                     \
     "write ${env:" name "} for jobrun's own variable, or use `shell:`"
 
 static void warns_of_variables_in_arguments(void)
 {
-    check_words("$LR",
-                ARGUMENT("19", "22") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
+    check_words(
+        "$LR", ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
     check_words("--lr=$LR",
                 ARGUMENT("24", "27") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
     check_words("$A_9/b",
                 ARGUMENT("19", "23") "'$A_9'" NOT_REPLACED OWN_VARIABLE("A_9"));
     check_words(
         "a$b, $c",
-        "2:24-26 entrypoint.command[2]: '$c'" NOT_REPLACED OWN_VARIABLE("c"));
+        "2:24-26 entrypoint.command[2]: '$c'" NOT_REPLACED QUOTED_VARIABLE(
+            "c"));
     check_words("x$y:$z",
                 ARGUMENT("23", "25") "'$z'" NOT_REPLACED OWN_VARIABLE("z"));
     check_words("'/a/$b'",
@@ -92,42 +96,41 @@ static void warns_of_commands_in_arguments(void)
  * several values have no one place that they could stand in. */
 static void offers_the_template_of_a_rank_variable(void)
 {
-    check_words("$RANK", ARGUMENT("19", "24") "'$RANK'" NOT_REPLACED
-                                              "write %{rank}, or use `shell:`");
+    check_words("$RANK",
+                ARGUMENT("19", "24") "'$RANK'" NOT_REPLACED
+                                     "write \"%{rank}\", or use `shell:`");
     check_words("$JOBRUN_RUN_DIR",
                 ARGUMENT("19", "34") "'$JOBRUN_RUN_DIR'" NOT_REPLACED
-                                     "write %{run_dir}, or use `shell:`");
+                                     "write \"%{run_dir}\", or use `shell:`");
     check_words("$GROUP_WORLD_SIZE",
                 ARGUMENT("19", "36") "'$GROUP_WORLD_SIZE'" NOT_REPLACED
-                                     "write %{nodes}, or use `shell:`");
-    check_words("$INIT_METHOD",
-                ARGUMENT("19", "31") "'$INIT_METHOD'" NOT_REPLACED OWN_VARIABLE(
-                    "INIT_METHOD"));
+                                     "write \"%{nodes}\", or use `shell:`");
     check_words(
-        "$JOBRUN_RESULT_FILE",
-        ARGUMENT("19", "38") "'$JOBRUN_RESULT_FILE'" NOT_REPLACED OWN_VARIABLE(
-            "JOBRUN_RESULT_FILE"));
-    check_words(
-        "$MODEL_PARALLEL_RANK",
-        ARGUMENT("19", "39") "'$MODEL_PARALLEL_RANK'" NOT_REPLACED OWN_VARIABLE(
-            "MODEL_PARALLEL_RANK"));
+        "$INIT_METHOD",
+        ARGUMENT("19", "31") "'$INIT_METHOD'" NOT_REPLACED QUOTED_VARIABLE(
+            "INIT_METHOD"));
+    check_words("$JOBRUN_RESULT_FILE",
+                ARGUMENT("19", "38") "'$JOBRUN_RESULT_FILE'" NOT_REPLACED
+                    QUOTED_VARIABLE("JOBRUN_RESULT_FILE"));
+    check_words("$MODEL_PARALLEL_RANK",
+                ARGUMENT("19", "39") "'$MODEL_PARALLEL_RANK'" NOT_REPLACED
+                    QUOTED_VARIABLE("MODEL_PARALLEL_RANK"));
 }
 
 /* A variable that the spec sets is had from there. */
 static void offers_what_env_sets(void)
 {
-    check_told(
-        "version: 1\nentrypoint: [./t, $LR]\nenv: {LR: 1}\n",
-        ARGUMENT(
-            "19",
-            "22") "'$LR'" NOT_REPLACED
-                  "write ${env.LR} for the value of `env`, or use `shell:`");
+    check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {LR: 1}\n",
+               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED
+                                    "write \"${env.LR}\" for the value of "
+                                    "`env`, or use `shell:`");
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {LR: null}\n",
-               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
+               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
     check_told("version: 1\nentrypoint: [./t, $LR]\nenv: {L: 1}\n",
-               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED OWN_VARIABLE("LR"));
-    check_body("env: {A: 1, B: $A}", "3:16-18 env.B: '$A'" NOT_REPLACED
-                                     "write ${env.A} for the value of `env`");
+               ARGUMENT("19", "22") "'$LR'" NOT_REPLACED QUOTED_VARIABLE("LR"));
+    check_body("env: {A: 1, B: $A}",
+               "3:16-18 env.B: '$A'" NOT_REPLACED
+               "write \"${env.A}\" for the value of `env`");
     /* of itself: what it is outside */
     check_body("env: {PATH: \"/b:$PATH\"}",
                "3:17-22 env.PATH: '$PATH'" NOT_REPLACED
@@ -140,7 +143,7 @@ static void leaves_dollars_that_begin_no_variable(void)
     check_words("$ORIGIN/lib, \"$LIB\", $PLATFORM", "");
     check_words(
         "$LIBS",
-        ARGUMENT("19", "24") "'$LIBS'" NOT_REPLACED OWN_VARIABLE("LIBS"));
+        ARGUMENT("19", "24") "'$LIBS'" NOT_REPLACED QUOTED_VARIABLE("LIBS"));
 }
 
 #define HOME " is not your home folder: no shell reads it; write ${env:HOME}"
@@ -251,31 +254,36 @@ static void looks_again_behind_announced_text(void)
 {
     check_words(
         "-c, $A, $B",
-        "2:27-29 entrypoint.command[3]: '$B'" NOT_REPLACED OWN_VARIABLE("B"));
+        "2:27-29 entrypoint.command[3]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
+            "B"));
     check_words(
         "include, $B",
-        "2:28-30 entrypoint.command[2]: '$B'" NOT_REPLACED OWN_VARIABLE("B"));
+        "2:28-30 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
+            "B"));
     check_words(
         "-cx, $B",
-        "2:24-26 entrypoint.command[2]: '$B'" NOT_REPLACED OWN_VARIABLE("B"));
+        "2:24-26 entrypoint.command[2]: '$B'" NOT_REPLACED QUOTED_VARIABLE(
+            "B"));
     check_told(
         "version: 1\nentrypoint: [awking, $A]\n",
-        "2:22-24 entrypoint.command[1]: '$A'" NOT_REPLACED OWN_VARIABLE("A"));
+        "2:22-24 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
+            "A"));
     check_told(
         "version: 1\nentrypoint: [awk/t, $A]\n",
-        "2:21-23 entrypoint.command[1]: '$A'" NOT_REPLACED OWN_VARIABLE("A"));
+        "2:21-23 entrypoint.command[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
+            "A"));
 }
 
 static void looks_at_arguments_wherever_they_stand(void)
 {
     check_told(
         "version: 1\nentrypoint: {python: {script: /t.py}, args: [$A]}\n",
-        "2:46-48 entrypoint.args[0]: '$A'" NOT_REPLACED OWN_VARIABLE("A"));
+        "2:46-48 entrypoint.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE("A"));
     check_told("version: 1\nentrypoint: {python: {script: /t.py}}\n"
                "per_rank: {1: {args: [x, $A]}, 2: {env: {B: $A}}}\n",
-               "3:26-28 per_rank.1.args[1]: '$A'" NOT_REPLACED OWN_VARIABLE(
+               "3:26-28 per_rank.1.args[1]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
                    "A") "\n3:45-47 per_rank.2.env.B: '$A'" NOT_REPLACED
-                        "write ${env:A} for jobrun's own variable");
+                        "write \"${env:A}\" for jobrun's own variable");
     /* the arguments of a function are values, and a shell reads its own */
     check_told("version: 1\nentrypoint: {python: {function: \"m:f\"}, "
                "args: [$A]}\n",
@@ -288,7 +296,7 @@ static void looks_at_arguments_wherever_they_stand(void)
 static void looks_at_each_entry_of_per_rank(void)
 {
     check_body("per_rank: {0: {args: [a]}, 1: {args: [$A]}, 2: {args: [~]}}",
-               "3:39-41 per_rank.1.args[0]: '$A'" NOT_REPLACED OWN_VARIABLE(
+               "3:39-41 per_rank.1.args[0]: '$A'" NOT_REPLACED QUOTED_VARIABLE(
                    "A") "\n3:56-57 per_rank.2.args[0]: '~'" HOME);
 }
 
@@ -324,13 +332,13 @@ static void looks_at_variables(void)
                "3:10-17 env.A: '$(date)'"
                " is not replaced: no shell reads it; no help");
     check_body("env: {A: $RANK}",
-               "3:10-15 env.A: '$RANK'" NOT_REPLACED "write %{rank}");
+               "3:10-15 env.A: '$RANK'" NOT_REPLACED "write \"%{rank}\"");
     /* operators and stars are values like others there */
     check_body("env: {C: '&&', D: '*.csv', E: '>log'}", "");
     check_body("env: {C: $A}\nsecrets: [C]", "");
     check_body("env: {C: $A}\nsecrets: [D]",
                "3:10-12 env.C: '$A'" NOT_REPLACED
-               "write ${env:A} for jobrun's own variable");
+               "write \"${env:A}\" for jobrun's own variable");
 }
 
 static void looks_at_paths(void)
