@@ -429,6 +429,11 @@ static bool hint_set_variable(struct hint *hint)
     if (hint->group[0] != '\0' || source == NULL || !source->option)
         return false;
     const char *near = jr_lint_near_variable(hint->unknown->mapping, hint->key);
+    if (hint->key[0] == '/') {
+        jr_diag_help(diags, hint->diag,
+                     "a path begins with the name of a field");
+        return true;
+    }
     if (strcmp(hint->key, "args") == 0)
         jr_diag_help(diags, hint->diag,
                      "write --set 'entrypoint.args=[%s]', or the words behind "
