@@ -19,7 +19,7 @@ enum { MOST_KEPT = 1000 };
 void jr_diags_release(struct jr_diags *diags)
 {
     jr_arena_release(&diags->arena);
-    *diags = JR_DIAGS_INIT;
+    *diags = (struct jr_diags){.no_spec = diags->no_spec};
 }
 
 /* Count a finding and give it a slot; the scratch one when it is not kept. */
@@ -115,10 +115,27 @@ void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
 {
     if (diag == &diags->scratch)
         return;
+    struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
     va_list args;
+    jr_setting_words(&words, format, diags->no_spec);
+    if (words.failed)
+        return;
     va_start(args, format);
-    diag->help = jr_arena_vprintf(&diags->arena, format, args);
+    diag->help = jr_arena_vprintf(&diags->arena,
+                                  words.data == NULL ? "" : words.data, args);
     va_end(args);
+}
+
+void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag,
+                       const char *text)
+{
+    if (diag == &diags->scratch)
+        return;
+    struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_setting_words(&words, text, diags->no_spec);
+    if (!words.failed)
+        diag->help = jr_arena_strdup(&diags->arena,
+                                     words.data == NULL ? "" : words.data);
 }
 
 static void add_related(struct jr_diags *diags, struct jr_diag *diag,

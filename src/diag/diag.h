@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/setting_words.h"
 #include "diag/codes.h"
 
 struct jr_diags {
@@ -18,11 +19,12 @@ struct jr_diags {
     size_t count;
     size_t errors, warnings; /* those that were not kept included */
     struct jr_diag scratch;  /* see jr_diags_error */
+    bool no_spec;            /* of a command on a line: see jr_diag_help */
 };
 
 #define JR_DIAGS_INIT ((struct jr_diags){0})
 
-/* Free all findings and leave an empty list. */
+/* Free all findings and leave an empty list, of the same reader. */
 void jr_diags_release(struct jr_diags *diags);
 
 /* Add a finding with a formatted message and return it, for help and related.
@@ -42,10 +44,16 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Give a finding, which one of the two calls above returned, a line of help. */
+/* Give a finding, which one of the two calls above returned, a line of help.
+ * What stands in `format` as JR_SETTING is written as whoever reads it can type
+ * it: see base/setting_words.h. */
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same with a text that is no format. */
+void jr_diag_help_text(struct jr_diags *diags, struct jr_diag *diag,
+                       const char *text);
 
 /* Add another position that has to do with the finding, and what it is. */
 void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,

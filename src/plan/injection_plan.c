@@ -43,7 +43,7 @@ static bool refuse_injection(const struct item *item, const char *from,
     };
     struct jr_diag *diag = jr_diags_error(item->diags, JR_CODE_WRONG_INJECTION,
                                           span, NULL, "%s", text);
-    jr_diag_help(item->diags, diag, "%s", help);
+    jr_diag_help_text(item->diags, diag, help);
     return false;
 }
 
@@ -212,14 +212,14 @@ static bool read_job_injection(struct item *item, const char *marks)
     if (deadline && policy->deadline.before_ms == 0)
         return refuse_injection(item, item->text, item->end,
                                 "the spec has no deadline",
-                                "state `deadline`: deadline: {before: 10m}");
+                                "state " JR_SETTING("deadline.before", "10m"));
     if (!deadline && policy->deadline.before_ms == 0 &&
         policy->requeue.max == 0)
         return refuse_injection(
             item, item->text, item->end,
             "the spec has neither deadline nor requeue, so that a preemption "
             "is a stop like any other",
-            "state `requeue`: requeue: {max: 20}");
+            "state " JR_SETTING("requeue.max", "20"));
     item->ret = (struct jr_injection){.what = item->ret.what, .step = 1};
     return read_marks(item, marks);
 }
@@ -273,7 +273,7 @@ static bool read_injection(struct item *item)
         return refuse_injection(
             item, item->text, item->end,
             "the spec asks for no results that could be withheld",
-            "state `results`");
+            "state " JR_SETTING("results.required", "all"));
     return true;
 }
 

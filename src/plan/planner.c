@@ -304,10 +304,11 @@ static enum jr_status refuse_shared_result(struct jr_diags *diags,
         diags, JR_CODE_RESULT_FILE_SHARED_IN_PLAN, (struct jr_span){0},
         "results.file", "ranks %u and %u would write the same result file, %s",
         x->rank, y->rank, x->path);
-    jr_diag_help(diags, diag,
-                 "put %%{rank} into results.file; or, if one rank delivers for "
-                 "all, name that rank: required: \"%u\"",
-                 x->rank);
+    jr_diag_help(
+        diags, diag,
+        "put %%{rank} into results.file; or, if one rank delivers for "
+        "all, name that rank: " JR_SETTING("results.required", "\"%u\""),
+        x->rank);
     return JR_STATUS_INVALID;
 }
 

@@ -275,8 +275,11 @@ static void warn_of_devices(struct build *build,
         entry->name);
     jr_diag_help(
         build->diags, diag,
-        "remove it, and state the devices as `devices: [0, 1]`; or set "
-        "`device_visibility: inherit`, which leaves it to you");
+        "remove it, and state the devices as `" JR_SETTING(
+            "devices",
+            "[0, 1]") "`; or set `" JR_SETTING("device_visibility",
+                                               "inherit") "`, which leaves it "
+                                                          "to you");
 }
 
 static void add_spec_entry(struct build *build,

@@ -6,10 +6,14 @@
 #include "report/next_step.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "judge/judge.h"
 #include "store/run_folder.h"
+
+#include "base/setting_words.h"
 
 #include "base/banned.h"
 
@@ -29,7 +33,7 @@ static const struct known rows[] = {
      NULL},
     {{"env: \342\200\230", "env: '"},
      "the first line of the script names '%s', which is not in PATH: correct "
-     "it, or load what has it in `setup`",
+     "it, or load what has it: `" JR_SETTING("setup", "module load NAME") "`",
      "\342'\n"},
     {{"source: not found"},
      "/bin/sh reads `setup` and `shell`, and has no `source`: write . FILE",
@@ -43,11 +47,14 @@ static const struct known rows[] = {
      "is installed; then conda activate",
      NULL},
     {{"[[: not found", "Bad substitution", "Syntax error: \"(\" unexpected"},
-     "/bin/sh reads `setup` and `shell`; for bash, write [bash, -c, TEXT]",
+     "sh reads this, as it does `setup` and `shell`: for bash, write "
+     "bash -c 'TEXT'",
      NULL},
     {{"ModuleNotFoundError: No module named '", "Error: No module named '"},
-     "the Python of the ranks has no '%s': activate an environment that has it "
-     "in `setup` (. .venv/bin/activate), or set PYTHONPATH in `env`",
+     "the Python of the ranks has no '%s': activate an environment that has "
+     "it, "
+     "`" JR_SETTING("setup", ". .venv/bin/activate") "`, or set `" JR_SETTING(
+         "env.PYTHONPATH", "FOLDER") "`",
      "'\n"},
     {{"CUDA out of memory", "HIP out of memory", "CUDA error: out of memory",
       "CUBLAS_STATUS_ALLOC_FAILED"},
@@ -57,7 +64,7 @@ static const struct known rows[] = {
      NULL},
     {{"Torch not compiled with CUDA"},
      "the Python of the ranks has a torch without CUDA: install one with it, "
-     "or state `device: cpu`",
+     "or state `" JR_SETTING("device", "cpu") "`",
      NULL},
     {{"No CUDA GPUs are available", "no CUDA-capable device",
       "CUDA driver version is insufficient", "Found no NVIDIA driver"},
@@ -65,7 +72,7 @@ static const struct known rows[] = {
      NULL},
     {{"Address already in use", "EADDRINUSE"},
      "have the program listen on MASTER_PORT, which nobody has when the ranks "
-     "start unless the spec states `master_port`; ss -ltnp lists who holds a "
+     "start unless `master_port` is stated; ss -ltnp lists who holds a "
      "port",
      NULL},
     {{"insufficient shared memory (shm)"},
@@ -73,36 +80,38 @@ static const struct known rows[] = {
      "--ipc=host, or load data with fewer workers",
      NULL},
     {{"No space left on device"},
-     "df -h lists the full file system; jobrun prune removes old runs",
+     "df -h lists the full file system; jobrun prune --keep 5 removes older "
+     "runs",
      NULL},
     {{"Disk quota exceeded"},
-     "quota -s tells your limits; jobrun prune removes old runs",
-     NULL},
-    {{"Too many open files"},
-     "allow more of them: limits: {nofile: 65536}",
+     "quota -s tells your limits; jobrun prune --keep 5 removes older runs",
      NULL},
     {{"error while loading shared libraries: "},
-     "the loader does not find %s: load its module in `setup`, or set "
-     "LD_LIBRARY_PATH in `env`",
+     "the loader does not find %s: load its module, `" JR_SETTING(
+         "setup",
+         "module load NAME") "`, or set `" JR_SETTING("env.LD_LIBRARY_PATH",
+                                                      "FOLDER") "`",
      ": \n"},
     {{"ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
       "ncclRemoteError"},
-     "env: {NCCL_DEBUG: INFO} has NCCL say what failed",
+     "`" JR_SETTING("env.NCCL_DEBUG", "INFO") "` has NCCL say what failed",
      NULL},
     {{"Duplicate GPU detected"},
-     "two ranks use one device: call torch.cuda.set_device(LOCAL_RANK), or set "
-     "`device_visibility: one`",
+     "two ranks use one device: call torch.cuda.set_device(int(os."
+     "environ[\"LOCAL_RANK\"])), or set "
+     "`" JR_SETTING("device_visibility", "one") "`",
      NULL},
     {{"invalid device ordinal"},
-     "a rank asks for a device that is not there: `local_world_size` is at "
-     "most the number of devices, which jobrun doctor lists",
+     "a rank asks for a device that is not there: start at most as many ranks "
+     "on a node as it has devices, which jobrun doctor lists",
      NULL},
     {{"doesn't have NCCL built in", "no GPUs found"},
-     "state `backends: gloo`, or install a torch with CUDA",
+     "state `" JR_SETTING("backends", "gloo") "`, or install a torch with CUDA",
      NULL},
     {{"can't start new thread", "pthread_create failed",
       "fork: Resource temporarily unavailable"},
-     "a limit on processes is reached: ulimit -u, or `threads: 1` in the spec",
+     "a limit on processes is reached: ulimit -u, or `" JR_SETTING("threads",
+                                                                   "1") "`",
      NULL},
     {{"terminate called without an active exception"},
      "a thread of a library still ran when the program ended; with torch, call "
@@ -113,13 +122,13 @@ static const struct known rows[] = {
      "it was built on a newer system: build it here, or run it in a container",
      NULL},
     {{"can't open file '"},
-     "there is no '%s': `workdir` states the folder of the ranks, which is "
-     "that "
-     "of the spec unless it says otherwise",
+     "there is no '%s': the ranks run in the folder of the spec, or without "
+     "one in that of the caller, unless `" JR_SETTING(
+         "workdir", "FOLDER") "` says otherwise",
      "'\n"},
     {{"No such file or directory: '"},
-     "'%p' is looked for in the working directory of the ranks, which "
-     "`workdir` states",
+     "'%p' is looked for in the working directory of the ranks: `" JR_SETTING(
+         "workdir", "FOLDER") "` states another",
      "'\n"},
 };
 
@@ -178,11 +187,28 @@ static bool add_shell_step(struct jr_buf *out,
         return false;
     if (rank->exit_code == 127 && strstr(said, "not found") != NULL)
         jr_buf_str(out, "a program of the working directory is called ./NAME; "
-                        "`setup` can load the module that has it, or set PATH");
+                        "`" JR_SETTING(
+                            "setup", "module load NAME") "` loads what has it");
     else if (rank->exit_code == 126 && strstr(said, "Permission denied"))
         jr_buf_str(out, "make the program executable: chmod +x");
     else
         return false;
+    return true;
+}
+
+/* No more can be asked for than the hard limit, which is not the same
+ * everywhere. */
+static bool add_files_step(struct jr_buf *out, const char *said)
+{
+    struct rlimit limit;
+    if (strstr(said, "Too many open files") == NULL ||
+        getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    jr_buf_printf(out,
+                  "allow as many as the hard limit does, `" JR_SETTING(
+                      "limits.nofile", "%ju") "`; where that is not enough, "
+                                              "raise it (limits.conf)",
+                  (uintmax_t)limit.rlim_max);
     return true;
 }
 
@@ -191,8 +217,11 @@ static bool add_signal_step(struct jr_buf *out,
                             const struct jr_rank_outcome *rank, uint32_t number)
 {
     if (rank->oom)
-        jr_buf_str(out, "allow more memory (`engine.slurm.mem`, or the limit "
-                        "of the container), or run fewer ranks on a node");
+        jr_buf_str(
+            out, "allow more memory (`" JR_SETTING(
+                     "engine.slurm.mem",
+                     "64G") "`, or the limit "
+                            "of the container), or run fewer ranks on a node");
     else if (rank->end != JR_END_SIGNALED)
         return false;
     else if (rank->signal == SIGKILL)
@@ -290,15 +319,26 @@ static bool add_misplaced_step(struct jr_buf *out, const struct jr_page *page,
     return true;
 }
 
+/* Add the line: settings are told as whoever reads it can type them. */
+static void add_step(const struct jr_page *page, const char *step)
+{
+    jr_buf_printf(page->out, "  %-12s", "try:");
+    jr_setting_words(page->out, step, page->plan->no_spec);
+    jr_buf_char(page->out, '\n');
+}
+
 void jr_print_result_step(const struct jr_page *page)
 {
     size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
     if (i < page->report->count && page->report->ranks[i].unwritten)
-        jr_buf_printf(page->out,
-                      "  %-12seach rank writes JSON to the file that "
-                      "JOBRUN_RESULT_FILE names; `from: stdout` and a "
-                      "`pattern` read it from the output\n",
-                      "try:");
+        add_step(
+            page,
+            "each rank writes JSON to the file that "
+            "JOBRUN_RESULT_FILE names; `" JR_SETTING(
+                "results.from",
+                "stdout") "` and `" JR_SETTING("results.pattern",
+                                               "REGEX") "` read it from the "
+                                                        "output");
 }
 
 void jr_print_next_step(const struct jr_page *page, size_t i)
@@ -313,11 +353,12 @@ void jr_print_next_step(const struct jr_page *page, size_t i)
     const struct known *row = find_known(said.data, &name);
     bool known = add_misplaced_step(&step, page, rank, said.data) ||
                  (row != NULL && add_known(&step, row, name));
-    known = known || add_early_step(&step, page, i) ||
+    known = known || add_files_step(&step, said.data) ||
+            add_early_step(&step, page, i) ||
             add_shell_step(&step, rank, said.data) ||
             (page->plan->inject == NULL && /* else it is known who did it */
              add_signal_step(&step, rank, jr_plan_of(page->plan, i)->rank));
     page->out->failed |= step.failed;
     if (known && !step.failed)
-        jr_buf_printf(page->out, "  %-12s%s\n", "try:", step.data);
+        add_step(page, step.data);
 }

@@ -17,6 +17,8 @@
 #include "report/verdict_text.h"
 #include "store/progress.h"
 
+#include "base/setting_words.h"
+
 #include "base/banned.h"
 
 enum { MOST_REASONS = 10, MOST_ATTEMPTS = 8 };
@@ -126,13 +128,18 @@ static void print_uninitialized(const struct jr_page *page)
     for (size_t i = 0; i < count; i++)
         if (page->outcome->ranks[i].mpi != JR_MPI_PART_ABSENT)
             return;
-    jr_buf_printf(
+    jr_buf_printf(page->out,
+                  "  warning: the program needs an MPI library, but no rank "
+                  "called MPI_Init through jobrun: if it computed anything, "
+                  "it did so %zu times over. ",
+                  count);
+    jr_setting_words(
         page->out,
-        "  warning: the program needs an MPI library, but no rank "
-        "called MPI_Init through jobrun: if it computed anything, "
-        "it did so %zu times over. `mpi: pmi1` or `mpi: pmix` makes this an "
-        "error; set `mpi: none` if it is intended\n",
-        count);
+        "`" JR_SETTING("mpi", "pmi1") "` or `" JR_SETTING(
+            "mpi", "pmix") "` makes this an "
+                           "error; set `" JR_SETTING(
+                               "mpi", "none") "` if it is intended\n",
+        page->plan->no_spec);
 }
 
 /* Ranks that wanted more processes. */

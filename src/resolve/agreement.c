@@ -250,7 +250,7 @@ static void check_device_count(struct jr_resolver *r)
     bool filled = jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
                  "spread them (nodes: %s), or let ranks share devices "
-                 "(oversubscribe: true)",
+                 "(" JR_SETTING("oversubscribe", "true") ")",
                  filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
 }
 
@@ -281,7 +281,8 @@ static void check_cpu_count(struct jr_resolver *r)
         jr_rules_warn(r, JR_CODE_MORE_RANKS_THAN_CPUS, BIT(LOCAL),
                       "%s on a node with %u usable CPU%s",
                       describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
-    jr_diag_help(r->diags, diag, "oversubscribe: true allows this");
+    jr_diag_help(r->diags, diag,
+                 JR_SETTING("oversubscribe", "true") " allows this");
 }
 
 static void check_stream_rule(struct jr_resolver *r, const char *field,

@@ -124,7 +124,8 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out)
             jr_rules_clash(r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
                            "backends is MISSING, and %s has no default",
                            jr_field_value_value(r, JR_DEVICE));
-        jr_diag_help(r->diags, diag, "state it: backends: custom:NAME");
+        jr_diag_help(r->diags, diag,
+                     "state it: " JR_SETTING("backends", "custom:NAME"));
         return JR_FAILED;
     }
     if (device->origin == JR_ORIGIN_HARDWARE)

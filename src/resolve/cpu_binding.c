@@ -252,7 +252,8 @@ static enum jr_fired refuse_binding(struct jr_resolver *r,
     struct jr_diag *diag =
         jr_rules_refuse(r, JR_CODE_BIND_IMPOSSIBLE, JR_BIT(JR_BIND),
                         "bind %s, but %s here", out->text, lacks);
-    jr_diag_help(r->diags, diag, "bind: none leaves the CPUs to the kernel");
+    jr_diag_help(r->diags, diag,
+                 JR_SETTING("bind", "none") " leaves the CPUs to the kernel");
     return JR_FAILED;
 }
 

@@ -68,13 +68,19 @@ static void help_with_busy(struct jr_resolver *r, struct jr_diag *diag)
 {
     bool any = jr_devices_are_any(r);
     bool sized = JR_FIELD_VALUE(r, LOCAL).origin != JR_ORIGIN_HARDWARE;
-    jr_diag_help(r->diags, diag, "%s%s%s",
-                 any && !sized ? "state world_size, for fewer ranks; " : "",
-                 r->options->wait == NULL
-                     ? "wait for them with --wait"
-                     : "wait longer: --wait without a time has no end",
-                 any ? "; or share devices by naming them: devices: [0, 1]"
-                     : "; or share them: leave --wait out");
+    const char *fewer =
+        any && !sized ? "state world_size, for fewer ranks; " : "";
+    const char *longer = r->options->wait == NULL
+                             ? "wait for them with --wait"
+                             : "wait longer: --wait without a time has no end";
+    if (any)
+        jr_diag_help(r->diags, diag,
+                     "%s%s; or share devices by naming them: " JR_SETTING(
+                         "devices", "[0, 1]"),
+                     fewer, longer);
+    else
+        jr_diag_help(r->diags, diag, "%s; or share them: leave --wait out",
+                     longer);
 }
 
 /* Keep what is needed, for whoever waits for it. */

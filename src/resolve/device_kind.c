@@ -51,9 +51,9 @@ static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
         struct jr_diag *diag =
             jr_rules_refuse(r, JR_CODE_DRIVER_BROKEN, JR_BIT(JR_DEVICE), "%s",
                             problem->message);
-        jr_diag_help(r->diags, diag, "%s; or use the CPUs: device: cpu",
-                     problem->help != NULL ? problem->help
-                                           : "repair the driver");
+        jr_diag_help(
+            r->diags, diag, "%s; or use the CPUs: " JR_SETTING("device", "cpu"),
+            problem->help != NULL ? problem->help : "repair the driver");
     }
     return found;
 }
@@ -243,8 +243,8 @@ static bool are_devices_ascending(struct jr_resolver *r)
             "devices are not in ascending order, and Ascend's runtime ignores "
             "every entry of ASCEND_RT_VISIBLE_DEVICES after a larger index");
         jr_diag_help(r->diags, diag,
-                     "list them in ascending order, or state "
-                     "device_visibility: one");
+                     "list them in ascending order, or state " JR_SETTING(
+                         "device_visibility", "one"));
         return false;
     }
     return true;
@@ -267,8 +267,8 @@ static bool is_first_device(struct jr_resolver *r, uint32_t entry)
         r, JR_CODE_DEVICES_DO_NOT_FIT, JR_BIT(JR_DEVICES),
         "devices[%u] and devices[%u] are the same", other, entry);
     jr_diag_help(r->diags, diag,
-                 "leave one out, or let ranks share devices (oversubscribe: "
-                 "true)");
+                 "leave one out, or let ranks share devices (" JR_SETTING(
+                     "oversubscribe", "true") ")");
     return false;
 }
 
@@ -334,7 +334,8 @@ static enum jr_fired list_all_devices(struct jr_resolver *r,
         struct jr_diag *diag = jr_rules_refuse(
             r, JR_CODE_DEVICE_NOT_FOUND, JR_BIT(JR_DEVICE),
             "no %s device is visible here", jr_field_value_value(r, JR_DEVICE));
-        jr_diag_help(r->diags, diag, "%s; or state device: cpu",
+        jr_diag_help(r->diags, diag,
+                     "%s; or state " JR_SETTING("device", "cpu"),
                      job->device == JR_DEVICE_CUSTOM
                          ? "the facts beside the spec list no usable device"
                          : "jobrun doctor lists the devices");
@@ -417,7 +418,8 @@ static enum jr_fired refuse_unknown_devices(struct jr_resolver *r,
         "jobrun does not know the %s devices of this machine, and so not which "
         "of them are free",
         jr_field_value_value(r, JR_DEVICE));
-    jr_diag_help(r->diags, diag, "name them: devices: [0, 1]%s",
+    jr_diag_help(r->diags, diag,
+                 "name them: " JR_SETTING("devices", "[0, 1]") "%s",
                  r->out->job.device == JR_DEVICE_CUSTOM
                      ? "; or put a program NAME.facts that prints them beside "
                        "the spec"

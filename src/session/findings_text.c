@@ -155,6 +155,7 @@ static void add_report(struct jr_buf *out, const struct jr_session *session,
                        step JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_plan plan = plan_with_relative_paths(session);
     size_t from = out->len;
+    plan.no_spec = session->diags.no_spec;
     if (jr_misplaced_find(&step, &name, session) && !step.failed &&
         !name.failed) {
         plan.misplaced = name.data;

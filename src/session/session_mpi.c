@@ -72,10 +72,18 @@ static void warn_of_worlds(struct jr_session *session, const char *library,
         "the program needs %s, and jobrun does not make its ranks one world: "
         "%s; each rank that calls MPI_Init is a world of its own",
         safe.data == NULL ? "an MPI library" : safe.data, why);
-    jr_diag_help(&session->diags, diag,
-                 "start it by its own launcher, for which `jobrun render SPEC "
-                 "--engine mpi` prints the command; or write mpi: none to say "
-                 "that it is meant so");
+    if (session->diags.no_spec)
+        jr_diag_help(
+            &session->diags, diag,
+            "start it by its own launcher, mpiexec; or type " JR_SETTING(
+                "mpi", "none") " to say that it is meant so");
+    else
+        jr_diag_help(
+            &session->diags, diag,
+            "start it by its own launcher, for which `jobrun render SPEC "
+            "--engine mpi` prints the command; or write " JR_SETTING(
+                "mpi", "none") " to say "
+                               "that it is meant so");
 }
 
 /* A variable of the ranks, as far as it is the same for all. */
@@ -214,9 +222,12 @@ static enum jr_status refuse_choice(struct jr_session *session,
         wish_text(field), found[0].name, found[1].name);
     jr_diag_help(
         &session->diags, diag,
-        "write mpi: pmix for Open MPI, mpi: pmi1 for MPICH, MVAPICH or "
-        "Intel MPI, or mpi: none if the variables are all that is "
-        "wanted");
+        "write " JR_SETTING("mpi", "pmix") " for Open MPI, " JR_SETTING(
+            "mpi", "pmi1") " for MPICH, MVAPICH or "
+                           "Intel MPI, or " JR_SETTING(
+                               "mpi",
+                               "none") " if the variables are all that is "
+                                       "wanted");
     return JR_STATUS_UNRESOLVED;
 }
 
@@ -232,8 +243,9 @@ static enum jr_status warn_of_wish(struct jr_session *session,
         "calls MPI_Init is a world of its own",
         wish_text(field), why);
     jr_diag_help(&session->diags, diag,
-                 "write mpi: none to say that it is meant so; else see "
-                 "jobrun explain JR0516");
+                 "write " JR_SETTING(
+                     "mpi", "none") " to say that it is meant so; else see "
+                                    "jobrun explain JR0516");
     return JR_STATUS_OK;
 }
 

@@ -122,7 +122,7 @@ static void check_device_twice(const struct jr_check *check,
             "devices has %s twice", jr_lint_said(check->lint, items[i]));
         jr_diag_help(check->lint->diags, diag,
                      "leave one out, or let ranks share devices "
-                     "(oversubscribe: true)");
+                     "(" JR_SETTING("oversubscribe", "true") ")");
     }
 }
 
@@ -146,7 +146,7 @@ static void check_count(const struct jr_check *check,
                  more ? "local rank i gets entry i: leave out the entries that "
                         "no rank uses"
                       : "list one for each local rank, or let ranks share them "
-                        "(oversubscribe: true)");
+                        "(" JR_SETTING("oversubscribe", "true") ")");
 }
 
 /* Ranks are bound to the CPUs of their devices, which they have to have. */

@@ -156,7 +156,7 @@ static void warn_of_impossible(const struct jr_check *check,
     struct jr_diag *diag =
         jr_diags_warning(check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS,
                          at->span, "restart", "%s", text);
-    jr_diag_help(check->lint->diags, diag, "%s", help);
+    jr_diag_help_text(check->lint->diags, diag, help);
 }
 
 /* Whether a list has a cause that a rank matches which the signal ends. */
@@ -251,7 +251,8 @@ static void check_stall(const struct jr_check *check)
             max.node == NULL
                 ? "'progress.stall' ends restarts, and there are none"
                 : "'restart.max' ends the restarts before 'progress.stall'",
-            jr_arena_printf(check->lint->arena, "restart: {max: %" PRIu64 "}",
+            jr_arena_printf(check->lint->arena,
+                            JR_SETTING("restart.max", "%" PRIu64),
                             max.node == NULL ? stall.value + 8 : stall.value));
 }
 
@@ -278,13 +279,13 @@ void jr_check_restart(const struct jr_check *check)
     if (hang != NULL && !is_hang_sought(check))
         warn_of_impossible(check, hang,
                            "no hang is detected without timeouts.silence",
-                           "timeouts: {silence: 10m}");
+                           JR_SETTING("timeouts.silence", "10m"));
     const struct jr_node *raw = jr_check_raw(check, "restart");
     bool number = raw != NULL && raw->kind == JR_NODE_SCALAR;
     if (!number && jr_check_raw(check, "restart.max") == NULL)
         warn_of_impossible(check, restart->pairs[0].key,
                            "without 'restart.max' nothing is restarted",
-                           "restart: {max: 3}");
+                           JR_SETTING("restart.max", "3"));
 }
 
 /* What `timeouts.silence` can detect. */

@@ -445,5 +445,5 @@ void jr_check_shared(const struct jr_check *check)
         "'results.file' is the same for several ranks that must deliver");
     jr_diag_help(check->lint->diags, diag,
                  "put %%{rank} into it; or, if one rank delivers for all, name "
-                 "that rank: required: 0");
+                 "that rank: " JR_SETTING("results.required", "0"));
 }

@@ -56,7 +56,8 @@ static void warn_of_idle_spares(const struct jr_check *check,
         "spare_nodes",
         "no spare takes the place of a node that is lost in the run, because "
         "'restart' allows no other attempt");
-    jr_diag_help(check->lint->diags, diag, "add restart: {max: 3}");
+    jr_diag_help(check->lint->diags, diag,
+                 "add " JR_SETTING("restart.max", "3"));
 }
 
 void jr_check_spares(const struct jr_check *check)

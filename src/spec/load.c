@@ -381,6 +381,7 @@ static int load_command(struct jr_spec_file *file,
         if (check_text(diags, "an argument", *word) != 0)
             return -1;
     jr_spec_write_command(&text, &arena, source->ranks, source->argv);
+    diags->no_spec = true;
     const struct jr_spec_source implied = {.name = "command line",
                                            .folder = assembly->here,
                                            .text = text.data,

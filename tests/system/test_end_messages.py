@@ -1,6 +1,8 @@
 """What a person is told of each kind of end, word for word."""
 import re
+import shlex
 import signal
+import sys
 import textwrap
 
 import harness
@@ -102,20 +104,20 @@ No such file or directory in FOLDER   exit status 7
                 ("printf 'true\\n\\r\\n' > x.sh; bash x.sh", "its lines end as "
                  "on Windows: sed -i 's/\\r$//' on the script"),
                 ("nosuchprogram", "a program of the working directory is "
-                 "called ./NAME; `setup` can load the module that has it, or "
-                 "set PATH"),
+                 "called ./NAME; `setup: module load NAME` loads what has it"),
                 ("./plain.sh", "make the program executable: chmod +x"),
                 ("exec python3 -c 'import nosuch.part'", "the Python of the "
                  "ranks has no 'nosuch': activate an environment that has "
-                 "it in `setup` (. .venv/bin/activate), or set PYTHONPATH in "
-                 "`env`"),
+                 "it, `setup: . .venv/bin/activate`, or set `env: "
+                 "{PYTHONPATH: FOLDER}`"),
                 ("exec python3 -c 'open(\"data/x\")'", "'data/x' is looked for "
-                 "in the working directory of the ranks, which `workdir` "
-                 "states"),
+                 "in the working directory of the ranks: `workdir: "
+                 "FOLDER` states another"),
                 ("exec python3 -c 'open(\"/no/x\")'", None),
                 ("exec python3 trian.py", f"there is no '{self.folder}/trian.py'"
-                 ": `workdir` states the folder of the "
-                 "ranks, which is that of the spec unless it says otherwise"),
+                 ": the ranks run in the folder of the spec, or without "
+                 "one in that of the caller, unless `workdir: FOLDER` says "
+                 "otherwise"),
                 ("exec python3 -c 'import os; os.execvp(\"nvcc\", [\"nvcc\"])'",
                  None),
                 ("echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried "
@@ -124,25 +126,25 @@ No such file or directory in FOLDER   exit status 7
                  "one"),
                 ("echo 'OSError: [Errno 98] Address already in use' >&2; "
                  "exit 1", "have the program listen on MASTER_PORT, which "
-                 "nobody has when the ranks start unless the spec states "
-                 "`master_port`; ss -ltnp lists who holds a port"),
+                 "nobody has when the ranks start unless `master_port` is "
+                 "stated; ss -ltnp lists who holds a port"),
                 ("echo 'cp: x: No space left on device' >&2; exit 1",
-                 "df -h lists the full file system; jobrun prune removes old "
-                 "runs"),
+                 "df -h lists the full file system; jobrun prune --keep 5 "
+                 "removes older runs"),
                 ("echo './t: error while loading shared libraries: libx.so.1: "
                  "cannot open' >&2; exit 127", "the loader does not find "
-                 "libx.so.1: load its module in `setup`, or set "
-                 "LD_LIBRARY_PATH in `env`"),
+                 "libx.so.1: load its module, `setup: module load "
+                 "NAME`, or set `env: {LD_LIBRARY_PATH: FOLDER}`"),
                 ("exec ./lookup", "the first line of the script names 'pyhton3', "
-                 "which is not in PATH: correct it, or load what has it in "
-                 "`setup`"),
-                ("[[ a = a ]] || exit 127", "/bin/sh reads `setup` and "
-                 "`shell`; for bash, write [bash, -c, TEXT]"),
+                 "which is not in PATH: correct it, or load what has it: "
+                 "`setup: module load NAME`"),
+                ("[[ a = a ]] || exit 127", "sh reads this, as it does "
+                 "`setup` and `shell`: for bash, write bash -c 'TEXT'"),
                 ("kill -BUS $$", "a mapped file was cut short, or /dev/shm is "
                  "full: df -h /dev/shm"),
                 ("echo 'ncclInvalidUsage: Duplicate GPU detected : rank 0' >&2;"
                  "exit 1", "two ranks use one device: call "
-                 "torch.cuda.set_device(LOCAL_RANK), or set "
+                 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), or set "
                  "`device_visibility: one`"),
                 ("echo wrong >&2; exit 1", None)):
             with self.subTest(script):
@@ -152,6 +154,27 @@ No such file or directory in FOLDER   exit status 7
                 self.assertEqual(found, [] if step is None else [step], told)
                 shown = self.jobrun("show").stdout
                 self.assertEqual(re.findall("  try: +(.*)\n", shown), found)
+
+    def test_what_to_try_without_a_spec(self):
+        """What it says to type is an option, and does what it says."""
+        self.write("few.py", "import os, resource\n"
+                   "limit = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+                   "if limit[0] < limit[1]: raise OSError(24, os.strerror(24))")
+        for before, script, path in (
+                (["-s", "limits.nofile=64"], ["few.py"], "limits.nofile"),
+                ([], ["-c", "import os, sys; sys.exit('NCCL_DEBUG' not in "
+                      "os.environ and 'ncclSystemError')"], "env.NCCL_DEBUG")):
+            line = ["-n", "1", *before]
+            command = ["--", sys.executable, *script]
+            told = self.expect(self.jobrun(*line, *command), 1).stderr
+            step = re.search("  try: .*`(-s [^`]*)`", told)[1]
+            self.assertTrue(step.startswith(f"-s {path}="), told)
+            self.expect(self.jobrun(*line, *shlex.split(step), *command), 0)
+        told = self.expect(self.jobrun("plan", "-n", "4096", "--", "true"), 0)
+        step = re.search("help: (-s [^ ]*) allows", told.stderr)[1]
+        told = self.expect(self.jobrun("plan", "-n", "4096", *step.split(),
+                                       "--", "true"), 0)
+        self.assertEqual(told.stderr, "")
 
     def test_what_to_try_about_a_setup(self):
         for setup, step in (
@@ -187,7 +210,7 @@ No such file or directory in FOLDER   exit status 7
 deliver   exit status 5
               rank 1   result.json was not written
               try:   each rank writes JSON to the file that JOBRUN_RESULT_FILE \
-names; `from: stdout` and a `pattern` read it from the output
+names; `results: {from: stdout}` and `results: {pattern: REGEX}` read it from the output
               0 processes left
               runs/ID   (jobrun logs latest --rank 1)
             """)

@@ -138,6 +138,7 @@ struct jr_plan {
      * folder and not where ranks look for it, and what to do. NULL: nothing is.
      */
     const char *misplaced, *misplaced_step;
+    bool no_spec; /* the job is a command on a line: see base/setting_words.h */
     /* Of `code: freeze`, in a plan that is only printed: */
     const char *frozen; /* the work tree that is copied; NULL: none */
     char *const *links; /* what the copy has as links to the original, from

@@ -253,8 +253,11 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
             diags, JR_CODE_NOT_ENOUGH_NODES, finding->swept->axes.at, NULL,
             "%s needs %u nodes, and this machine is one",
             cell.failed ? "" : cell.data, need->nodes);
-        jr_diag_help(diags, diag,
-                     "state nodes: 1; or run the sweep in an allocation of "
+        jr_diag_help(
+            diags, diag,
+            "state " JR_SETTING(
+                "nodes",
+                "1") "; or run the sweep in an allocation of "
                      "Slurm's, or submit it: jobrun submit SPEC --engine "
                      "slurm; or all nodes' ranks here: --local");
         return false;
@@ -272,8 +275,8 @@ static bool check_room(struct finding *finding, const struct jr_cell_need *need)
         finding->needs->nodes > 1 ? "no node has more than" : "there are",
         on_devices ? need->pool : most_cores(finding->needs));
     jr_diag_help(diags, diag,
-                 "use fewer ranks or threads, or let them share: "
-                 "oversubscribe: true");
+                 "use fewer ranks or threads, or let them share: " JR_SETTING(
+                     "oversubscribe", "true"));
     return false;
 }
 

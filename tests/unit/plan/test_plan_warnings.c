@@ -228,11 +228,12 @@ static void refuses_a_result_file_on_any_node(void)
                            rows[i].first, rows[i].second);
             CU_ASSERT_EQUAL(strncmp(diag->message, ranks, strlen(ranks)), 0);
             JR_ASSERT_TEXT(diag->path, "results.file");
-            (void)snprintf(help, sizeof help,
-                           "put %%{rank} into results.file; or, if one rank "
-                           "delivers for all, name that rank: required: "
-                           "\"%u\"",
-                           rows[i].first);
+            (void)snprintf(
+                help, sizeof help,
+                "put %%{rank} into results.file; or, if one rank "
+                "delivers for all, name that rank: results: {required: "
+                "\"%u\"}",
+                rows[i].first);
             JR_ASSERT_TEXT(diag->help, help);
         }
         s.policy.results.stated = false; /* then nobody looks */

@@ -3,6 +3,8 @@
 #include "report/next_step.h"
 
 #include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
 
 #include "fake_run.h"
 #include "report/summary.h"
@@ -30,13 +32,17 @@ static void check_step(struct fake *fake, const char *expected)
     "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"       \
     "0123456789/012"
 #define IN_FOLDER                                                              \
-    " is looked for in the working directory of the ranks, which `workdir` "   \
-    "states"
+    " is looked for in the working directory of the ranks: "                   \
+    "`workdir: FOLDER` states another"
 #define BY_SETUP                                                               \
-    "activate an environment that has it in `setup` (. .venv/bin/activate), "  \
-    "or set PYTHONPATH in `env`"
+    "activate an environment that has it, `setup: . .venv/bin/activate`, or "  \
+    "set `env: {PYTHONPATH: FOLDER}`"
 #define SHEBANG                                                                \
-    ", which is not in PATH: correct it, or load what has it in `setup`"
+    ", which is not in PATH: correct it, or load what has it: "                \
+    "`setup: module load NAME`"
+#define BASH                                                                   \
+    "sh reads this, as it does `setup` and `shell`: for bash, write bash -c "  \
+    "'TEXT'"
 #define SH "/bin/sh reads `setup` and `shell`"
 
 static void goes_by_what_was_said(void)
@@ -53,8 +59,8 @@ static void goes_by_what_was_said(void)
         {"env: 'pyhton': No such file",
          "the first line of the script names 'pyhton'" SHEBANG},
         {"sh: 1: source: not found", SH ", and has no `source`: write . FILE"},
-        {"sh: 1: [[: not found", SH "; for bash, write [bash, -c, TEXT]"},
-        {"sh: 1: Bad substitution", SH "; for bash, write [bash, -c, TEXT]"},
+        {"sh: 1: [[: not found", BASH},
+        {"sh: 1: Bad substitution", BASH},
         {"ModuleNotFoundError: No module named 'torch'",
          "the Python of the ranks has no 'torch': " BY_SETUP},
         {"ModuleNotFoundError: No module named 'a\033'",
@@ -67,11 +73,9 @@ static void goes_by_what_was_said(void)
          "a thread of a library still ran when the program ended; with torch, "
          "call dist.destroy_process_group(), and gc.collect() once the model "
          "is no longer used"},
-        {"OSError: [Errno 24] Too many open files",
-         "allow more of them: limits: {nofile: 65536}"},
         {"./a: error while loading shared libraries: libx.so.1: cannot open",
-         "the loader does not find libx.so.1: load its module in `setup`, or "
-         "set LD_LIBRARY_PATH in `env`"},
+         "the loader does not find libx.so.1: load its module, `setup: "
+         "module load NAME`, or set `env: {LD_LIBRARY_PATH: FOLDER}`"},
         {"No such file or directory: 'data/x.csv'", "'data/x.csv'" IN_FOLDER},
         {"No such file or directory: 'x.csv'", "'x.csv'" IN_FOLDER},
         {"No such file or directory: '/data/x.csv'", ""},
@@ -96,7 +100,7 @@ static void looks_where_it_is_said(void)
 {
     static const char full[] = "Disk quota exceeded";
     static const char step[] = "quota -s tells your limits; jobrun prune "
-                               "removes old runs";
+                               "--keep 5 removes older runs";
     struct fake fake;
     fake_start(&fake, 1);
     fake_exit(&fake, 0, 1);
@@ -139,8 +143,8 @@ static void goes_by_what_shells_say(void)
         const char *said, *step;
     } vectors[] = {
         {127, "sh: 1: train: not found",
-         "a program of the working directory is called ./NAME; `setup` can "
-         "load the module that has it, or set PATH"},
+         "a program of the working directory is called ./NAME; `setup: "
+         "module load NAME` loads what has it"},
         {126, "sh: 1: ./train: Permission denied",
          "make the program executable: chmod +x"},
         {1, "sh: 1: train: not found", ""},
@@ -190,12 +194,43 @@ static void goes_by_the_signal(void)
     fake_start(&fake, 1);
     fake_signal(&fake, 0, SIGKILL);
     fake.ends[0].oom = true;
-    check_step(&fake, "allow more memory (`engine.slurm.mem`, or the limit of "
-                      "the container), or run fewer ranks on a node");
+    check_step(&fake,
+               "allow more memory (`engine: {slurm: {mem: 64G}}`, or "
+               "the limit of the container), or run fewer ranks on a node");
     fake_start(&fake, 1); /* what it said goes first */
     fake_signal(&fake, 0, SIGSEGV);
     fake_write_rank(&fake, 0, "stderr.log", "Too many open files\n");
-    check_step(&fake, "allow more of them: limits: {nofile: 65536}");
+    struct jr_buf files JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct rlimit limit;
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    jr_buf_printf(&files,
+                  "allow as many as the hard limit does, `limits: {nofile: "
+                  "%ju}`; where that is not enough, raise it (limits.conf)",
+                  (uintmax_t)limit.rlim_max);
+    check_step(&fake, files.data);
+}
+
+/* Who typed a command has no spec to write a field into. */
+static void is_an_option_where_there_is_no_spec(void)
+{
+    static const char *const rows[][2] = {
+        {"Torch not compiled with CUDA",
+         "the Python of the ranks has a torch without CUDA: install one with "
+         "it, or state `-s device=cpu`"},
+        {"ncclSystemError",
+         "`-s env.NCCL_DEBUG=INFO` has NCCL say what failed"},
+        {"env: 'pyhton': No such file",
+         "the first line of the script names 'pyhton', which is not in PATH: "
+         "correct it, or load what has it: `-s 'setup=module load NAME'`"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fake fake;
+        fake_start(&fake, 1);
+        fake.plan.no_spec = true;
+        fake_exit(&fake, 0, 1);
+        fake_write_rank(&fake, 0, "stderr.log", rows[i][0]);
+        check_step(&fake, rows[i][1]);
+    }
 }
 
 /* Only where the rank lost a peer, and one had ended with 0 by then. */
@@ -243,14 +278,15 @@ static void says_how_results_are_written(void)
         JR_ASSERT_TEXT(out.data == NULL ? "" : out.data,
                        i < 2 ? ""
                              : "  try:        each rank writes JSON to the "
-                               "file that JOBRUN_RESULT_FILE names; `from: "
-                               "stdout` and a `pattern` read it from the "
-                               "output\n");
+                               "file that JOBRUN_RESULT_FILE names; "
+                               "`results: {from: stdout}` and `results: "
+                               "{pattern: REGEX}` read it from the output\n");
         fake_end(&fake);
     }
 }
 
 JR_UNIT_MAIN("next_step", CASE(goes_by_what_was_said),
              CASE(looks_where_it_is_said), CASE(goes_by_what_shells_say),
-             CASE(goes_by_the_signal), CASE(names_who_left_early),
-             CASE(says_how_results_are_written))
+             CASE(goes_by_the_signal),
+             CASE(is_an_option_where_there_is_no_spec),
+             CASE(names_who_left_early), CASE(says_how_results_are_written))

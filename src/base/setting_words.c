@@ -1,0 +1,48 @@
+#include "base/setting_words.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static void add_option(struct jr_buf *out, const char *path, size_t len,
+                       const char *value, size_t size)
+{
+    bool quoted = strcspn(value, " {}[]*~#&;\"") < size;
+    jr_buf_str(out, "-s ");
+    jr_buf_str(out, quoted ? "'" : "");
+    jr_buf_add(out, path, len);
+    jr_buf_char(out, '=');
+    jr_buf_add(out, value, size);
+    jr_buf_str(out, quoted ? "'" : "");
+}
+
+static void add_field(struct jr_buf *out, const char *path, size_t len,
+                      const char *value, size_t size)
+{
+    const char *dot = memchr(path, '.', len);
+    size_t head = dot == NULL ? len : (size_t)(dot - path);
+    jr_buf_add(out, path, head);
+    jr_buf_str(out, dot == NULL ? ": " : ": {");
+    if (dot != NULL)
+        add_field(out, dot + 1, len - head - 1, value, size);
+    else
+        jr_buf_add(out, value, size);
+    jr_buf_str(out, dot == NULL ? "" : "}");
+}
+
+void jr_setting_words(struct jr_buf *out, const char *text, bool option)
+{
+    while (*text != '\0') {
+        size_t plain = strcspn(text, "\001");
+        jr_buf_add(out, text, plain);
+        text += plain;
+        if (*text == '\0')
+            return;
+        const char *path = text + 1;
+        size_t len = strcspn(path, "\002");
+        const char *value = path + len + (path[len] != '\0');
+        size_t size = strcspn(value, "\003");
+        (option ? add_option : add_field)(out, path, len, value, size);
+        text = value + size + (value[size] != '\0');
+    }
+}
