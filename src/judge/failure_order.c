@@ -62,12 +62,14 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                .failure = failure_of(judge, i)};
     uint64_t seen_ns =
         rank->exiting_ns != 0 ? rank->exiting_ns : rank->ended_ns;
+    /* The ranks of a node are lost together, in whatever order. */
+    uint64_t line_ns = rank->end == JR_END_LOST ? 0 : rank->line_ns;
     if (rank->told_ns != 0)
         ret.until = rank->told_ns;
     else
-        ret.until = rank->line_ns != 0 ? rank->line_ns : seen_ns;
+        ret.until = line_ns != 0 ? line_ns : seen_ns;
     ret.from = ret.until;
-    if (rank->told_ns == 0 && rank->line_ns == 0)
+    if (rank->told_ns == 0 && line_ns == 0)
         ret.from =
             later_ns(rank->alive_ns, later_ns(seen_ns, DOUBT_NS) - DOUBT_NS);
     if (raised_ns != 0 && raised_ns < ret.until) {

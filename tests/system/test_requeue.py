@@ -323,6 +323,12 @@ END
         path = self.folder / "bin/asked"
         return path.read_text().split("\n")[:-1] if path.exists() else []
 
+    # It has SIGTERM ignored when it begins, and a shell cannot change that.
+    DIES = ("echo $$ > pid; exec python3 -c 'import os, signal, time; "
+            "signal.signal(signal.SIGTERM, signal.SIG_DFL); "
+            "open(\"up.\" + os.environ[\"RANK\"], \"w\").close(); "
+            "time.sleep(1000)'")
+
     def begin(self, script=None, nodes=1, more="", **extra):
         """A run, once its ranks are up."""
         for path in self.folder.glob("up.*"):
@@ -385,14 +391,14 @@ END
 
     def test_ranks_that_die_of_it_first(self):
         """Slurm signals all processes of a job at once."""
-        process = self.begin("echo $$ > pid; echo > up.$RANK; exec sleep 1000")
+        process = self.begin(self.DIES)
         self.slurm(preempt="1800000000")
         os.kill(int((self.folder / "pid").read_text()), signal.SIGTERM)
         self.told(process, 8)
         self.assertEqual(self.job()["ranks"][0]["state"], "yielded")
 
     def test_a_rank_that_somebody_ended(self):
-        process = self.begin("echo $$ > pid; echo > up.$RANK; exec sleep 1000")
+        process = self.begin(self.DIES)
         os.kill(int((self.folder / "pid").read_text()), signal.SIGTERM)
         self.told(process, 1)
         self.assertEqual(self.job()["root_cause"]["signal"], "SIGTERM")
