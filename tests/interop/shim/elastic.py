@@ -62,7 +62,8 @@ def _write_error(error, path):
     hook = sys.excepthook
     try:
         _error.claim()
-        _error.tell(error)
+        _error.note(error)
+        _error.show(error)
     finally:
         sys.excepthook = hook
         del os.environ["JOBRUN_ERROR_FILE"]
