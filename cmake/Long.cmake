@@ -19,7 +19,7 @@ set(JR_LONG_TESTS
   python.versions:release:200
   python.torch:release:180
   python.forks:release:180
-  system.lost_peers.long.8:release:60
+  system.first_failures.long.8:release:100
   system.old_kernels.long:release:60
   memcheck.jobrun:release:60
   install.release:release:150
@@ -35,7 +35,7 @@ set(JR_LONG_TESTS
   install.site:release:50
   install.portable:release:90
   run.chaos.long:release:120
-  system.lost_peers.long.0:release:90
+  system.first_failures.long.0:release:120
   starve.long:asan:120
   system.nodes_by_srun.EPERM:release:90
   system.companion.EPERM:release:20
@@ -58,7 +58,6 @@ set(JR_LONG_TESTS
   slurm.long:release:90
   slurm.requeue:release:180
   slurm.preemptions:release:400
-  system.root_cause.long:release:40
   system.node_losses.long:release:200
   system.sweep_kills:release:120
   system.spare_kills:release:200
