@@ -554,9 +554,11 @@ bool jr_field_foreign_is_same(const char *name)
 }
 
 /* What others say by yes and no, and the field by a word. */
-static const struct meaning {
+struct meaning {
     const char *name, *value, *here;
-} meanings[] = {
+};
+
+static const struct meaning meanings[] = {
     {"continue_on_error", "true", "continue"},
     {"continue_on_error", "false", "stop"},
     {"kill_on_bad_exit", "true", "stop"},

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "session/translate/flag.h"
-#include "session/translate/hosts.h"
+#include "session/translate/host_options.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 

@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "session/translate/flag.h"
-#include "session/translate/hosts.h"
+#include "session/translate/host_options.h"
 #include "spec/field.h"
 #include "spec/lint_template.h"
 

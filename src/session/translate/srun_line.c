@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "session/translate/flag.h"
-#include "session/translate/hosts.h"
+#include "session/translate/host_options.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"
 

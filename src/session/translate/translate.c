@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "doc/doc.h"
 #include "session/translate/flag.h"
-#include "session/translate/hosts.h"
+#include "session/translate/host_options.h"
 #include "session/translate/launcher_options.h"
 #include "session/translate/put_value.h"
 #include "session/translate/setters.h"

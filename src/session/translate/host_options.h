@@ -1,6 +1,6 @@
 /* The hosts of a line, stated in an option or in a hostfile. */
-#ifndef JR_TRANSLATE_HOSTS_H
-#define JR_TRANSLATE_HOSTS_H
+#ifndef JR_HOST_OPTIONS_H
+#define JR_HOST_OPTIONS_H
 
 #include "session/translate/flag.h"
 

@@ -1,4 +1,4 @@
-#include "session/translate/hosts.h"
+#include "session/translate/host_options.h"
 
 #include <ctype.h>
 #include <fcntl.h>
