@@ -141,6 +141,7 @@ class Events(Case):
 
     def test_events_of_runs(self):
         self.start("true").wait(LIMIT)
+        self.start("sh", "-c", "sleep 60 &").wait(LIMIT)
         self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
         self.start("/nonexistent/program").wait(LIMIT)
         self.start(spec="entrypoint: [true]\nsetup: kill $$\n").wait(LIMIT)

@@ -129,9 +129,10 @@ class Served(Case):
         self.assertEqual(self.outcome.count("returned=1"), 20)
         told = sorted(json.loads(line.split(" ", 1)[1])
                       for line in self.out.splitlines())
-        # Descriptors: ".", "..", 0 to 2, the control socket, the listing's.
+        # Descriptors: ".", "..", 0 to 2, the control socket, the life line, the
+        # listing's.
         self.assertEqual([rank[:5] for rank in told],
-                         [[i, 1, 1, signal.SIGKILL, 7] for i in range(20)])
+                         [[i, 1, 1, signal.SIGKILL, 8] for i in range(20)])
         self.assertEqual(len({rank[5] for rank in told}), 1)
         self.assertEqual(self.json("result.json"),
                          os.path.basename(self.dir))
