@@ -125,6 +125,7 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     }
     uint64_t left = ret->wanted.rlim_cur - needed;
     ret->files = (unsigned)(files < left ? files : left);
+    ret->descriptors = needed + ret->files;
     if (needed + least <= ret->wanted.rlim_cur)
         return 0;
     return jr_error_set(

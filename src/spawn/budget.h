@@ -41,6 +41,7 @@ struct jr_budget {
     struct rlimit wanted;        /* what the runner needs */
     bool raise;                  /* they differ */
     unsigned files;              /* log files that may be open at once */
+    uint64_t descriptors;        /* that the runner has at most */
     bool lines;                  /* each rank may have a life line; start.h */
     struct jr_limit_list limits; /* what the ranks get */
 };

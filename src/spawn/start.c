@@ -164,6 +164,21 @@ static void read_ignored_signals(struct jr_starter *starter,
     }
 }
 
+/* Have the kernel make the table of descriptors as large as it gets. While a
+ * child shares it, each step would wait for an RCU grace period, milliseconds
+ * (expand_fdtable() of the kernel's fs/file.c). */
+static void widen_table(const struct jr_budget *budget)
+{
+    rlim_t most = budget->wanted.rlim_cur;
+    if (budget->descriptors < most)
+        most = budget->descriptors;
+    int high = most > JR_SLOT_END && most < INT_MAX
+                   ? fcntl(JR_SLOT_NULL, F_DUPFD_CLOEXEC, (int)most - 1)
+                   : -1;
+    if (high >= 0)
+        (void)close(high);
+}
+
 /* The highest descriptor that both ranks and runner may have. Below the slots
  * there is no room for it. */
 static int choose_life_line(const struct jr_budget *budget)
@@ -205,6 +220,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
     if (open_flights(starter) != 0 || fill_descriptor_slots(options) != 0 ||
         find_lacks(starter) != 0)
         return -1;
+    widen_table(budget);
     starter->umask = umask(0);
     read_ignored_signals(starter, options);
     return 0;
