@@ -22,6 +22,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     (void)events;
     struct jr_rank_run *rank = owner;
     struct jr_runner *runner = rank->runner;
+    jr_first_failure_hear_lines(runner);
     if (!jr_rank_reap(rank))
         return;
     jr_loop_close(&rank->watch);

@@ -153,8 +153,10 @@ static void handle_control_status(struct jr_rank_run *rank,
     if (!returned && *text != 'f' && *text != 'x')
         return;
     bool own = is_rank_itself(rank, status->from);
-    if (own && leaves && rank->outcome->leaving_ns == 0)
+    if (own && leaves && rank->outcome->leaving_ns == 0) {
+        jr_first_failure_hear_lines(rank->runner);
         rank->outcome->leaving_ns = jr_clock_ns();
+    }
     if (leaves && !returned)
         return;
     if (!own)

@@ -10,7 +10,8 @@
  * - The life line of a rank hangs up (spawn/start.h): it has begun to die. One
  *   that hangs up because the rank closes all its files is taken back where the
  *   rank is seen to go on. One that has not hung up when its rank is reaped is
- *   held by what the rank started, and tells nothing.
+ *   held by what the rank started, and tells nothing. Nobody is woken for a
+ *   line: lines are read, in their order, before anything else is noted.
  * - A worker (a Python or library entrypoint) reports that its rank raised an
  *   exception, or exits with a code that is not 0, before any of its
  *   connections are closed, and waits for the answer.
@@ -78,9 +79,15 @@ void jr_first_failure_watch(struct jr_rank_run *rank, int line)
     struct pollfd end = {.fd = line};
     /* While the start was under way we had the other end, too: what has hung up
      * by now did so when we let go of it. */
-    if (jr_loop_add(&rank->runner->loop, &rank->line, 0) != 0 ||
+    if (jr_loop_add(&rank->runner->first_failure.lines, &rank->line, 0) != 0 ||
         poll(&end, 1, 0) != 0)
         jr_loop_close(&rank->line);
+}
+
+void jr_first_failure_hear_lines(struct jr_runner *runner)
+{
+    while (jr_loop_turn(&runner->first_failure.lines, true) > 0)
+        continue;
 }
 
 /* Look whether the rank exits already; false where that cannot be seen. A /proc
@@ -97,6 +104,7 @@ static bool look_at_rank(const struct jr_rank_run *rank, bool *ret_exiting)
 
 static void note_exiting_ranks(struct jr_runner *runner)
 {
+    jr_first_failure_hear_lines(runner);
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
         struct jr_rank_outcome *outcome = rank->outcome;
@@ -210,6 +218,7 @@ void jr_first_failure_announced(struct jr_rank_run *rank, int code)
     struct jr_first_failure *first = &rank->runner->first_failure;
     if (rank->outcome->told_ns != 0)
         return;
+    jr_first_failure_hear_lines(rank->runner);
     rank->outcome->told_ns = jr_clock_ns();
     rank->outcome->told_code = code;
     if (rank->outcome->warned_with != 0 && code == JR_YIELD_CODE)
@@ -290,7 +299,7 @@ static int open_first_failure(struct jr_runner *runner)
         .timer = {
             .due = on_first_failure_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->first_failure.timer);
-    return 0;
+    return jr_loop_open(&runner->first_failure.lines);
 }
 
 static void end_hold(struct jr_runner *runner)

@@ -11,6 +11,7 @@
 /* What the policy remembers. */
 struct jr_first_failure {
     struct jr_timer timer; /* the stop is held until then */
+    struct jr_loop lines;  /* the ranks' life lines */
     uint64_t until_ns;     /* and at most until then; 0: it never was */
     uint64_t noted_ns;     /* when exiting ranks were last noted; 0: never */
     uint32_t failed;       /* ranks that failed while the stop was held */
@@ -22,6 +23,9 @@ extern const struct jr_runner_policy jr_first_failure_policy;
 /* A rank was started: hear of the end of its life line, whose read end is
  * `line`; -1: it has none. */
 void jr_first_failure_watch(struct jr_rank_run *rank, int line);
+
+/* Note which life lines have hung up by now, in their order. */
+void jr_first_failure_hear_lines(struct jr_runner *runner);
 
 /* A rank announces that it fails, before it closes anything: by an exception,
  * or to exit with `code`, which is not 0 then. It waits for the answer. */

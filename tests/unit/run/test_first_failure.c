@@ -148,10 +148,10 @@ static void hears_lines_in_their_order(void)
     for (uint32_t i = 0; i < 3; i++)
         lines[i] = open_line(i);
     CU_ASSERT_EQUAL(write(lines[1], "x", 1), 1); /* as a stray program might */
-    CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.loop, true), 0);
+    CU_ASSERT_EQUAL(jr_loop_turn(&fake.runner.first_failure.lines, true), 0);
     (void)close(lines[2]);
     (void)close(lines[0]);
-    (void)jr_loop_turn(&fake.runner.loop, true);
+    (void)jr_loop_turn(&fake.runner.first_failure.lines, true);
     CU_ASSERT_TRUE(fake.outcomes[2].line_ns > 0);
     CU_ASSERT_TRUE(fake.outcomes[0].line_ns > fake.outcomes[2].line_ns);
     CU_ASSERT_EQUAL(fake.outcomes[1].line_ns, 0);
@@ -172,7 +172,7 @@ static void a_line_that_was_closed_before_is_none(void)
     (void)close(ends[1]);
     jr_first_failure_watch(&fake.ranks[0], ends[0]);
     CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
-    (void)jr_loop_turn(&fake.runner.loop, true);
+    (void)jr_loop_turn(&fake.runner.first_failure.lines, true);
     CU_ASSERT_EQUAL(fake.outcomes[0].line_ns, 0);
     jr_first_failure_watch(&fake.ranks[0], -1);
     CU_ASSERT_EQUAL(fake.ranks[0].line.fd, -1);
