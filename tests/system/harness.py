@@ -10,6 +10,7 @@ import os
 import pathlib
 import resource
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -29,6 +30,13 @@ def clean_environment(**extra):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     kept.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", **extra})
     return kept
+
+
+def free_port():
+    """A port that jobrun, in other tests too, does not choose by itself."""
+    with socket.socket() as any_one:
+        any_one.bind(("127.0.0.1", 0))
+        return any_one.getsockname()[1]
 
 
 def preload(case, library):

@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import unittest
@@ -24,12 +23,6 @@ entrypoint: {shell: "true"}
 IDENTITY = {"GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "n@example.org",
             "GIT_COMMITTER_NAME": "n", "GIT_COMMITTER_EMAIL": "n@example.org",
             "GIT_CONFIG_NOSYSTEM": "1"}
-
-
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
 
 
 def git_here(case, folder, *words):
@@ -543,7 +536,7 @@ class Inside(Case):
 
 class Nodes(Case):
     def test_nodes_by_hand_with_different_code(self):
-        port = free_port()
+        port = harness.free_port()
         self.put("t.jobrun.yaml",
                  SPEC.replace("world_size: 1", "world_size: 2") +
                  "nodes: 2\nmaster_addr: 127.0.0.1\n"

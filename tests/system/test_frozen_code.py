@@ -879,7 +879,7 @@ class Nodes(Case):
         self.put("t.jobrun.yaml", spec(
             {"shell": "pwd; cat train.py"},
             "code: freeze\nnodes: 2\nmaster_addr: 127.0.0.1\n"
-            f"master_port: {record.free_port()}\n").replace(
+            f"master_port: {harness.free_port()}\n").replace(
                 "world_size: 1", "world_size: 2"))
         for node in (0, 1):
             self.expect(self.jobrun("t.jobrun.yaml", "--node-rank", str(node),

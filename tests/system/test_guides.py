@@ -23,7 +23,6 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -144,12 +143,6 @@ ROWS = {
 }
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
 def name_of(page):
     return ROOT / (page + ".md")
 
@@ -245,7 +238,7 @@ class Guides(harness.Case):
             self.run_console(words, body)
 
     def follow(self, page):
-        self.port, self.page = free_port(), page
+        self.port, self.page = harness.free_port(), page
         for number, block in enumerate(guide.blocks(name_of(page).read_text())):
             with self.subTest(page=page, block=number):
                 self.run_block(*block)

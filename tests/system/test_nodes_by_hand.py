@@ -29,12 +29,6 @@ entrypoint: {{shell: {script}}}
 """
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
 def strict(schema):
     """The schema with no room for keys that it does not list."""
     if isinstance(schema, dict):
@@ -52,7 +46,7 @@ class Meeting(harness.Case):
 
     def ask(self, verb, *words, address=UNKNOWN, code=4, field="master_addr"):
         self.write("t.jobrun.yaml", SPEC.format(
-            nodes=2, port=free_port(), more="device: cpu",
+            nodes=2, port=harness.free_port(), more="device: cpu",
             script="touch began").replace(
                 "master_addr: 127.0.0.1", f"{field}: {address}"))
         done = self.expect(self.jobrun(verb, "t.jobrun.yaml", *words), code)
@@ -107,7 +101,7 @@ class Steps(harness.Case):
     def test_lines_of_several_ranks_bear_their_numbers(self):
         self.write("t.jobrun.yaml",
                    "version: 1\ndevice: cpu\nlocal_world_size: 2\n"
-                   f"master_port: {free_port()}\n"
+                   f"master_port: {harness.free_port()}\n"
                    "console: {collapse: true}\n"
                    "entrypoint: {shell: 'for i in 1 2 3 4 5 6 7 8; do "
                    "echo same; done; sleep 0.2'}\n")
@@ -119,7 +113,7 @@ class Steps(harness.Case):
     def test_the_run_id_is_that_of_the_step(self):
         self.write("t.jobrun.yaml",
                    "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
-                   f"master_port: {free_port()}\n"
+                   f"master_port: {harness.free_port()}\n"
                    "entrypoint: [printenv, JOBRUN_RUN_ID]\n")
         for node in (0, 1):
             self.assertEqual(self.step(node).stdout, f"[{node}] t-4711.3\n")
@@ -136,7 +130,7 @@ class Steps(harness.Case):
     def test_other_launchers_give_none(self):
         self.write("t.jobrun.yaml",
                    "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
-                   f"master_port: {free_port()}\nmaster_addr: 127.0.0.1\n"
+                   f"master_port: {harness.free_port()}\nmaster_addr: 127.0.0.1\n"
                    "entrypoint: [\"true\"]\n")
         done = self.jobrun("t.jobrun.yaml", env={
             "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0",
@@ -158,7 +152,7 @@ class Self(harness.Case):
     def resolved(self, *hosts, code=0):
         done = self.expect(self.jobrun(
             "resolve", "-n", "2", "-s", f"hosts={json.dumps(hosts)}", "-s",
-            "device=cpu", "-s", f"master_port={free_port()}", "--", "true"),
+            "device=cpu", "-s", f"master_port={harness.free_port()}", "--", "true"),
             code)
         return re.findall(r"(?m)^node_rank: (\d)$", done.stdout), done.stderr
 
@@ -190,7 +184,7 @@ class Self(harness.Case):
 class ByHand(harness.Case):
     def spec(self, script, nodes=2, more=""):
         return self.write("t.jobrun.yaml", SPEC.format(
-            nodes=nodes, port=free_port(), more=more,
+            nodes=nodes, port=harness.free_port(), more=more,
             script=json.dumps(script)))
 
     def words(self, spec, node, run="exp1", logs=None):

@@ -129,7 +129,7 @@ class OnEnd(harness.Case):
         # --exact wants the port of that run again, which is nobody else's
         # meanwhile. The plain rerun took one of those that all runs look for.
         self.expect(self.jobrun(
-            self.spec("[./tool]", more=f"master_port: {hand.free_port()}\n"),
+            self.spec("[./tool]", more=f"master_port: {harness.free_port()}\n"),
             "--run-id", "first"), 0)
         self.expect(self.jobrun("rerun", "first"), 0)
         self.expect(self.jobrun("rerun", "first", "--exact"), 0)
@@ -268,7 +268,7 @@ class Hand(harness.Case):
     def test_on_each_node(self):
         self.write("t.jobrun.yaml",
                    "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
-                   f"master_port: {hand.free_port()}\nentrypoint: [true]\n"
+                   f"master_port: {harness.free_port()}\nentrypoint: [true]\n"
                    "on_end: [sh, -c, 'echo $JOBRUN_RUN_ID "
                    "$(basename \"$JOBRUN_RUN_DIR\") >> told; "
                    "cat \"$JOBRUN_RUN_DIR/results.json\" > /dev/null']\n")

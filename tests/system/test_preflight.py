@@ -326,7 +326,9 @@ class Folders(harness.Case):
                 folder = self.folder / name
                 folder.mkdir()
                 (folder / "t.py").write_text("import os\nprint(os.getcwd())\n")
-                (folder / "job.yaml").write_text(self.SPEC)
+                # What is run again with the port that it had wants a port of its own.
+                (folder / "job.yaml").write_text(
+                    self.SPEC + f"master_port: {harness.free_port()}\n")
                 here = os.path.realpath(folder)
                 for words in (["job.yaml"], ["job.yaml", "-s", "workdir=."],
                               ["rerun", "latest"],

@@ -19,13 +19,6 @@ results: {required: all}
 """
 
 
-def free_port():
-    """A port that jobrun, in other tests too, does not choose by itself."""
-    with socket.socket() as any_one:
-        any_one.bind(("127.0.0.1", 0))
-        return any_one.getsockname()[1]
-
-
 def report(loss=1):
     return REPORT.replace('["%s"]', f'["{loss}"]')
 
@@ -118,7 +111,7 @@ class Rerun(Case):
         self.assertEqual(len([n for n in os.listdir(logs) if "-t-" in n]), 2)
 
     def test_placement_is_found_anew_or_kept(self):
-        port = free_port()
+        port = harness.free_port()
         first = self.run_spec("t.jobrun.yaml", HEAD + "world_size: 2\n"
                               f"threads: 3\nmaster_port: {port}\n" + report())
         with socket.socket() as taken:
@@ -366,7 +359,7 @@ class DiffOfRuns(Case):
     def test_the_same_run_twice_but_for_the_time(self):
         first = self.run_spec("t.jobrun.yaml",
                               HEAD + "world_size: 1\n"
-                              f"master_port: {free_port()}\n" + report())
+                              f"master_port: {harness.free_port()}\n" + report())
         self.expect(self.jobrun("rerun", "--exact"), 0)
         again = self.record()["run_id"]
         done = self.diff(first["run_id"], again, "--exit-code")
@@ -388,7 +381,7 @@ class DiffOfRuns(Case):
 
     def test_a_run_without_an_end(self):
         first = self.run_spec("t.jobrun.yaml", HEAD + "world_size: 1\n"
-                              f"master_port: {free_port()}\n" + report())
+                              f"master_port: {harness.free_port()}\n" + report())
         self.expect(self.jobrun("rerun", "--exact"), 0)
         (self.folder / "runs/latest/results.json").unlink()
         found = self.diff_json(first["run_id"], "latest", "--exit-code", code=1)
